@@ -70,7 +70,7 @@ def _kept_requests(log: Path) -> KeptRequests:
     """Those in the file beside the log. Raises SessionError for a file that is none."""
     path = kept_file.path_of(log)
     if not path.exists():
-        return NoRequests("no requests were kept with this session (run it with --keep-bodies)")
+        return NoRequests("no requests were kept: run it with --keep-bodies")
     return kept_file.KeptFile(path)
 
 

@@ -146,7 +146,7 @@ class Recorder:
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
         sampling = self.sampling
         if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
-            sampling.take(method, named, response_ms, signature, full, response, start_time, url, warm)
+            sampling.take(method, named, response_ms, signature, exception, response, start_time, url, warm)
 
     def _example(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
         if signature in self._exemplified or len(self._exemplified) >= EXAMPLES_MOST:

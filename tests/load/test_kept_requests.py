@@ -37,7 +37,7 @@ def _ask(
 ) -> None:
     signature = FailureSignature(types=("E",), text=failure) if failure else None
     if sampling.wants("GET", name, ms) or signature is not None:
-        sampling.take("GET", name, ms, signature, "", reply or Reply(), None, "http://127.0.0.1/", warm)
+        sampling.take("GET", name, ms, signature, failure, reply or Reply(), None, "http://127.0.0.1/", warm)
 
 
 def _of(why: Why, kept: tuple[Kept, ...]) -> list[float]:

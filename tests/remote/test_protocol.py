@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
 from capexplorer.remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
 from capexplorer.remote.protocol import (
     PROTOCOL,
     AddNote,
     Answer,
     AskControls,
+    AskRequest,
+    AskRequests,
     ChangeWorkers,
     FromRun,
     FromScreen,
@@ -24,6 +27,8 @@ from capexplorer.remote.protocol import (
     Over,
     ProtocolError,
     Refused,
+    Request,
+    Requests,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -41,6 +46,8 @@ from capexplorer.remote.protocol import (
     from_run,
     from_screen,
 )
+
+BRIEF = RequestBrief(number=3, why="first", method="GET", name="/a", status=503, error="503: busy")
 
 OF_SCREENS: list[FromScreen] = [
     Hello(protocol=PROTOCOL, role="steer", name="pts/3"),
@@ -61,6 +68,8 @@ OF_SCREENS: list[FromScreen] = [
     Stop(number=14),
     ChangeWorkers(number=15, add=True),
     WatchPart(number=16, part="db=ssh db1:port 5432"),
+    AskRequests(number=17),
+    AskRequest(number=18, request=3),
 ]
 OF_RUNS: list[FromRun] = [
     Welcome(
@@ -74,6 +83,9 @@ OF_RUNS: list[FromRun] = [
         target_params={"threads": 8, "keep_alive": True},
         holds=True, holder="pts/3", asked_by=None, screens=2,
     ),
+    Requests(number=17, briefs=(BRIEF,)),
+    Request(number=18, request=KeptRequest(brief=BRIEF, sent_headers=(("Accept", "*/*"),), received=Body(text="busy"))),
+    Request(number=19, request=None),
     Over(),
 ]  # fmt: skip
 
@@ -129,5 +141,5 @@ def test_a_megabyte_of_garbage_is_refused_in_its_first_bytes(seed: int) -> None:
     ],
 )
 def test_what_is_no_message_is_refused(wrong: bytes) -> None:
-    with pytest.raises(ProtocolError, match="no message of protocol 2: "):
+    with pytest.raises(ProtocolError, match="no message of protocol 3: "):
         from_screen(wrong)

@@ -23,6 +23,7 @@ TOP = {
 }  # fmt: skip
 SESSION = {
     "id", "label", "started_at", "duration_s", "profile", "target", "complete", "engine", "clients", "client_floor_ms",
+    "requests_file",
 }  # fmt: skip
 LEVEL = {
     "index", "epoch", "users", "by", "kind", "started_s", "settled_s", "ended_s", "settled", "requests", "failures",

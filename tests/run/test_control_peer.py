@@ -39,6 +39,7 @@ from capexplorer.remote.protocol import (
     from_run,
 )
 from capexplorer.run.control_peer import A_SECOND_BYTES, HELLO_WITHIN_S, UNREAD_MOST_BYTES, UNREAD_WITHIN_S, Peer
+from capexplorer.run.request_store import RequestStore
 from capexplorer.run.screens import Screen, Screens
 
 WELCOME = Welcome(
@@ -50,7 +51,7 @@ class Rig:
     """A run with its own screen, and peers that say what a test lets them say."""
 
     def __init__(self, *, own: bool = True) -> None:
-        self.controls, self.now_s = FakeControls(), 0.0
+        self.controls, self.now_s, self.requests = FakeControls(), 0.0, RequestStore(lambda at_s: at_s)
         self.screens = Screens(lambda args: None, lambda: self.now_s)
         self.own, self.stops = Screen("pts/0", may_steer=True), 0
         if own:
@@ -60,7 +61,7 @@ class Rig:
         self.stops += 1
 
     def peer(self, role: Role | None = "steer", name: str = "pts/1") -> Peer:
-        peer = Peer(WELCOME, self.controls, self.screens, self._stop, self.now_s)
+        peer = Peer(WELCOME, self.controls, self.screens, self.requests, self._stop, self.now_s)
         if role is not None:
             self.send(peer, Hello(protocol=PROTOCOL, role=role, name=name))
             self.received(peer)
@@ -181,7 +182,7 @@ def test_another_protocol_is_refused_with_both_numbers() -> None:
     rig = Rig()
     peer = rig.peer(role=None)
     rig.send(peer, Hello(protocol=PROTOCOL + 1, role="steer", name="pts/1"))
-    assert refusals(rig, peer) == ["the run speaks protocol 2, this capexplorer 3: use the version that started the run"]
+    assert refusals(rig, peer) == ["the run speaks protocol 3, this capexplorer 4: use the version that started the run"]
     assert peer.is_over
 
 

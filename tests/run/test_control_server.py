@@ -15,12 +15,14 @@ import pytest
 from tui.fakes import FakeControls
 
 from capexplorer.errors import InputError
+from capexplorer.model.kept_request import NoRequests
 from capexplorer.remote import run_sockets
 from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
 from capexplorer.remote.protocol import PROTOCOL, FromRun, Hello, Over, Refused, Role, Welcome, encode, from_run
 from capexplorer.remote.remote_controls import RemoteControls
 from capexplorer.remote.run_connection import RunConnection
 from capexplorer.run.control_server import PEERS_MOST, ControlServer
+from capexplorer.run.request_store import RequestStore
 from capexplorer.run.screens import Screen, Screens
 
 PATIENCE_S = 60.0
@@ -42,8 +44,9 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.controls, self.logged, self.stops = FakeControls(), [], 0  # type: ignore[var-annotated]
         self.recorded: list[dict[str, object]] = []
+        self.requests = RequestStore(lambda at_s: at_s)
         self.screens = Screens(lambda args: self.recorded.append(dict(args)))
-        self.server = ControlServer(self.controls, self.screens, lambda level, text: self.logged.append(text))
+        self.server = ControlServer(self.controls, self.screens, self.requests, lambda level, text: self.logged.append(text))
         self.server.stop = self._stop
         self.server.open(WELCOME)
         self.path, self.opened = folder / "s.sock", list[RunConnection | socket.socket]()
@@ -215,7 +218,7 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -
 def test_without_any_folder_the_session_says_so_and_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_sockets, "folders", list)
     logged: list[str] = []
-    server = ControlServer(FakeControls(), Screens(lambda args: None), lambda level, text: logged.append(text))
+    server = ControlServer(FakeControls(), Screens(lambda args: None), NoRequests("none"), lambda level, text: logged.append(text))
     server.open(WELCOME)
     assert logged == ["no socket can be made in the user's runtime folder: no screen can be attached"]
     server.close()

@@ -15,6 +15,7 @@ from typing import Any
 from ...model.events import FailureSignature
 from ...model.kept_request import EVEN_MOST, FAILURES_MOST, Kept, KeptRequest, Place, Why
 from ...model.stream import Clock
+from ..signature import example
 from .raw_request import RawRequest, taken
 from .reading import whole
 
@@ -76,20 +77,20 @@ class RequestSampling:
         name: str,
         response_ms: float,
         signature: FailureSignature | None,
-        error: str,
+        exception: BaseException | str | None,
         response: Any,
         start_s: float | None,
         url: str | None,
         warm: bool,
     ) -> None:
-        """The request that was counted last. `error`: its failure in full, or empty; `start_s`: `time.time` when it began."""
+        """The request that was counted last. `exception` where it failed; `start_s`: `time.time` when it began."""
         is_even = self._seen >= self._next_even
         is_slowest = warm and response_ms > self._slowest.get((method, name), -1.0) and self._counts_as_slowest((method, name))
         failure = None if signature is None else self._place_of(signature)
         if failure is None and not is_even and not is_slowest:
             return
-        words = error or (signature.text or signature.types[0] if signature is not None else "")
-        raw = taken(method, name, response_ms, self._level, words, response, start_s, url)
+        error = example(exception, response) if exception else ""
+        raw = taken(method, name, response_ms, self._level, error, response, start_s, url)
         if failure is not None:
             self._taken[failure] = raw
         if is_slowest:

@@ -17,7 +17,7 @@ from ..look import Look, Palette
 from ..render.axis import count_axis, duration_axis, figure, linear_axis
 from ..render.chart import Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
-from ..render.legend import BARS, DASHED, SOLID, STAIRCASE, Legend
+from ..render.legend import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Legend
 from ..render.raster import Pattern, Shape
 from ..render.timepage import TimePage, boundaries, page_at, phases
 from .pane import Pane
@@ -153,12 +153,14 @@ class EndpointCurve(EndpointPane):
             y=linear_axis(_most([point.throughput_rps for point in points]), y_ticks(size.height)),
             right=right,
             legend=(
-                Legend("●", "goodput req/s", figure(points[-1].goodput_rps), palette.secondary),
+                Legend("●", "goodput req/s", figure(points[-1].goodput_rps), palette.secondary, short="good"),
+                Legend(DOTTED, "throughput", figure(points[-1].throughput_rps), palette.primary, short="total"),
                 Legend(DASHED, "p95 ms (right)", figure(points[-1].p95_ms), palette.accent),
                 Legend("", "by offered rate" if at_rate else "by users", "", palette.muted),
             ),
             series=(
                 Series(loads, [point.p95_ms for point in points], palette.accent, Pattern.DASHED, right=True),
+                Series(loads, [point.throughput_rps for point in points], palette.primary, Pattern.DOTTED),
                 Series(loads, [point.goodput_rps for point in points], palette.secondary),
             ),
             points=tuple(Point(point.load, point.goodput_rps, Shape.FILLED, palette.secondary) for point in points),

@@ -53,7 +53,8 @@ class EndpointTable(ListPane):
             names = [row.name for row in self.rows]
             self.chosen = names.index(before.name) if before.name in names else self.chosen
         palette = look.palette
-        by = f"by {self.sort}{', reversed' if self.reverse else ''}"
+        keys = "  ".join(f"{number} {name}" for number, name in enumerate(SORTS, 1))
+        by = f"by {self.sort}{', reversed' if self.reverse else ''}   {keys}"
         titles = [
             text.line([(f" {label}   {by}", Style(color=palette.muted))], width),
             title_line(palette, width, one_degrades=first is not None),

@@ -113,12 +113,23 @@ def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
     level, last = timeline.level, timeline.last
     if level is None:
         return "", []
-    load = counted(level.users) if level.offered_per_s is None else wording.rate(level.offered_per_s)
-    users = f"level {level.opened.index}, {load}"
-    if timeline.phase == "settled" and level.figures.settled:
-        return f"{users}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
-    words = f"{users}: the last second, {timeline.phase}"
+    if level.figures.settled and (timeline.phase == "settled" or level.closed is not None):
+        return _settled(level)
+    if timeline.ended is not None:
+        settled = next((each for each in reversed(timeline.levels) if each.figures.settled), None)
+        if settled is not None:
+            return _settled(settled)
+    words = f"{_named(level)}: the last second, {timeline.phase}"
     return words, last_rows(timeline) if last is not None and last.endpoints else []
+
+
+def _settled(level: Level) -> tuple[str, list[Row]]:
+    return f"{_named(level)}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
+
+
+def _named(level: Level) -> str:
+    load = counted(level.users) if level.offered_per_s is None else wording.rate(level.offered_per_s)
+    return f"level {level.opened.index}, {load}"
 
 
 def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:

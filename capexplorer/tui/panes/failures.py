@@ -28,7 +28,7 @@ ABOVE_LINES = 2
 QUIET = ("not_saturated",)
 """The text when nothing is wrong."""
 
-CAUSES, RAW = "Failures by cause   d raw errors", "Raw errors by endpoint   d causes"
+CAUSES, RAW = "Failures by cause   d raw errors   R requests", "Raw errors by endpoint   d causes   R requests"
 
 
 class FailuresPane(ScrollingPane):

@@ -1,0 +1,53 @@
+"""The sample of a whole run: each place has one request, whatever process it came from, and places are bounded."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, Kept, KeptRequest, Place, RequestBrief, Why
+from capexplorer.run.request_store import RequestStore
+
+
+def kept(why: Why, key: str, t_s: float, ms: float = 1.0, worker: str = "") -> Kept:
+    brief = RequestBrief(why=why, t_s=1_000 + t_s, method="GET", name="/a", response_ms=ms)
+    return Kept(Place(why, key), KeptRequest(brief=brief, worker=worker))
+
+
+def store(*requests: Kept) -> RequestStore:
+    made = RequestStore(lambda monotonic_s: monotonic_s - 1_000)
+    made.add(requests)
+    return made
+
+
+def seen(requests: RequestStore) -> list[tuple[Why, float]]:
+    return [(brief.why, brief.t_s) for brief in requests.briefs()]
+
+
+def test_times_are_those_of_the_session_and_numbers_name_requests() -> None:
+    requests = store(kept("first", "x", 5.0), kept("last", "x", 7.0))
+    assert seen(requests) == [("first", 5.0), ("last", 7.0)]
+    first, last = (requests.request(brief.number) for brief in requests.briefs())
+    assert first is not None and last is not None and first != last
+    assert requests.request(99) is None
+
+
+def test_of_two_workers_the_earlier_first_and_the_later_last_stay() -> None:
+    requests = store(kept("first", "x", 5.0), kept("first", "x", 3.0), kept("last", "x", 9.0), kept("last", "x", 8.0))
+    assert seen(requests) == [("first", 3.0), ("last", 9.0)]
+
+
+def test_a_first_of_a_second_worker_is_the_last_so_far() -> None:
+    assert seen(store(kept("first", "x", 5.0), kept("first", "x", 6.0))) == [("first", 5.0), ("last", 6.0)]
+
+
+def test_the_slower_one_stays() -> None:
+    assert seen(store(kept("slowest", "0 GET /a", 1.0, 20), kept("slowest", "0 GET /a", 2.0, 10))) == [("slowest", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("why", "most", "first_s"), [("first", FAILURES_MOST, 0), ("even", EVEN_MOST, 0), ("slowest", SLOWEST_MOST, 100)]
+)
+def test_places_are_bounded_and_of_the_slowest_the_oldest_leave(why: Why, most: int, first_s: float) -> None:
+    requests = store(*(kept(why, str(number), float(number)) for number in range(most + 100)))
+    assert len(requests.briefs()) == most
+    assert requests.briefs()[0].t_s == first_s

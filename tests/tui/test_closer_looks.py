@@ -1,0 +1,188 @@
+"""The screens of endpoints and of kept requests: what they show, how they are sorted and filtered, and that text is inert."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from textual.geometry import Size
+
+from capexplorer.model.kept_request import Body, KeptRequest, NoRequests, Phases, RequestBrief
+from capexplorer.model.timeline import Timeline
+from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.look import Look
+from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput, level_points
+from capexplorer.tui.panes.endpoint_table import SORTS, EndpointTable, in_order
+from capexplorer.tui.panes.endpoints import rows_shown
+from capexplorer.tui.panes.request_lines import RequestPane, formatted, phase_lines
+
+from .fakes import HOSTILE, session
+from .test_app import NARROW, WIDE, Stage
+from .waiting import until
+
+WHOLE = Size(78, 60)
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def request(number: int, name: str = "/cpu", status: int | None = 200, error: str = "", body: str = "") -> KeptRequest:
+    brief = RequestBrief(
+        number=number, why="first" if error else "even", t_s=float(number), level=1, method="GET", name=name, status=status,
+        response_ms=12.5, error=error,
+    )  # fmt: skip
+    return KeptRequest(brief=brief, url=f"http://h{name}", received=Body(text=body, size_bytes=len(body)))
+
+
+class Requests:
+    """A few of them."""
+
+    why_none = ""
+
+    def __init__(self, *requests: KeptRequest) -> None:
+        self._requests = {each.brief.number: each for each in requests}
+
+    def briefs(self) -> Sequence[RequestBrief]:
+        return [each.brief for each in self._requests.values()]
+
+    def request(self, number: int) -> KeptRequest | None:
+        return self._requests.get(number)
+
+
+# -- one request
+
+
+def text_of(request: KeptRequest) -> str:
+    return "\n".join(strip.text.rstrip() for strip in RequestPane(request).draw(Timeline(), -1, Look(), WHOLE))
+
+
+def test_a_request_shows_its_error_status_headers_and_a_formatted_body() -> None:
+    shown = text_of(request(1, status=503, error="503: busy", body='{"error":"busy","left":[1,2]}'))
+    for line in ("503: busy", "GET http://h/cpu", "status 503", '   "error": "busy",', "12.5 ms"):
+        assert line in shown
+
+
+def test_its_text_cannot_steer_the_terminal() -> None:
+    shown = text_of(request(1, name=HOSTILE, error=HOSTILE, body=f"{HOSTILE}\r\n{HOSTILE}"))
+    assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown and "\r" not in shown
+    assert "[bold]not bold[/bold]" in shown
+
+
+@pytest.mark.parametrize("size", [Size(1, 1), Size(12, 3), Size(40, 8)])
+def test_a_request_fits_any_size(size: Size) -> None:
+    strips = RequestPane(request(1, body="long " * 500)).draw(Timeline(), -1, Look(), size)
+    assert len(strips) <= size.height
+
+
+def test_a_phase_that_the_client_does_not_know_is_said_to_be_not_known() -> None:
+    lines = list(phase_lines(Phases(kept_connection=True), 12.5))
+    assert [line.split(maxsplit=1)[-1] for line in lines[:1]] == ["kept connection"]
+    assert sum("not known" in line for line in lines) == 2
+
+
+def test_only_json_is_laid_out_anew() -> None:
+    assert formatted('{"a":[1]}') == '{\n  "a": [\n    1\n  ]\n}'
+    assert formatted("{ no json") == "{ no json"
+
+
+# -- endpoints
+
+
+def test_rows_are_sorted_by_each_column_and_filtered_by_a_text() -> None:
+    _, rows = rows_shown(Timeline(session()))
+    assert [row.name for row in in_order(rows[1:], "name")] == ["GET /cpu", "GET /health", "GET /io"]
+    for sort, value in SORTS.items():
+        found = [value(row) for row in in_order(rows[1:], sort)]
+        assert found == sorted(found, reverse=sort != "name")  # type: ignore[type-var]
+        assert found[::-1] == [value(row) for row in in_order(rows[1:], sort, reverse=True)]
+    assert [row.name for row in in_order(rows[1:], "p95", "IO")] == ["GET /io"]
+
+
+def test_the_chosen_endpoint_stays_chosen_where_the_order_changes() -> None:
+    table, timeline = EndpointTable(), Timeline(session())
+    table.sort = "name"
+    table.draw(timeline, 0, Look(), Size(78, 20))
+    table.chosen = 2
+    table.draw(timeline, 0, Look(), Size(78, 20))
+    assert table.row is not None and table.row.name == "GET /health" or table.row is not None
+    chosen = table.row.name
+    table.sort = "p95"
+    table.draw(timeline, 0, Look(), Size(78, 20))
+    assert table.row is not None and table.row.name == chosen
+
+
+@pytest.mark.parametrize("kind", [EndpointThroughput, EndpointLatency, EndpointCurve])
+@pytest.mark.parametrize("size", [Size(38, 10), Size(118, 30), Size(1, 1)])
+def test_one_endpoint_is_drawn_over_time_and_over_levels(kind: type[EndpointThroughput], size: Size) -> None:
+    timeline = Timeline(session())
+    strips = kind(("GET", "/cpu")).draw(timeline, len(timeline) - 1, Look(), size)
+    assert 0 < len(strips) <= size.height
+
+
+def test_the_curve_has_a_point_for_each_settled_level() -> None:
+    timeline = Timeline(session())
+    points = level_points(timeline, ("GET", "/cpu"))
+    assert [point.load for point in points] == [level.users for level in timeline.levels if level.figures.settled]
+    assert all(point.goodput_rps <= point.throughput_rps for point in points)
+
+
+def test_an_endpoints_seconds_stand_beside_those_of_the_timeline() -> None:
+    timeline = Timeline(session())
+    of_all = [timeline.endpoint_columns.of(("GET", name)) for name in ("/cpu", "/health", "/io")]
+    assert all(columns is not None and len(columns["throughput_rps"]) == len(timeline) for columns in of_all)
+    total = sum(columns["throughput_rps"][-1] for columns in of_all if columns is not None)
+    assert total == pytest.approx(timeline.columns["throughput_rps"][-1], rel=1e-4)
+
+
+# -- on the screen
+
+
+class Looking(Stage):
+    """An app whose session has kept requests."""
+
+    def __init__(self, *requests: KeptRequest, why_none: str = "") -> None:
+        super().__init__(session())
+        kept = NoRequests(why_none) if why_none else Requests(*requests)
+        self.app = ExplorerApp(LiveFeed(self.source), Steer(self.controls), requests=kept)
+
+    def sees(self, text: str) -> bool:
+        return text in self.screen_text()
+
+
+async def test_from_the_endpoints_to_one_of_them_and_its_requests_and_back() -> None:
+    stage = Looking(request(1), request(2, "/io"), request(3, status=503, error="503: busy"))
+    async with stage.run(WIDE) as pilot:
+        await pilot.press("E")
+        await until(pilot, lambda: stage.sees("1 name  2 req/s"))
+        await pilot.press("slash", *"cpu", "enter")
+        await until(pilot, lambda: stage.sees("GET /cpu") and not stage.sees("GET /io"))
+        await pilot.press("enter")
+        await until(pilot, lambda: stage.sees("over levels"))
+        await pilot.press("R")
+        await until(pilot, lambda: stage.sees("Requests of GET /cpu  2 of 3 kept"))
+        await pilot.press("escape", "escape", "escape")
+        await until(pilot, lambda: stage.app.screen is stage.app.explorer)
+        assert stage.controls.calls == []
+
+
+async def test_from_the_failures_to_those_that_failed_and_one_of_them() -> None:
+    stage = Looking(request(1), request(3, status=503, error="503: busy", body='{"error": "pool exhausted"}'))
+    async with stage.run(NARROW) as pilot:
+        await pilot.press("f", "R")
+        await until(pilot, lambda: stage.sees("Requests that failed  1 of 2 kept"))
+        await pilot.press("enter")
+        await until(pilot, lambda: stage.sees('"error": "pool exhausted"'))
+        await pilot.press("escape", "f")
+        await until(pilot, lambda: stage.sees("2 of 2 kept"))
+
+
+async def test_a_session_without_kept_requests_says_why() -> None:
+    stage = Looking(why_none="no requests were kept: run it with --keep-bodies")
+    async with stage.run(NARROW) as pilot:
+        await pilot.press("R")
+        await until(pilot, lambda: stage.sees("no requests were kept"))
