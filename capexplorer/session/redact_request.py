@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -53,12 +52,10 @@ class RequestRedaction:
     def _body(self, body: Body) -> Body:
         if not body.text:
             return body
-        parsed = None if body.is_cut else _parsed(self._without_known(body.text))
-        if parsed is not None:
-            text = json.dumps(redact.plain(parsed), ensure_ascii=False)
-        else:
+        text = None if body.is_cut else _of_json(self._without_known(body.text))
+        if text is None:
             text = self._text(_ended(body.text) if body.is_cut else body.text)
-        return msgspec.structs.replace(body, text=text)
+        return msgspec.structs.replace(body, text=_utf8(text))
 
     def _text(self, text: str) -> str:
         text = self._without_known(text)
@@ -66,7 +63,7 @@ class RequestRedaction:
             text = _XML.sub(_hide, text)
         if "form-data" in text:
             text = _PART.sub(_hide, text)
-        return redact.text(text).encode("utf-8", "replace").decode()
+        return _utf8(redact.text(text))
 
     def _without_known(self, text: str) -> str:
         for each in self._known:
@@ -74,14 +71,19 @@ class RequestRedaction:
         return text
 
 
-def _parsed(text: str) -> Any:
-    """An object or a list of JSON; None: it is none."""
+def _of_json(text: str) -> str | None:
+    """An object or a list of JSON without its secrets; None: it is none, or nested too deeply."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return json.loads(text)
+        return json.dumps(redact.plain(json.loads(text)), ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
+
+
+def _utf8(text: str) -> str:
+    """Without lone surrogates, which JSON may escape and UTF-8 cannot hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _ended(text: str) -> str:

@@ -6,7 +6,7 @@ A reply is not held itself: its body may have megabytes. Only a body that the cl
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...model.kept_request import BODY_MOST_BYTES, HEAD_MOST
@@ -30,7 +30,8 @@ class RawRequest(NamedTuple):
     """Empty: it succeeded."""
     sent_head: object
     """Text of a head, or a mapping."""
-    sent_body: object
+    sent_body: tuple[str | bytes, int]
+    """(beginning, whole length)."""
     status: int | None
     head: object
     """Bytes of a head, or a mapping; None: no reply."""
@@ -127,10 +128,9 @@ def _of_others(response: Any, start_s: float | None) -> _Seen:
 def _head_after_s(response: Any) -> float | None:
     """Both clients know the time to the reply's head; after redirects it is that of the last request alone."""
     elapsed = getattr(response, "elapsed", None)
-    if elapsed is None or not getattr(response, "status_code", None) or getattr(response, "history", None):
+    if not isinstance(elapsed, timedelta) or not getattr(response, "status_code", None) or getattr(response, "history", None):
         return None
-    seconds: float = elapsed.total_seconds()
-    return seconds
+    return elapsed.total_seconds()
 
 
 def _body(response: Any) -> bytes:
@@ -139,10 +139,8 @@ def _body(response: Any) -> bytes:
     return next((body for body in held if isinstance(body, bytes)), b"")
 
 
-def _slice(body: object) -> object:
-    """Long bodies that are sent stay the user's; (beginning, length) is taken of them."""
+def _slice(body: object) -> tuple[str | bytes, int]:
+    """(beginning, whole length); of a stream its type."""
     if isinstance(body, str | bytes | bytearray | memoryview):
         return bytes(body[: BODY_MOST_BYTES + 1]) if not isinstance(body, str) else body[: BODY_MOST_BYTES + 1], len(body)
-    if isinstance(body, Mapping):
-        return dict(list(body.items())[:100]), None
-    return None if body is None else f"({type(body).__name__})", None
+    return ("", 0) if body is None else (f"({type(body).__name__})", 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from urllib.parse import urlencode
 
 from ...model.kept_request import (
     BODY_MOST_BYTES,
@@ -38,7 +37,7 @@ def whole(raw: RawRequest, why: Why) -> KeptRequest:
         brief=brief,
         url=raw.url[:URL_MOST],
         sent_headers=_headers(raw.sent_head),
-        sent=_sent(raw.sent_body),
+        sent=_sent(*raw.sent_body),
         phases=_phases(raw),
         headers=_headers(raw.head),
         received=_body(raw.body, raw.body_bytes),
@@ -82,25 +81,21 @@ def _fields(head: object) -> Iterator[tuple[str, str]]:
             if not sign:
                 return  # the empty line, or one that is no header
             yield name.strip(), value.strip()
-    elif head is not None:
-        items = getattr(head, "items", None)
-        for name, value in items() if items is not None else ():
+    elif isinstance(head, Mapping):
+        for name, value in head.items():
             yield _text(name), _text(value)
 
 
 def _text(value: object) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    """Headers are texts or bytes; what else user code has put there is shown by its type."""
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else f"({type(value).__name__})"
 
 
-def _sent(taken: object) -> Body:
-    """Of (beginning, size)."""
-    beginning, size = taken if isinstance(taken, tuple) else (taken, None)
-    if beginning is None:
-        return Body()
-    if isinstance(beginning, Mapping):
-        beginning = urlencode(beginning, doseq=True)
-    data = beginning.encode("utf-8", "replace") if isinstance(beginning, str) else bytes(beginning)
-    return _body(data, max(len(data), size or 0))
+def _sent(beginning: str | bytes, length: int) -> Body:
+    data = beginning.encode("utf-8", "replace") if isinstance(beginning, str) else beginning
+    return _body(data, max(len(data), length))
 
 
 def _body(data: bytes, size_bytes: int) -> Body:

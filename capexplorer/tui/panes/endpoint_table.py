@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.style import Style
+from textual.strip import Strip
 
 from ...model.timeline import Timeline
-from ..look import Look
+from ..look import Look, Palette
 from ..render import text
 from .endpoints import Row, first_to_degrade, row_line, rows_shown, title_line
 from .list_pane import Lines, ListPane
@@ -53,14 +54,22 @@ class EndpointTable(ListPane):
             names = [row.name for row in self.rows]
             self.chosen = names.index(before.name) if before.name in names else self.chosen
         palette = look.palette
-        keys = "  ".join(f"{number} {name}" for number, name in enumerate(SORTS, 1))
-        by = f"by {self.sort}{', reversed' if self.reverse else ''}   {keys}"
         titles = [
-            text.line([(f" {label}   {by}", Style(color=palette.muted))], width),
+            text.line([(f" {label}", Style(color=palette.muted))], width),
+            self._sorts(palette, width),
             title_line(palette, width, one_degrades=first is not None),
         ]
         marked = None if first is None else f"{first.method} {first.name}"
         return titles, [row_line(row, palette, width, first=row.name == marked) for row in self.rows]
+
+    def _sorts(self, palette: Palette, width: int) -> Strip:
+        """The keys, the order of now in bold."""
+        muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+        words = [
+            (f"  {number} {name}{' reversed' * (self.reverse and name == self.sort)}", bold if name == self.sort else muted)
+            for number, name in enumerate(SORTS, 1)
+        ]
+        return text.line([(" sort", muted), *words], width)
 
     def choose(self, index: int) -> None:
         """This row, whatever it was before."""

@@ -16,8 +16,6 @@ from .pane import Pane
 Lines = tuple[Sequence[Strip], Sequence[Strip]]
 """(titles, rows)."""
 
-CHOSEN = Style(reverse=True, bold=True)
-
 
 class ListPane(Pane):
     """Subclasses define `lines`; `chosen` is the index of a row."""
@@ -44,7 +42,7 @@ class ListPane(Pane):
         self.chosen = min(max(self.chosen, 0), len(rows) - 1)
         first = max(0, min(self.chosen - self._rows_seen // 2, len(rows) - self._rows_seen))
         shown = [
-            row.apply_style(CHOSEN) if index == self.chosen else row
+            _as_chosen(row, look, size.width) if index == self.chosen else row
             for index, row in enumerate(rows[first : first + self._rows_seen], first)
         ]
         return [*titles, *shown][: size.height]
@@ -66,3 +64,8 @@ class ListPane(Pane):
         """Draw it once more."""
         if self.timeline is not None:
             self.show(self.timeline, self.cursor, self.look)
+
+
+def _as_chosen(row: Strip, look: Look, width: int) -> Strip:
+    """In one colour, reversed, so that it reads without colours."""
+    return text.line([(row.text, Style(color=look.palette.accent, reverse=True, bold=True))], width)
