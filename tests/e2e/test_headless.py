@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from capexplorer.model.events import Event, LevelClosed, LevelOpened, Sample
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.session import kept_file
 
 from .rig import Run, ended, export, of, session_path
 
@@ -20,7 +22,7 @@ SHARES = {"/health": 0.5, "/io": 0.3, "/cpu": 0.2}
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
-    return ended(tmp_path_factory.mktemp("mixed"), "mixed", "--headless", "--plan", "5:5s,10:7s")
+    return ended(tmp_path_factory.mktemp("mixed"), "mixed", "--headless", "--keep-bodies", "--plan", "5:5s,10:7s")
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +136,19 @@ def test_seconds_follow_each_other_without_a_gap(events: list[Event]) -> None:
     assert len(samples) >= 12
     for before, after in zip(samples, samples[1:], strict=False):
         assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
+
+
+def test_whole_requests_are_kept_beside_the_log_and_the_export_names_their_file(
+    mixed: tuple[Run, int], exported: dict[str, Any]
+) -> None:
+    path = kept_file.path_of(session_path(mixed[0].sessions))
+    assert exported["session"]["requests_file"] == path.name
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    found = kept_file.KeptFile(path)
+    slowest = {(brief.level, brief.name) for brief in found.briefs() if brief.why == "slowest"}
+    assert {(level, name) for level in (0, 1) for name in SHARES} <= slowest
+    whole = found.request(found.briefs()[0].number)
+    assert whole is not None and whole.brief.status == 200 and whole.received.text and whole.sent_headers
 
 
 def test_a_plan_is_given_by_name_or_as_text(tmp_path: Path) -> None:

@@ -185,7 +185,9 @@ class _Commanded:
         probes: Any = _Probes()
         host: Any = self.host
         load_target, pump = session_run.load_target, session_run.pump
-        session_run._sampler = TickSampler(host, probes, session_run.parts, pump, load_target, tracker, Work())
+        session_run._sampler = TickSampler(
+            host, probes, session_run.parts, pump, load_target, tracker, Work(), session_run.requests
+        )
         session_run.load_control.start_alarm()
         session_run.target.begin()
 
