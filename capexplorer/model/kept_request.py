@@ -79,10 +79,14 @@ class RequestBrief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     response_ms: float = 0.0
     error: str = ""
     """Empty: it succeeded."""
+    kind: str = ""
+    """Of its failure: what failures with the same signature have in common."""
 
     def shortened(self) -> RequestBrief:
         """With texts of at most SHORT_MOST characters."""
-        return msgspec.structs.replace(self, name=self.name[:SHORT_MOST], error=self.error[:SHORT_MOST])
+        return msgspec.structs.replace(
+            self, name=self.name[:SHORT_MOST], error=self.error[:SHORT_MOST], kind=self.kind[:SHORT_MOST]
+        )
 
 
 class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

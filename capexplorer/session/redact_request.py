@@ -35,6 +35,7 @@ class RequestRedaction:
             method=self._text(request.brief.method),
             name=self._text(request.brief.name),
             error=self._text(request.brief.error),
+            kind=self._text(request.brief.kind),
         )
         return msgspec.structs.replace(
             request,

@@ -15,11 +15,12 @@ import pytest
 from tui.fakes import FakeControls
 
 from capexplorer.errors import InputError
-from capexplorer.model.kept_request import NoRequests
+from capexplorer.model.kept_request import SHORT_MOST, Body, Kept, KeptRequest, NoRequests, Place, RequestBrief
 from capexplorer.remote import run_sockets
 from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
 from capexplorer.remote.protocol import PROTOCOL, FromRun, Hello, Over, Refused, Role, Welcome, encode, from_run
 from capexplorer.remote.remote_controls import RemoteControls
+from capexplorer.remote.remote_requests import RemoteRequests
 from capexplorer.remote.run_connection import RunConnection
 from capexplorer.run.control_server import PEERS_MOST, ControlServer
 from capexplorer.run.request_store import RequestStore
@@ -246,3 +247,15 @@ def test_the_runs_own_screen_and_an_attached_one_share_the_controls(run: Run) ->
     run.screens.give(own)
     knows(screen, lambda: screen.holds, "the controls")
     assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]
+
+
+def test_an_attached_screen_gets_kept_requests_on_demand_even_if_it_only_watches(run: Run) -> None:
+    brief = RequestBrief(why="first", method="GET", name="/a" * 500, status=503, error="503: busy")
+    run.requests.add([Kept(Place("first", "x"), KeptRequest(brief=brief, received=Body(text="busy")))])
+    requests = RemoteRequests(run.attach(watch=True))
+    found = requests.briefs()
+    assert [(each.error, len(each.name)) for each in found] == [("503: busy", SHORT_MOST)]
+    whole = requests.request(found[0].number)
+    assert whole is not None and (whole.received.text, whole.brief.name) == ("busy", brief.name)
+    assert requests.request(99) is None
+    assert run.controls.calls == []

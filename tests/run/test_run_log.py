@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from capexplorer.model.events import FailureSignature, FailureTick
+from capexplorer.run.first_failures import MOST, FirstFailures
 from capexplorer.run.run_log import LINES_A_TICK, RunLog
 from capexplorer.target.reports import Output
 
@@ -53,3 +55,18 @@ def test_grouping_of_endpoint_names_is_reported_once_in_a_session() -> None:
     assert len(run_log.drain(1.0)) == 1
     run_log.add_grouping()
     assert run_log.drain(2.0) == []
+
+
+def test_the_first_failure_of_each_signature_is_one_line() -> None:
+    def failed(status: int, example: str | None = None) -> FailureTick:
+        return FailureTick(
+            name="/a", method="GET", signature=FailureSignature(types=("E",), status=status), count=3, example=example
+        )
+
+    first = FirstFailures()
+    assert list(first.lines([failed(503, "503: busy"), failed(404)])) == [
+        "first failure: GET /a: 503: busy",
+        "first failure: GET /a: HTTP 404, E",
+    ]
+    assert list(first.lines([failed(503), failed(404)])) == []
+    assert len(list(first.lines([failed(status) for status in range(100, 400)]))) == MOST - 2

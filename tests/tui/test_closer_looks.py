@@ -34,7 +34,7 @@ def anyio_backend() -> str:
 def request(number: int, name: str = "/cpu", status: int | None = 200, error: str = "", body: str = "") -> KeptRequest:
     brief = RequestBrief(
         number=number, why="first" if error else "even", t_s=float(number), level=1, method="GET", name=name, status=status,
-        response_ms=12.5, error=error,
+        response_ms=12.5, error=error, kind=error,
     )  # fmt: skip
     return KeptRequest(brief=brief, url=f"http://h{name}", received=Body(text=body, size_bytes=len(body)))
 
@@ -171,14 +171,21 @@ async def test_from_the_endpoints_to_one_of_them_and_its_requests_and_back() -> 
 
 
 async def test_from_the_failures_to_those_that_failed_and_one_of_them() -> None:
-    stage = Looking(request(1), request(3, status=503, error="503: busy", body='{"error": "pool exhausted"}'))
+    busy = request(3, status=503, error="503: busy", body='{"error": "pool exhausted"}')
+    stage = Looking(request(1), busy, request(5, status=504, error="504: late"))
     async with stage.run(NARROW) as pilot:
         await pilot.press("f", "R")
-        await until(pilot, lambda: stage.sees("Requests that failed  1 of 2 kept"))
+        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
         await pilot.press("enter")
         await until(pilot, lambda: stage.sees('"error": "pool exhausted"'))
-        await pilot.press("escape", "f")
-        await until(pilot, lambda: stage.sees("2 of 2 kept"))
+        await pilot.press("escape", "k")
+        await until(pilot, lambda: stage.sees("Requests that failed: 503: busy  1 of 3 kept"))
+        await pilot.press("k")
+        await until(pilot, lambda: stage.sees("Requests that failed: 504: late  1 of 3 kept"))
+        await pilot.press("k")
+        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
+        await pilot.press("f")
+        await until(pilot, lambda: stage.sees("3 of 3 kept"))
 
 
 async def test_a_session_without_kept_requests_says_why() -> None:

@@ -28,6 +28,8 @@ class RawRequest(NamedTuple):
     level: int | None
     error: str
     """Empty: it succeeded."""
+    kind: str
+    """What failures with the same signature have in common."""
     sent_head: object
     """Text of a head, or a mapping."""
     sent_body: tuple[str | bytes, int]
@@ -63,10 +65,12 @@ def taken(
     name: str,
     response_ms: float,
     level: int | None,
-    error: str,
     response: Any,
     start_s: float | None,
     url: str | None,
+    *,
+    error: str = "",
+    kind: str = "",
 ) -> RawRequest:
     """`start_s`: `time.time` when it began; None: it ended just now."""
     age_s = response_ms / 1000 if start_s is None else max(0.0, time.time() - start_s)
@@ -82,6 +86,7 @@ def taken(
         response_ms=response_ms,
         level=level,
         error=error,
+        kind=kind,
         sent_head=seen.sent_head,
         sent_body=_slice(seen.sent_body),
         status=status if isinstance(status, int) and status else None,

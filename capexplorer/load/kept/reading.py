@@ -32,6 +32,7 @@ def whole(raw: RawRequest, why: Why) -> KeptRequest:
         status=raw.status,
         response_ms=raw.response_ms,
         error=raw.error[:ERROR_MOST],
+        kind=raw.kind[:ERROR_MOST],
     )
     return KeptRequest(
         brief=brief,

@@ -21,7 +21,7 @@ from ..panes.list_pane import ListPane
 from ..panes.pane import Pane
 from ..render.text import safe
 
-LOOK_S = 0.5
+LOOK_S = 1.0
 """Between two drawings."""
 
 
@@ -44,7 +44,7 @@ class Overlay(ModalScreen[None]):
     def __init__(self, seen: Seen, *panes: Pane) -> None:
         super().__init__()
         self.seen, self.panes = seen, panes
-        self._keys = Static(classes="keys", markup=False)
+        self._keys, self._shown_keys = Static(classes="keys", markup=False), ""
 
     def compose(self) -> ComposeResult:
         """The panes, and the keys."""
@@ -63,7 +63,9 @@ class Overlay(ModalScreen[None]):
         self.look_again()
         for pane in self.panes:
             pane.show(timeline, len(timeline) - 1, look)
-        self._keys.update(Text(self.key_line, no_wrap=True))
+        if self.key_line != self._shown_keys:  # an update lays the whole screen out anew
+            self._shown_keys = self.key_line
+            self._keys.update(Text(self.key_line, no_wrap=True))
 
     def look_again(self) -> None:
         """Before a drawing: what is not in the timeline."""

@@ -16,13 +16,13 @@ from .overlay import ListOverlay, Overlay, Seen
 class RequestsScreen(ListOverlay):
     """`failed`: only those that failed, to begin with. `endpoint`: (method, name) of the only one to show."""
 
-    KEYS = "↑↓ choose   Enter open   f failed/all"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "failed", show=False)]
+    KEYS = "↑↓ choose   Enter open   f failed/all   k kind"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "failed", show=False), Binding("k", "kind", show=False)]
 
     def __init__(self, seen: Seen, *, failed: bool = False, endpoint: tuple[str, str] | None = None) -> None:
         self._requests = RequestTable()
         super().__init__(seen, self._requests)
-        self._failed, self._endpoint = failed, endpoint
+        self._failed, self._endpoint, self._kind = failed, endpoint, ""
 
     def look_again(self) -> None:
         """The requests that are kept now; the chosen one stays chosen."""
@@ -33,7 +33,7 @@ class RequestsScreen(ListOverlay):
         if before is not None:
             places = (at for at, brief in enumerate(shown) if brief.number == before.number)
             self._requests.chosen = next(places, self._requests.chosen)
-        which = " that failed" if self._failed else ""
+        which = f" that failed: {safe(self._kind)[:60]}" if self._kind else " that failed" if self._failed else ""
         whose = f" of {safe(' '.join(self._endpoint))}" if self._endpoint else ""
         title = f"Requests{which}{whose}  {len(shown)} of {len(briefs)} kept".replace("[", "\\[")
         if self._requests.border_title != title:
@@ -42,6 +42,8 @@ class RequestsScreen(ListOverlay):
         self._requests.NOTHING = self.seen.requests.why_none or (none_kept if briefs else "no request is kept yet")
 
     def _is_shown(self, brief: RequestBrief) -> bool:
+        if self._kind and brief.kind != self._kind:
+            return False
         if self._failed and not brief.error:
             return False
         if self._endpoint is not None and (brief.method, brief.name) != self._endpoint:
@@ -50,7 +52,15 @@ class RequestsScreen(ListOverlay):
 
     def action_failed(self) -> None:
         """Those that failed, or all."""
-        self._failed = not self._failed
+        self._failed, self._kind = not self._failed, ""
+        self.table.chosen = 0
+        self.draw()
+
+    def action_kind(self) -> None:
+        """Only failures of the next kind, in the order of their first; after the last kind all that failed."""
+        kinds = list(dict.fromkeys(brief.kind for brief in self.seen.requests.briefs() if brief.kind))
+        after = kinds.index(self._kind) + 1 if self._kind in kinds else 0
+        self._failed, self._kind = True, kinds[after] if after < len(kinds) else ""
         self.table.chosen = 0
         self.draw()
 
