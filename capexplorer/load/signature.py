@@ -21,6 +21,8 @@ DEPTH = 16
 """Links followed at most: chains can be cyclic or endless."""
 
 _CHECK = re.compile(r"^(?P<check>[\w.-]{1,60}):\s")
+_NAME = re.compile(r"[\w.-]{1,60}")
+"""Of a check alone."""
 _STATUS_TEXT = re.compile(r"too many open files|no space left on device", re.IGNORECASE)
 """Messages of a target within a reply that are kept next to the name of the failed check."""
 _URL = re.compile(r"(^URL \S+: ?| for url: .*$)|\b\w{2,10}://\S+")
@@ -77,7 +79,7 @@ def example(exception: BaseException | str, response: object = None) -> str:
         return type(named).__name__
     if numbered is not None:
         return _one_line(text if text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
-    if _is_check(exception) and ": " in text:
+    if _is_check(exception) and not _NAME.fullmatch(text):
         return _one_line(text)  # the check says what it found
     reply_text = _reply_text(links(exception), response, message)
     if reply_text and _is_check(exception):

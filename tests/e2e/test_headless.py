@@ -141,7 +141,9 @@ def test_seconds_follow_each_other_without_a_gap(events: list[Event]) -> None:
 def test_whole_requests_are_kept_beside_the_log_and_the_export_names_their_file(
     mixed: tuple[Run, int], exported: dict[str, Any]
 ) -> None:
-    path = kept_file.path_of(session_path(mixed[0].sessions))
+    log = session_path(mixed[0].sessions)
+    assert log is not None
+    path = kept_file.path_of(log)
     assert exported["session"]["requests_file"] == path.name
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     found = kept_file.KeptFile(path)

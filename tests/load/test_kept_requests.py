@@ -75,7 +75,8 @@ def test_the_even_sample_has_each_part_of_the_session_alike() -> None:
     """8 samples of 80 from 2,000 requests: 160 from each quarter, with a standard error of 11."""
     quarters = [0, 0, 0, 0]
     for seed in range(8):
-        sampling, found = _sampling(seed), {}
+        sampling = _sampling(seed)
+        found: dict[str, Kept] = {}
         for number in range(2_000):
             _ask(sampling, float(number))
             if number % 500 == 0:

@@ -105,6 +105,7 @@ def test_the_example_of_an_error_is_its_status_and_what_its_body_says(status: in
 
 def test_the_body_follows_a_check_that_has_but_a_name() -> None:
     assert example(CatchResponseError("unexpected_status"), Reply(b"slow down", 429)) == "unexpected_status: 429: slow down"
+    assert example(CatchResponseError("slow down now"), Reply(b"slow down now", 429)) == "slow down now"
 
 
 def test_the_message_of_a_users_own_check_is_not_extended() -> None:

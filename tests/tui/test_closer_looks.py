@@ -98,7 +98,7 @@ def test_rows_are_sorted_by_each_column_and_filtered_by_a_text() -> None:
     assert [row.name for row in in_order(rows[1:], "name")] == ["GET /cpu", "GET /health", "GET /io"]
     for sort, value in SORTS.items():
         found = [value(row) for row in in_order(rows[1:], sort)]
-        assert found == sorted(found, reverse=sort != "name")  # type: ignore[type-var]
+        assert found == sorted(found, reverse=sort != "name")
         assert found[::-1] == [value(row) for row in in_order(rows[1:], sort, reverse=True)]
     assert [row.name for row in in_order(rows[1:], "p95", "IO")] == ["GET /io"]
 
