@@ -41,7 +41,7 @@ def measure(port: int) -> list[float]:
     from locust.contrib.fasthttp import LocustBadStatusCode
     from locust.env import Environment
 
-    from capexplorer.load.kept.sampling import RequestSampling
+    from capexplorer.load.kept.request_sampling import RequestSampling
     from capexplorer.load.lean.user import LeanHttpUser
     from capexplorer.load.recorder import Recorder
     from capexplorer.session.redact_request import RequestRedaction

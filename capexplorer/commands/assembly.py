@@ -48,7 +48,7 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
         native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
         from ..load import proxies, variables
         from ..load.guard import HostGuard
-        from ..load.kept.sampling import RequestSampling
+        from ..load.kept.request_sampling import RequestSampling
         from ..load.load_host import LoadHost
         from ..load.local_engine import LocalEngine
         from ..run.capture import Capture, LogHandler

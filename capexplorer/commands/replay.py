@@ -71,7 +71,7 @@ def _kept_requests(log: Path) -> KeptRequests:
     path = kept_file.path_of(log)
     if not path.exists():
         return NoRequests("no requests were kept: run it with --keep-bodies")
-    return kept_file.KeptFile(path)
+    return kept_file.RequestsFile(path)
 
 
 def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool, *, whole: bool) -> int:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from ..model.events import EndpointTick, FailureSignature, FailureTick, OfferedTick
 from ..model.histogram import LatencyHistogram
-from ..model.kept_request import Kept
+from ..model.kept_request import PlacedRequest
 from . import attempts
 from .endpoints import EndpointNames
 from .failures import FailureStream
 from .keep_alive import Closes, closes
-from .kept.sampling import RequestSampling
+from .kept.request_sampling import RequestSampling
 from .offered.iteration import current_iteration
 from .offered.ledger import Ledger
 from .signature import example, reduce
@@ -55,7 +55,7 @@ class Tick:
     finished_warmup: int = 0
     offered: OfferedTick | None = None
     """Iterations of a rate level; None: no rate is offered."""
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[PlacedRequest, ...] = ()
     """Requests that are kept whole."""
 
 
@@ -220,7 +220,7 @@ class Recorder:
             kept=self._kept(),
         )
 
-    def _kept(self) -> tuple[Kept, ...]:
+    def _kept(self) -> tuple[PlacedRequest, ...]:
         if self.sampling is None:
             return ()
         kept = self.sampling.drain_all() if self._is_last else self.sampling.drain()

@@ -107,7 +107,7 @@ class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return msgspec.structs.replace(self, brief=msgspec.structs.replace(self.brief, t_s=self.brief.t_s + seconds))
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True):
+class PlacedRequest(msgspec.Struct, frozen=True, array_like=True):
     """A request and what it is kept for, on its way to the sample."""
 
     place: Place
@@ -119,10 +119,10 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
         """(method, name)."""
         return self.request.brief.method, self.request.brief.name
 
-    def named(self, method: str, name: str) -> Kept:
+    def named(self, method: str, name: str) -> PlacedRequest:
         """The same under the name of the endpoint that counts it."""
         brief = msgspec.structs.replace(self.request.brief, method=method, name=name)
-        return Kept(self.place, msgspec.structs.replace(self.request, brief=brief))
+        return PlacedRequest(self.place, msgspec.structs.replace(self.request, brief=brief))
 
 
 class KeptRequests(Protocol):

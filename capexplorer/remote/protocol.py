@@ -197,14 +197,14 @@ class Answer(Message, frozen=True, kw_only=True, tag="answer"):
     """What was wrong with it, in one line; None: it is carried out."""
 
 
-class Requests(Message, frozen=True, kw_only=True, tag="requests"):
+class KeptBriefs(Message, frozen=True, kw_only=True, tag="requests"):
     """To an `AskRequests`: all that are kept, without what was sent and received. At most 400, each below 2 KB."""
 
     number: int
     briefs: tuple[RequestBrief, ...]
 
 
-class Request(Message, frozen=True, kw_only=True, tag="request"):
+class KeptWhole(Message, frozen=True, kw_only=True, tag="request"):
     """To an `AskRequest`: one whole, below 50 KB."""
 
     number: int
@@ -232,7 +232,7 @@ class Over(Message, frozen=True, kw_only=True, tag="over"):
     """The run has ended and its log is complete."""
 
 
-FromRun = Welcome | Refused | Answer | Requests | Request | State | Over
+FromRun = Welcome | Refused | Answer | KeptBriefs | KeptWhole | State | Over
 
 _encoder = msgspec.msgpack.Encoder()
 _from_screen: msgspec.msgpack.Decoder[FromScreen] = msgspec.msgpack.Decoder(FromScreen)

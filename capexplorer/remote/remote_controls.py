@@ -17,10 +17,10 @@ from .protocol import (
     Call,
     ChangeWorkers,
     GiveControls,
+    KeptBriefs,
+    KeptWhole,
     NewLevel,
     Refused,
-    Request,
-    Requests,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -64,7 +64,7 @@ class RemoteControls:
         self._autopilot = False
         self._answers: dict[int, str | None] = {}
         self._notices: list[str] = []
-        self._found: dict[int, Requests | Request] = {}
+        self._found: dict[int, KeptBriefs | KeptWhole] = {}
 
     def poll(self) -> bool:
         """Take what has come. Whether anything is different now."""
@@ -78,7 +78,7 @@ class RemoteControls:
                     self._answers[number] = wrong
                     if wrong is not None:
                         self._notices.append(wrong)
-                case Requests(number=number) | Request(number=number):
+                case KeptBriefs(number=number) | KeptWhole(number=number):
                     self._found[number] = message
                 case Refused(why=why):
                     self._notices.append(f"the run refuses this screen: {why}")
@@ -249,7 +249,7 @@ class RemoteControls:
         if wrong is not None:
             raise InputError(wrong)
 
-    def asked(self, ask: Callable[[int], Call]) -> Requests | Request | None:
+    def asked(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
         """What the run answers to a question about kept requests, which `ask` makes with its number; None: no answer."""
         number = self._next
         self._call(ask(number))

@@ -8,26 +8,26 @@ from typing import Protocol
 
 from ..model.kept_request import KeptRequest, RequestBrief
 from ..model.stream import Clock
-from .protocol import AskRequest, AskRequests, Call, Request, Requests
+from .protocol import AskRequest, AskRequests, Call, KeptBriefs, KeptWhole
 
 AGAIN_S = 1.0
 
 
-class Asked(Protocol):
+class Answering(Protocol):
     """A connection to the run."""
 
     @property
     def connected(self) -> bool:
         """Whether the run can be reached."""
 
-    def asked(self, ask: Callable[[int], Call]) -> Requests | Request | None:
+    def asked(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
         """The run's answer; None: there is none."""
 
 
 class RemoteRequests:
     """`KeptRequests` over a connection. What has come stays when the run has ended."""
 
-    def __init__(self, connection: Asked, monotonic: Clock = time.monotonic) -> None:
+    def __init__(self, connection: Answering, monotonic: Clock = time.monotonic) -> None:
         self._connection, self._monotonic = connection, monotonic
         self._briefs: Sequence[RequestBrief] = ()
         self._asked_s: float | None = None
@@ -43,7 +43,7 @@ class RemoteRequests:
         if self._connection.connected and (self._asked_s is None or now_s - self._asked_s >= AGAIN_S):
             self._asked_s = now_s
             found = self._connection.asked(lambda number: AskRequests(number=number))
-            if isinstance(found, Requests):
+            if isinstance(found, KeptBriefs):
                 self._briefs = found.briefs
         return self._briefs
 
@@ -52,4 +52,4 @@ class RemoteRequests:
         if not self._connection.connected:
             return None
         found = self._connection.asked(lambda call: AskRequest(number=call, request=number))
-        return found.request if isinstance(found, Request) else None
+        return found.request if isinstance(found, KeptWhole) else None

@@ -24,13 +24,13 @@ from ..remote.protocol import (
     FromScreen,
     GiveControls,
     Hello,
+    KeptBriefs,
+    KeptWhole,
     Message,
     NewLevel,
     Over,
     ProtocolError,
     Refused,
-    Request,
-    Requests,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -160,10 +160,10 @@ class Peer:
             match message:
                 case AskRequests():
                     self.send(
-                        Requests(number=message.number, briefs=tuple(brief.shortened() for brief in self._requests.briefs()))
+                        KeptBriefs(number=message.number, briefs=tuple(brief.shortened() for brief in self._requests.briefs()))
                     )
                 case AskRequest():
-                    self.send(Request(number=message.number, request=self._requests.request(message.request)))
+                    self.send(KeptWhole(number=message.number, request=self._requests.request(message.request)))
                 case AskControls():
                     self._held.ask()
                 case GiveControls():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from ..model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, Kept, KeptRequest, Place, RequestBrief, Why
+from ..model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, KeptRequest, Place, PlacedRequest, RequestBrief, Why
 
 _MOST: dict[Why, int] = {"first": FAILURES_MOST, "last": FAILURES_MOST, "slowest": SLOWEST_MOST, "even": EVEN_MOST}
 """Places of each kind. Of the slowest the oldest leave; of failures the first that came stay."""
@@ -26,7 +26,7 @@ class RequestStore:
         self._count: dict[Why, int] = dict.fromkeys(_MOST, 0)
         self._numbers = 0
 
-    def add(self, kept: Iterable[Kept]) -> None:
+    def add(self, kept: Iterable[PlacedRequest]) -> None:
         """Requests that have come; several workers may give one for the same place."""
         for each in kept:
             self._put(each.place, self._numbered(each.request))

@@ -17,7 +17,7 @@ from ..addresses import is_loopback
 from ..errors import InputError
 from ..load import native, proxies, variables, workload
 from ..load.guard import HostGuard
-from ..load.kept.sampling import RequestSampling
+from ..load.kept.request_sampling import RequestSampling
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report, RunnerEnded
 from ..load.workers import job as jobs

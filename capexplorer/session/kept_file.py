@@ -44,7 +44,7 @@ def write(log: Path, requests: Iterable[KeptRequest]) -> Path:
     return path
 
 
-class KeptFile:
+class RequestsFile:
     """`KeptRequests` of a saved session. Raises SessionError, in one line, for a file that is none."""
 
     why_none = ""

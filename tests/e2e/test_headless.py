@@ -146,7 +146,7 @@ def test_whole_requests_are_kept_beside_the_log_and_the_export_names_their_file(
     path = kept_file.path_of(log)
     assert exported["session"]["requests_file"] == path.name
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    found = kept_file.KeptFile(path)
+    found = kept_file.RequestsFile(path)
     slowest = {(brief.level, brief.name) for brief in found.briefs() if brief.why == "slowest"}
     assert {(level, name) for level in (0, 1) for name in SHARES} <= slowest
     whole = found.request(found.briefs()[0].number)

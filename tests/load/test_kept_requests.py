@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from capexplorer.load.kept.sampling import A_DRAIN_MOST, RequestSampling
+from capexplorer.load.kept.request_sampling import A_DRAIN_MOST, RequestSampling
 from capexplorer.model.events import FailureSignature
-from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, Kept, Why
+from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, PlacedRequest, Why
 from capexplorer.session.redact_request import RequestRedaction
 
 from .patched import Played, play
@@ -42,7 +42,7 @@ def _ask(
         sampling.take("GET", name, ms, signature, failure, reply or Reply(), None, "http://127.0.0.1/", warm)
 
 
-def _of(why: Why, kept: tuple[Kept, ...]) -> list[float]:
+def _of(why: Why, kept: tuple[PlacedRequest, ...]) -> list[float]:
     return [each.request.brief.response_ms for each in kept if each.place.why == why]
 
 
@@ -76,7 +76,7 @@ def test_the_even_sample_has_each_part_of_the_session_alike() -> None:
     quarters = [0, 0, 0, 0]
     for seed in range(8):
         sampling = _sampling(seed)
-        found: dict[str, Kept] = {}
+        found: dict[str, PlacedRequest] = {}
         for number in range(2_000):
             _ask(sampling, float(number))
             if number % 500 == 0:
@@ -187,5 +187,5 @@ def test_whatever_a_reply_has_can_be_kept_cleaned_and_sent(part: object, body: b
     sampling = RequestSampling(RequestRedaction())
     _ask(sampling, 1.0, reply=Odd(body, part))
     kept = sampling.drain_all()
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=tuple[Kept, ...]) == kept
-    assert msgspec.json.decode(msgspec.json.encode(kept), type=tuple[Kept, ...]) == kept
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=tuple[PlacedRequest, ...]) == kept
+    assert msgspec.json.decode(msgspec.json.encode(kept), type=tuple[PlacedRequest, ...]) == kept

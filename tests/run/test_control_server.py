@@ -15,7 +15,7 @@ import pytest
 from tui.fakes import FakeControls
 
 from capexplorer.errors import InputError
-from capexplorer.model.kept_request import SHORT_MOST, Body, Kept, KeptRequest, NoRequests, Place, RequestBrief
+from capexplorer.model.kept_request import SHORT_MOST, Body, KeptRequest, NoRequests, Place, PlacedRequest, RequestBrief
 from capexplorer.remote import run_sockets
 from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
 from capexplorer.remote.protocol import PROTOCOL, FromRun, Hello, Over, Refused, Role, Welcome, encode, from_run
@@ -251,7 +251,7 @@ def test_the_runs_own_screen_and_an_attached_one_share_the_controls(run: Run) ->
 
 def test_an_attached_screen_gets_kept_requests_on_demand_even_if_it_only_watches(run: Run) -> None:
     brief = RequestBrief(why="first", method="GET", name="/a" * 500, status=503, error="503: busy")
-    run.requests.add([Kept(Place("first", "x"), KeptRequest(brief=brief, received=Body(text="busy")))])
+    run.requests.add([PlacedRequest(Place("first", "x"), KeptRequest(brief=brief, received=Body(text="busy")))])
     requests = RemoteRequests(run.attach(watch=True))
     found = requests.briefs()
     assert [(each.error, len(each.name)) for each in found] == [("503: busy", SHORT_MOST)]

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, Kept, KeptRequest, Place, RequestBrief, Why
+from capexplorer.model.kept_request import (
+    EVEN_MOST,
+    FAILURES_MOST,
+    SLOWEST_MOST,
+    KeptRequest,
+    Place,
+    PlacedRequest,
+    RequestBrief,
+    Why,
+)
 from capexplorer.run.request_store import RequestStore
 
 
-def kept(why: Why, key: str, t_s: float, ms: float = 1.0, worker: str = "") -> Kept:
+def kept(why: Why, key: str, t_s: float, ms: float = 1.0, worker: str = "") -> PlacedRequest:
     brief = RequestBrief(why=why, t_s=1_000 + t_s, method="GET", name="/a", response_ms=ms)
-    return Kept(Place(why, key), KeptRequest(brief=brief, worker=worker))
+    return PlacedRequest(Place(why, key), KeptRequest(brief=brief, worker=worker))
 
 
-def store(*requests: Kept) -> RequestStore:
+def store(*requests: PlacedRequest) -> RequestStore:
     made = RequestStore(lambda monotonic_s: monotonic_s - 1_000)
     made.add(requests)
     return made

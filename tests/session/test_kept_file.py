@@ -23,7 +23,7 @@ def test_what_was_written_is_read_in_order_and_only_the_user_may_read_it(tmp_pat
     written = [request(1, received=Body(text="busy \N{SNOWMAN}")), request(2, headers=(("A", "b"),))]
     path = kept_file.write(tmp_path / "x.jsonl", written)
     assert (path.name, stat.S_IMODE(path.stat().st_mode)) == ("x.requests", 0o600)
-    found = kept_file.KeptFile(path)
+    found = kept_file.RequestsFile(path)
     assert [found.request(brief.number) for brief in found.briefs()] == written
 
 
@@ -32,7 +32,7 @@ def test_what_is_no_such_file_is_refused_in_one_line(tmp_path: Path, content: by
     path = tmp_path / "x.requests"
     path.write_bytes(content)
     with pytest.raises(SessionError, match=r"x\.requests: not a file of kept requests") as refused:
-        kept_file.KeptFile(path)
+        kept_file.RequestsFile(path)
     assert "\n" not in str(refused.value)
 
 
@@ -40,7 +40,7 @@ def test_a_newer_schema_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.requests"
     path.write_bytes(b'{"type":"requests","schema":99,"session":"x"}\n')
     with pytest.raises(SessionError, match="schema 99"):
-        kept_file.KeptFile(path)
+        kept_file.RequestsFile(path)
 
 
 BODIES = {

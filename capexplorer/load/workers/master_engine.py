@@ -15,7 +15,7 @@ from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 
 from ...errors import InputError
-from ...model.kept_request import Kept
+from ...model.kept_request import PlacedRequest
 from ...model.offered import Arrivals
 from ..bounded_waits import STALLED_S, Stalled
 from ..engine import Drained, EngineContext
@@ -225,7 +225,7 @@ class MasterEngine:
             workers=workers_reading(workers, gathered),
         )
 
-    def _kept(self, seconds: Iterable[tuple[str, WorkerSecond]], workers: Mapping[str, KnownWorker]) -> tuple[Kept, ...]:
+    def _kept(self, seconds: Iterable[tuple[str, WorkerSecond]], workers: Mapping[str, KnownWorker]) -> tuple[PlacedRequest, ...]:
         """Requests that workers kept. Of the even samples each gives its share of the places."""
         order, found = list(workers), []
         for client_id, second in seconds:
@@ -233,7 +233,7 @@ class MasterEngine:
                 continue
             for each in second.kept:
                 if each.place.why != "even" or int(each.place.key) % len(order) == order.index(client_id):
-                    own = Kept(each.place, msgspec.structs.replace(each.request, worker=workers[client_id].name))
+                    own = PlacedRequest(each.place, msgspec.structs.replace(each.request, worker=workers[client_id].name))
                     found.append(own.named(*self._merging.names.canonical(*own.endpoint)))
         return tuple(found)
 
@@ -249,5 +249,5 @@ class MasterEngine:
 
 def placed(second: WorkerSecond, offset_s: float) -> WorkerSecond:
     """By the master's clock."""
-    kept = tuple(Kept(each.place, each.request.moved(offset_s)) for each in second.kept)
+    kept = tuple(PlacedRequest(each.place, each.request.moved(offset_s)) for each in second.kept)
     return msgspec.structs.replace(second, began_s=second.began_s + offset_s, ended_s=second.ended_s + offset_s, kept=kept)

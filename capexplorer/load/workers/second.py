@@ -10,7 +10,7 @@ import msgspec
 
 from ...errors import InputError
 from ...model.events import EndpointTick, FailureTick, OfferedTick
-from ...model.kept_request import Kept
+from ...model.kept_request import PlacedRequest
 from ...model.readings import GeneratorReading, PortsReading
 
 KEY = "capexplorer"
@@ -65,7 +65,7 @@ class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Dead users replaced, since the worker began."""
     generator: GeneratorReading | None = None
     """Of the worker's process; loop lag included."""
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[PlacedRequest, ...] = ()
     """Requests that are kept whole."""
     ports: PortsReading | None = None
     """Of its machine, where that is another one."""

@@ -125,7 +125,7 @@ def _held(timeline: Timeline, endpoint: EndpointKey, shown: TimePage) -> tuple[l
 
 
 @dataclass(frozen=True, slots=True)
-class LevelPoint:
+class EndpointPoint:
     """One endpoint at one settled level, or bin of a ramp."""
 
     load: float
@@ -179,12 +179,12 @@ def _degrades(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tu
     return (Boundary(first.users, "degrades first", palette.warning, solid=True),)
 
 
-def level_points(timeline: Timeline, endpoint: EndpointKey) -> list[LevelPoint]:
+def level_points(timeline: Timeline, endpoint: EndpointKey) -> list[EndpointPoint]:
     """In order of load; equal loads stay in the order of the session."""
     return sorted(_points(timeline, endpoint), key=lambda point: point.load)
 
 
-def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[LevelPoint]:
+def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[EndpointPoint]:
     last = timeline.level
     for level in timeline.levels:
         if last is None or level.opened.epoch != last.opened.epoch:
@@ -199,9 +199,9 @@ def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[LevelPoint]:
                 yield _point(at, found, figures.settled_seconds)
 
 
-def _point(load: float, found: LevelEndpoint, seconds: float) -> LevelPoint:
+def _point(load: float, found: LevelEndpoint, seconds: float) -> EndpointPoint:
     p95_ms = found.latency_ms.p95
-    return LevelPoint(
+    return EndpointPoint(
         load=load,
         throughput_rps=found.requests / seconds,
         goodput_rps=(found.requests - found.failures) / seconds,

@@ -44,7 +44,7 @@ class RequestPane(ScrollingPane):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RequestLine:
     """One line before it is wrapped; `kind` gives its colour."""
 
     kind: str
@@ -52,22 +52,22 @@ class Line:
     indent: int = 1
 
 
-def request_lines(request: KeptRequest) -> Iterator[Line]:
+def request_lines(request: KeptRequest) -> Iterator[RequestLine]:
     """All of it, from top to bottom."""
     brief = request.brief
     where = "" if brief.level is None else f", level {brief.level}"
     by = f", worker {request.worker}" if request.worker else ""
-    yield Line("muted", f"{wording.session_time(brief.t_s)}{where}{by}; kept as {_KEPT_FOR[brief.why]}")
+    yield RequestLine("muted", f"{wording.session_time(brief.t_s)}{where}{by}; kept as {_KEPT_FOR[brief.why]}")
     if brief.error:
-        yield Line("error", brief.error)
+        yield RequestLine("error", brief.error)
     yield from _titled("Timing")
-    yield from (Line("plain", line) for line in phase_lines(request.phases, brief.response_ms))
+    yield from (RequestLine("plain", line) for line in phase_lines(request.phases, brief.response_ms))
     yield from _titled("Sent")
-    yield Line("bold", f"{brief.method} {request.url}")
+    yield RequestLine("bold", f"{brief.method} {request.url}")
     yield from _headers(request.sent_headers)
     yield from _body(request.sent)
     yield from _titled("Received")
-    yield Line("bold", "no reply" if brief.status is None else f"status {brief.status}")
+    yield RequestLine("bold", "no reply" if brief.status is None else f"status {brief.status}")
     yield from _headers(request.headers)
     yield from _body(request.received)
 
@@ -86,28 +86,28 @@ def _ms(value: float | None) -> str:
     return "not known" if value is None else f"{text.three_digits(value)} ms"
 
 
-def _titled(title: str) -> Iterator[Line]:
-    yield Line("plain", "")
-    yield Line("title", title)
+def _titled(title: str) -> Iterator[RequestLine]:
+    yield RequestLine("plain", "")
+    yield RequestLine("title", title)
 
 
-def _headers(headers: Headers) -> Iterator[Line]:
+def _headers(headers: Headers) -> Iterator[RequestLine]:
     if not headers:
-        yield Line("muted", "no headers known")
-    yield from (Line("header", f"{name}: {value}") for name, value in headers)
+        yield RequestLine("muted", "no headers known")
+    yield from (RequestLine("header", f"{name}: {value}") for name, value in headers)
 
 
-def _body(body: Body) -> Iterator[Line]:
+def _body(body: Body) -> Iterator[RequestLine]:
     if not body.size_bytes and not body.text:
-        yield Line("muted", "no body")
+        yield RequestLine("muted", "no body")
         return
-    yield Line("plain", "")
+    yield RequestLine("plain", "")
     if body.is_binary:
-        yield Line("muted", f"{text.size(body.size_bytes)}, no text")
+        yield RequestLine("muted", f"{text.size(body.size_bytes)}, no text")
         return
-    yield from (Line("body", line) for line in formatted(body.text).split("\n")[:_LONGEST_LINES])
+    yield from (RequestLine("body", line) for line in formatted(body.text).split("\n")[:_LONGEST_LINES])
     if body.is_cut:
-        yield Line("muted", f"… cut: the body has {text.size(body.size_bytes)}")
+        yield RequestLine("muted", f"… cut: the body has {text.size(body.size_bytes)}")
 
 
 def formatted(body: str) -> str:
@@ -120,7 +120,7 @@ def formatted(body: str) -> str:
     return body
 
 
-def _wrapped(line: Line, palette: Palette, width: int) -> Iterator[Strip]:
+def _wrapped(line: RequestLine, palette: Palette, width: int) -> Iterator[Strip]:
     style = {
         "title": Style(color=palette.accent, bold=True),
         "bold": Style(color=palette.text, bold=True),

@@ -9,7 +9,7 @@ import msgspec
 from locust.env import Environment
 
 from capexplorer.load import connections
-from capexplorer.load.kept.sampling import RequestSampling
+from capexplorer.load.kept.request_sampling import RequestSampling
 from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.recorder import Recorder
 from capexplorer.session.redact_request import RequestRedaction

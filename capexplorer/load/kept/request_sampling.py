@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...model.events import FailureSignature
-from ...model.kept_request import EVEN_MOST, FAILURES_MOST, Kept, KeptRequest, Place, Why
+from ...model.kept_request import EVEN_MOST, FAILURES_MOST, KeptRequest, Place, PlacedRequest, Why
 from ...model.stream import Clock
 from ..signature import example
 from .raw_request import RawRequest, taken
-from .reading import whole
+from .whole_request import whole
 
 Clean = Callable[[KeptRequest], KeptRequest]
 """Removes secrets."""
@@ -126,23 +126,23 @@ class RequestSampling:
         self._next_even = self._seen + 1 + int(math.log(1.0 - self._draw()) / math.log1p(-self._weight))
         return slot
 
-    def drain(self) -> tuple[Kept, ...]:
+    def drain(self) -> tuple[PlacedRequest, ...]:
         """Those that were taken since, the longest waiting first, as many as fit. In the recorder's thread."""
         return self._read(self._a_drain_most, A_DRAIN_BYTES)
 
-    def drain_all(self) -> tuple[Kept, ...]:
+    def drain_all(self) -> tuple[PlacedRequest, ...]:
         """All that wait."""
         return self._read(math.inf, math.inf)
 
-    def _read(self, most: float, most_bytes: float) -> tuple[Kept, ...]:
-        found: list[Kept] = []
+    def _read(self, most: float, most_bytes: float) -> tuple[PlacedRequest, ...]:
+        found: list[PlacedRequest] = []
         for where in tuple(self._taken):
             if len(found) >= most or most_bytes <= 0:
                 break
             raw, place = self._taken.pop(where), _place(where)
             request = whole(raw, place.why)
             most_bytes -= len(request.sent.text) + len(request.received.text)
-            found.append(Kept(place, self._clean(request)))
+            found.append(PlacedRequest(place, self._clean(request)))
         return tuple(found)
 
 
