@@ -178,14 +178,29 @@ class Odd(Reply):
         self.url = part
 
 
-@pytest.mark.parametrize("part", [None, 7, "x", b"x", [1, 2], {"a": object(), 3: b"\xff"}, object()], ids=repr)
-@pytest.mark.parametrize(
-    "body",
-    [b"[" * 4_000, b"[" * 400 + b"]" * 400, b'{"a": "\\ud800", "b": 1e999}', b"\xff\xfe\x00", "\N{SNOWMAN}".encode() * 2_000],
-)
-def test_whatever_a_reply_has_can_be_kept_cleaned_and_sent(part: object, body: bytes) -> None:
+PARTS = {
+    "nothing": None,
+    "number": 7,
+    "text": "x",
+    "bytes": b"x",
+    "list": [1],
+    "headers": {"a": object(), 3: b"\xff"},
+    "object": object(),
+}
+BODIES = {
+    "open brackets": b"[" * 4_000,
+    "deep": b"[" * 400 + b"]" * 400,
+    "half a surrogate": b'{"a": "\\ud800", "b": 1e999}',
+    "no text": b"\xff\xfe\x00",
+    "cut within a character": "\N{SNOWMAN}".encode() * 2_000,
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("body", BODIES)
+def test_whatever_a_reply_has_can_be_kept_cleaned_and_sent(part: str, body: str) -> None:
     sampling = RequestSampling(RequestRedaction())
-    _ask(sampling, 1.0, reply=Odd(body, part))
+    _ask(sampling, 1.0, reply=Odd(BODIES[body], PARTS[part]))
     kept = sampling.drain_all()
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=tuple[PlacedRequest, ...]) == kept
     assert msgspec.json.decode(msgspec.json.encode(kept), type=tuple[PlacedRequest, ...]) == kept
