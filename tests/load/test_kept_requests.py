@@ -154,7 +154,7 @@ def test_its_phases_add_up_to_its_time(seen: Played, client: str) -> None:
 
 
 @CLIENTS
-def test_a_reply_that_a_check_refused_is_kept_with_what_the_check_said(seen: Played, client: str) -> None:
+def test_a_reply_that_a_check_refused_is_kept_with_the_message_of_the_check(seen: Played, client: str) -> None:
     checked = seen[client][2]
     assert checked["brief"]["error"] == "stale: 3 of 5"
     assert (checked["brief"]["status"], checked["received"]["text"]) == (200, "ok")

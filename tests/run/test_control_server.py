@@ -219,7 +219,9 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -
 def test_without_any_folder_the_session_says_so_and_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_sockets, "folders", list)
     logged: list[str] = []
-    server = ControlServer(FakeControls(), Screens(lambda args: None), NoRequests("none"), lambda level, text: logged.append(text))
+    server = ControlServer(
+        FakeControls(), Screens(lambda args: None), NoRequests("none"), lambda level, text: logged.append(text)
+    )
     server.open(WELCOME)
     assert logged == ["no socket can be made in the user's runtime folder: no screen can be attached"]
     server.close()

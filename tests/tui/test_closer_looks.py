@@ -79,13 +79,13 @@ def test_a_request_fits_any_size(size: Size) -> None:
     assert len(strips) <= size.height
 
 
-def test_a_phase_that_the_client_does_not_know_is_said_to_be_not_known() -> None:
+def test_a_phase_that_the_client_does_not_measure_is_shown_as_not_known() -> None:
     lines = list(phase_lines(Phases(kept_connection=True), 12.5))
     assert [line.split(maxsplit=1)[-1] for line in lines[:1]] == ["kept connection"]
     assert sum("not known" in line for line in lines) == 2
 
 
-def test_only_json_is_laid_out_anew() -> None:
+def test_only_json_is_formatted() -> None:
     assert formatted('{"a":[1]}') == '{\n  "a": [\n    1\n  ]\n}'
     assert formatted("{ no json") == "{ no json"
 
@@ -188,7 +188,7 @@ async def test_from_the_failures_to_those_that_failed_and_one_of_them() -> None:
         await until(pilot, lambda: stage.sees("3 of 3 kept"))
 
 
-async def test_a_session_without_kept_requests_says_why() -> None:
+async def test_a_session_without_kept_requests_shows_the_reason() -> None:
     stage = Looking(why_none="no requests were kept: run it with --keep-bodies")
     async with stage.run(NARROW) as pilot:
         await pilot.press("R")

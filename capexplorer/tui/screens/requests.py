@@ -33,7 +33,9 @@ class RequestsScreen(ListOverlay):
         if before is not None:
             places = (at for at, brief in enumerate(shown) if brief.number == before.number)
             self._requests.chosen = next(places, self._requests.chosen)
-        which = f" that failed: {safe(self._kind)[:60]}" if self._kind else " that failed" if self._failed else ""
+        which = " that failed" if self._failed else ""
+        if self._kind and shown:
+            which += f": {safe(shown[0].error)[:60]}"
         whose = f" of {safe(' '.join(self._endpoint))}" if self._endpoint else ""
         title = f"Requests{which}{whose}  {len(shown)} of {len(briefs)} kept".replace("[", "\\[")
         if self._requests.border_title != title:
