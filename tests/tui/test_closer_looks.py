@@ -19,7 +19,7 @@ from capexplorer.tui.panes.endpoints import rows_shown
 from capexplorer.tui.panes.request_lines import RequestPane, formatted, phase_lines
 
 from .fakes import HOSTILE, session
-from .test_app import NARROW, WIDE, Stage
+from .stage import NARROW, WIDE, Stage
 from .waiting import until
 
 WHOLE = Size(78, 60)
