@@ -16,6 +16,7 @@ from typing import Literal
 from ..model.events import Mark, Verdict
 from ..model.findings import CURVE, AtOrBelow, Bend, Knee, LatencyKnee, RateLimit, RateRecovered, Recovered, Shift
 from ..model.level import Level
+from ..model.load import named_load
 from ..model.timeline import Timeline
 from ..model.verdicts import Recovery
 from .epoch.epoch import Epoch
@@ -122,7 +123,7 @@ def _shift(
         state="open",
         finding=finding,
         epoch=level.opened.epoch,
-        users=float(level.users),
+        **named_load(level),
         severity="warning" if worse else "info",
     )
 

@@ -34,6 +34,7 @@ from ..model.conclusions import (
 )
 from ..model.events import Mark
 from ..model.findings import Bottleneck, Leak
+from ..model.rate_verdicts import RateCapacity
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict
 from .causes.catalogue import DEATHS, REFUSALS
@@ -60,7 +61,8 @@ def _with_neighbours(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusio
     first = found.clauses[0]
     is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
     clauses = (*found.clauses, disturbed) if is_knee else (disturbed, *found.clauses)
-    severity = "warning" if found.severity == "info" and disturbed.left_out_users else found.severity
+    is_left_out = bool(disturbed.left_out_users or disturbed.left_out_per_s)
+    severity = "warning" if found.severity == "info" and is_left_out else found.severity
     return replace(found, clauses=clauses, severity=severity)
 
 
@@ -119,11 +121,19 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     known = found.rates.capacity if found is not None else None
     if found is None or known is None or known.kind not in ("capacity", "at_or_below"):
         return
+    found = replace(found, blamed=_blamed_at_rates(view, known))
     refuses = known.overload is not None and known.overload.kind == "refuses"
     deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
     failed = (failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS))
     beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
-    yield Conclusion((found, *beside), "warning" if beside else "info", marked=bool(beside))
+    marked = bool(found.blamed or beside)
+    yield Conclusion((found, *beside), "warning" if marked else "info", marked)
+
+
+def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...]:
+    """What limits the service at its capacity: at most two bottlenecks that were seen at rates beyond it."""
+    beyond = (mark for mark in view.bottlenecks() if (mark.offered_per_s or 0.0) >= (capacity.low_per_s or 0.0))
+    return tuple(mark for mark in beyond if mark.offered_per_s is not None)[:2]
 
 
 def _judged_rates(view: EpochView) -> RatesFound | None:
@@ -145,7 +155,8 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
     """What limits at the knee: at most two bottlenecks; if errors are the limit, the most severe cause."""
     if found.limit == "generator":
         return []
-    bottlenecks = [mark for mark in view.bottlenecks() if (mark.users or 0) >= (found.users_low or 0)]
+    of_users = [mark for mark in view.bottlenecks() if mark.offered_per_s is None]
+    bottlenecks = [mark for mark in of_users if (mark.users or 0) >= (found.users_low or 0)]
     if found.limit == "errors":
         bottlenecks = [mark for mark in bottlenecks if mark.id != "cpu_steal"]  # no status comes from the hypervisor
     if bottlenecks or found.limit != "errors":
@@ -193,7 +204,10 @@ def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
 
 def _limited(view: EpochView) -> ServiceLimited | None:
     found = view.bottlenecks()[:2]
-    return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found)) if found else None
+    if not found:
+        return None
+    at_rates = [mark.offered_per_s for mark in found if mark.offered_per_s is not None]
+    return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found), max(at_rates, default=None))
 
 
 def _waiting(view: EpochView) -> ThinkTimeLimit | None:
@@ -242,15 +256,18 @@ def _beside(view: EpochView, found: Conclusion) -> Iterator[Clause]:
 
 
 def _changed(view: EpochView) -> ServiceChanged | None:
-    regimes = view.verdict.regimes if view.verdict is not None else ()
-    return ServiceChanged(regimes) if any(each.began is not None for each in regimes) else None
+    at_users = view.verdict.regimes if view.verdict is not None else ()
+    for regimes in (at_users, view.rates.regimes if view.rates is not None else ()):
+        if any(each.began is not None for each in regimes):
+            return ServiceChanged(regimes)
+    return None
 
 
 def _shared(view: EpochView) -> MachineShared | None:
     for mark in view.marks:
         share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
         if share is not None:
-            return MachineShared(mark.users, share)
+            return MachineShared(mark.users, share, mark.offered_per_s)
     return None
 
 
@@ -262,5 +279,6 @@ def _cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
         return None
     worst = max(levels, key=lambda level: others_cpu(level.figures) or 0.0).figures
     cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
-    users = tuple(sorted({float(level.users) for level in left_out}))
-    return CpuUsedByOthers(others_cpu(worst) or 0.0, cores, tuple(worst.other_processes), users)
+    users = tuple(sorted({float(level.users) for level in left_out if level.users}))
+    rates = tuple(sorted({level.offered_per_s for level in left_out if level.offered_per_s}))
+    return CpuUsedByOthers(others_cpu(worst) or 0.0, cores, tuple(worst.other_processes), users, rates)

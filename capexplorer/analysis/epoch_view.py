@@ -38,8 +38,9 @@ class EpochView:
             return None
         clean = self.clean(invalidating)
         lasting = [mark for mark in invalidating if not is_past(mark, clean)]
-        most = max((level.users for level in clean), default=None)
-        return InvalidLevels(min(lasting, key=since_s), most) if lasting else None
+        most = max((level.users for level in clean if level.users), default=None)
+        most_per_s = max((level.offered_per_s for level in clean if level.offered_per_s), default=None)
+        return InvalidLevels(min(lasting, key=since_s), most, most_per_s) if lasting else None
 
     @property
     def capacity(self) -> CapacityVerdict | None:
@@ -75,10 +76,14 @@ class EpochView:
         """Settled levels with users."""
         return [level for level in self.levels() if level.users and level.figures.settled]
 
+    def loaded(self) -> list[Level]:
+        """Settled levels, of users and of offered rates."""
+        return [level for level in self.levels() if level.has_load and level.figures.settled]
+
     def disturbed(self) -> list[Level]:
         """Levels disturbed by other processes, which used CPU that the service or the generator needed."""
         indices = self.verdict.disturbed_levels if self.verdict is not None else ()
-        return [level for level in self.settled() if level.opened.index in indices]
+        return [level for level in self.loaded() if level.opened.index in indices]
 
     def left_out(self) -> list[Level]:
         """Those of the disturbed levels that do not describe the service."""
@@ -92,9 +97,9 @@ class EpochView:
         return sum(count for count in counts if count == count)
 
     def clean(self, invalidating: Sequence[Mark]) -> list[Level]:
-        """Settled levels without such a cause."""
+        """Settled levels, of users and of offered rates, without such a cause."""
         spans = [span for mark in invalidating for span in self._spans(mark)]
-        return [level for level in self.settled() if not any(self._overlaps(level, span) for span in spans)]
+        return [level for level in self.loaded() if not any(self._overlaps(level, span) for span in spans)]
 
     def _spans(self, mark: Mark) -> list[tuple[float, float]]:
         """Every (first, last) occurrence, by all revisions of the mark: a cause may recur."""
@@ -129,9 +134,11 @@ def reported(timeline: Timeline) -> dict[int, Verdict]:
 
 
 def is_past(mark: Mark, clean: Sequence[Level]) -> bool:
-    """Whether the cause has ended and a later level with at least as many users did not have it."""
+    """Whether the cause has ended and a later level with at least as much load did not have it."""
     later = (level for level in clean if level.started_s >= last_s(mark))
-    return mark.state == "closed" and any(level.users >= (mark.users or 0) for level in later)
+    if mark.offered_per_s is not None:
+        return mark.state == "closed" and any((level.offered_per_s or 0.0) >= mark.offered_per_s for level in later)
+    return mark.state == "closed" and any(level.users >= (mark.users or 0) for level in later if level.users)
 
 
 def since_s(mark: Mark) -> float:

@@ -71,9 +71,11 @@ def _percentile(level: LadderLevel, rule: str, limit: float) -> float | None:
 
 
 def _failures(level: LadderLevel, limit: float) -> float | None:
+    """What was dropped at an offered rate counts as failed."""
     if level.failure_ratio is None or (level.requests or 0) < REQUESTS_LEAST:
         return None
-    return level.failure_ratio if wilson(level.failure_ratio, level.requests or 0)[0] > limit else None
+    lost = 1 - (1 - level.failure_ratio) * (1 - level.dropped_ratio)
+    return lost if wilson(lost, level.requests or 0)[0] > limit else None
 
 
 def _throughput(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:

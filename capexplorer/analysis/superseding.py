@@ -33,10 +33,13 @@ class InvalidLevels:
     """The earliest of these causes."""
     clean_users: float | None
     """The most users of a level without such a cause; None without one."""
+    clean_per_s: float | None = None
+    """The same of offered rates."""
 
-    def is_clean(self, users: float | None) -> bool:
-        """Whether a finding about loads up to `users` rests on clean levels only."""
-        return users is not None and self.clean_users is not None and users <= self.clean_users
+    def is_clean(self, users: float | None, offered_per_s: float | None = None) -> bool:
+        """Whether a finding about loads up to `users`, or up to an offered rate, rests on clean levels only."""
+        load, clean = (users, self.clean_users) if offered_per_s is None else (offered_per_s, self.clean_per_s)
+        return load is not None and clean is not None and load <= clean
 
 
 def reported(verdict: Verdict, invalid: InvalidLevels | None) -> Verdict:
@@ -93,7 +96,8 @@ def _current(mark: Mark, verdict: Verdict | None, invalid: InvalidLevels | None)
         return _of_curve(mark, mark.finding, verdict, invalid)
     if not is_limit(mark):
         return mark
-    is_invalid = invalid is not None and where(mark.id) in ("target", "host") and not invalid.is_clean(mark.users)
+    is_clean = invalid is None or invalid.is_clean(mark.users, mark.offered_per_s)
+    is_invalid = where(mark.id) in ("target", "host") and not is_clean
     return None if is_invalid or _is_superseded(mark, verdict) else mark
 
 
@@ -111,6 +115,13 @@ def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, invali
 def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
     """Rule 3."""
     found = verdict.capacity.knee if verdict is not None else None
-    at = mark.finding.users_at if isinstance(mark.finding, Bottleneck) else 0.0
-    most = max(mark.users or 0.0, at)
+    if mark.offered_per_s is not None:
+        return _is_superseded_at_rates(mark.offered_per_s, verdict)
+    at = mark.finding.users_at if isinstance(mark.finding, Bottleneck) else None
+    most = max(mark.users or 0.0, at or 0.0)
     return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most
+
+
+def _is_superseded_at_rates(offered_per_s: float, verdict: Verdict | None) -> bool:
+    found = verdict.rates.capacity if verdict is not None and verdict.rates is not None else None
+    return found is not None and found.kind == "keeps_up" and found.per_s > offered_per_s

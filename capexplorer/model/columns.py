@@ -29,7 +29,7 @@ FOLD_COLUMNS = (
     "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
     "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
-    "app_backlog", "warm_users", "target_run_delay_ratio", "finished",
+    "app_backlog", "warm_users", "target_run_delay_ratio", "planned", "finished", "from_plan_sum_ms",
 )  # fmt: skip
 """Further columns: counts and sums of settled requests, for a level's figures (SECOND_COLUMNS), and columns that only detectors
 use.
@@ -45,7 +45,7 @@ READINGS = (
 SECOND_COLUMNS = (
     "duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
     "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
-    "offered_per_s", "finished", "in_flight", "queued", "late_p99_ms",
+    "offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms",
     *READINGS,
 )  # fmt: skip
 """What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
@@ -145,7 +145,9 @@ def second_values(sample: Sample) -> dict[str, float | None]:
         "latency_sum_ms": math.fsum([tick.latency_sum_ms for tick in ticks]),
         "failure_latency_sum_ms": math.fsum([tick.failure_latency_sum_ms for tick in ticks]),
         "offered_per_s": offered.offered_per_s if offered is not None else None,
+        "planned": offered.planned if offered is not None else None,
         "finished": offered.finished if offered is not None else None,
+        "from_plan_sum_ms": offered.from_plan_sum_ms if offered is not None else None,
         "in_flight": offered.in_flight if offered is not None else None,
         "queued": offered.queued if offered is not None else None,
         "late_p99_ms": offered.late_p99_ms if offered is not None else None,

@@ -70,6 +70,8 @@ class ServiceLimited:
     marks: tuple[Mark, ...]
     users: float
     """Highest user count at which one of them was observed; 0: unknown."""
+    offered_per_s: float | None = None
+    """Highest offered rate, where they were observed at levels of rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class RatesFound:
     """What the levels of offered rates show."""
 
     rates: RateVerdict
+    blamed: tuple[Mark, ...] = ()
+    """What limits the service at its capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,7 @@ class MachineShared:
 
     users: float | None
     share_ratio: float
+    offered_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +187,8 @@ class CpuUsedByOthers:
     """Names of the processes that used most; empty if they are not readable."""
     left_out_users: tuple[float, ...]
     """User counts of the levels that therefore do not describe the service, ascending."""
+    left_out_per_s: tuple[float, ...] = ()
+    """The same of offered rates."""
 
 
 Clause = (

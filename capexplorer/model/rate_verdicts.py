@@ -10,6 +10,7 @@ from typing import Literal
 
 from .grades import Confidence
 from .readings import Reading
+from .verdicts.service_changes import RegimeVerdict
 
 LevelState = Literal["kept", "unsure", "queue_grows", "fails", "dropped", "generator"]
 """`kept`: the service finished what was offered. `unsure`: too few arrivals, or too near the capacity, to say. The others say why
@@ -37,7 +38,10 @@ class RateLevelVerdict(Reading, frozen=True, kw_only=True):
     recovery: bool = False
     """It follows overload at a lower rate, and the curve does not use it."""
     left_out: bool = False
-    """Other processes, or a failure of generator, host or network, disturbed it, and the curve does not use it."""
+    """The curve does not use it: other processes, or a failure of generator, host or network, disturbed it, or the service was
+    another one than that of the verdict."""
+    other_service: bool = False
+    """Left out for that last reason: see `RateVerdict.regimes`."""
 
 
 class Overload(Reading, frozen=True, kw_only=True):
@@ -114,3 +118,5 @@ class RateVerdict(Reading, frozen=True, kw_only=True):
     """In the order they ran."""
     objectives: tuple[RateObjective, ...] = ()
     recoveries: tuple[RateRecovery, ...] = ()
+    regimes: tuple[RegimeVerdict, ...] = ()
+    """In the order they began, if the service changed at levels of rates; empty: it did not."""

@@ -122,8 +122,8 @@ def _parts(timeline: Timeline) -> Iterator[list[object]]:
 
 
 CAUSE_COLUMNS = (
-    "kind", "id", "part", "where", "severity", "confidence", "state", "epoch", "users", "count", "rate_per_s", "first_s",
-    "last_s", "endpoints", "readings", "doubts", "example", "advice",
+    "kind", "id", "part", "where", "severity", "confidence", "state", "epoch", "users", "offered_per_s", "count", "rate_per_s",
+    "first_s", "last_s", "endpoints", "readings", "doubts", "example", "advice",
 )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def _cause(mark: Mark, header: Header | None) -> list[object]:
     words = [sentence(mark.finding) for sentence in (wording.endpoints, wording.readings, wording.doubts, wording.example)]
     place = wording.where(mark.id)
     return [mark.kind, mark.id, known.get("part"), place, mark.severity, mark.confidence, mark.state, mark.epoch, mark.users,
-            *numbers, *words, wording.advice(mark.finding, header)]  # fmt: skip
+            mark.offered_per_s, *numbers, *words, wording.advice(mark.finding, header)]  # fmt: skip
 
 
 def _tick(value: float, whole: bool) -> float | int | None:

@@ -6,6 +6,7 @@ the lists contain the current marks and may be empty.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .. import wording
@@ -49,7 +50,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "slo": _objectives(latest),
         "recoveries": entries["recoveries"],
         "shifts": entries["shifts"],
-        "regimes": [_regime(epoch, each) for epoch, verdict in verdicts.items() for each in verdict.regimes],
+        "regimes": [_regime(epoch, each) for epoch, verdict in verdicts.items() for each in _regimes(verdict)],
         "stop_rules": entries["stop_rules"],
         "notes": [{"t_s": rounded(note.t_s), "text": note.text} for note in timeline.journal if isinstance(note, Note)],
         "verdict": wording.verdict(timeline),
@@ -135,6 +136,12 @@ def _first_endpoint(latest: Verdict | None) -> dict[str, Any] | None:
     return {name: plain(getattr(found, name)) for name in found.__struct_fields__} | {"users": whole(found.users)}
 
 
+def _regimes(verdict: Verdict) -> Iterator[RegimeVerdict]:
+    """At levels of users, then at those of offered rates."""
+    yield from verdict.regimes
+    yield from verdict.rates.regimes if verdict.rates is not None else ()
+
+
 def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
     knee = found.knee
     return {
@@ -143,11 +150,13 @@ def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
         "began": found.began,
         "inside": found.inside,
         "after_step_s": rounded(found.after_step_s),
-        "users": found.users,
+        "users": None if found.at_rates else found.users,
+        "offered_per_s": found.users if found.at_rates else None,
         "before_rps": rounded(found.before_rps),
         "after_rps": rounded(found.after_rps),
         "failure_ratio": rounded(found.failure_ratio),
-        "most_users": rounded(found.most_users),
+        "most_users": None if found.at_rates else rounded(found.most_users),
+        "most_offered_per_s": rounded(found.most_users) if found.at_rates else None,
         "most_rps": rounded(found.most_rps),
         "knee_users": rounded(knee.users) if knee is not None and knee.kind == "knee" else None,
         "judged": found.judged,

@@ -47,6 +47,7 @@ def _cause(mark: Mark, header: Header | None) -> dict[str, Any]:
         "first_s": first_s,
         "last_s": last_s,
         "users": mark.users,
+        "offered_per_s": mark.offered_per_s,
         "evidence": evidence,
         "advice": wording.advice(mark.finding, header),
     }
@@ -57,6 +58,7 @@ def _bottleneck(mark: Mark, header: Header | None) -> dict[str, Any]:
         "id": mark.id,
         "epoch": mark.epoch,
         "users": mark.users,
+        "offered_per_s": mark.offered_per_s,
         "confidence": mark.confidence,
         "evidence": mark.finding.figures(),
         "advice": wording.advice(mark.finding, header),
@@ -69,8 +71,14 @@ def _recovery(mark: Mark) -> dict[str, Any]:
 
 
 def _shift(mark: Mark) -> dict[str, Any]:
-    return {"epoch": mark.epoch, "users": mark.users, **mark.finding.figures()}
+    return {"epoch": mark.epoch, "users": mark.users, "offered_per_s": mark.offered_per_s, **mark.finding.figures()}
 
 
 def _stop_rule(mark: Mark) -> dict[str, Any]:
-    return {"t_s": rounded(mark.t_s), "epoch": mark.epoch, "users": mark.users, **mark.finding.figures()}
+    return {
+        "t_s": rounded(mark.t_s),
+        "epoch": mark.epoch,
+        "users": mark.users,
+        "offered_per_s": mark.offered_per_s,
+        **mark.finding.figures(),
+    }

@@ -293,11 +293,11 @@ class LoadControl:
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
-        ended = self._stoppable
-        for each in found:
-            self._emit(self._stop_watch.mark(each, self._pump.now_s(), ended))
-        if found and ended is not None:
-            sentence = wording.stop_rule(found[0].rule, found[0].measured, found[0].limit, float(self._load_target.wanted))
+        marks = [self._stop_watch.mark(each, self._pump.now_s(), self._stoppable) for each in found]
+        for mark in marks:
+            self._emit(mark)
+        if marks and self._stoppable is not None:
+            sentence = wording.bare(marks[0])
             self._end_driver("stop_rule", "guard")
             self.to_zero("guard")
             self._outcome.fail("stop_rule", sentence, 3)

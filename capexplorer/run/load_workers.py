@@ -14,6 +14,7 @@ from ..load.load_host import LoadHost
 from ..load.worker_changes import WorkersChanged
 from ..load.workers.master_engine import MasterEngine
 from ..model.events import By, Command, Event, Mark
+from ..model.load import Load
 from ..model.stream import Param
 from ..target.reports import Exited
 from ..target.supervisor import Supervisor
@@ -144,7 +145,7 @@ class LoadWorkers:
 
     # -- what the load thread reports
 
-    def changed(self, report: WorkersChanged, users: int) -> None:
+    def changed(self, report: WorkersChanged, load: Load) -> None:
         """A worker joined, left or was lost."""
         self.count = report.count
         if report.change == "joined" and report.token:
@@ -155,7 +156,7 @@ class LoadWorkers:
         self._emit_command(by, change=report.change, name=report.name, count=report.count, why=report.why or None)
         if report.change == "lost":
             text = f"worker {report.name}: {report.why}"
-            self._lost.occurred(Occurrence(t_s=self._now_s(), users=users, example=text))
+            self._lost.occurred(Occurrence(t_s=self._now_s(), load=load, example=text))
             self.local.kill(report.token)
 
     def align_seconds(self, boundary_s: float) -> None:
@@ -169,11 +170,11 @@ class LoadWorkers:
         if self.engine is not None:
             self.host.thread.post(self.engine.repeat_step)
 
-    def marks(self, epoch: int, users: int) -> list[Mark]:
+    def marks(self, epoch: int, load: Load) -> list[Mark]:
         """Marks to emit now. Called once a tick."""
         self.local.repeat_kills()
         self._lost.epoch = epoch
-        self._lost.look(self._now_s(), users)
+        self._lost.look(self._now_s(), load)
         mark = self._lost.news(self._now_s(), exactly=True)
         return [mark] if mark is not None else []
 

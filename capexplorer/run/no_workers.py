@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..load.load_host import LoadHost
 from ..load.worker_changes import WorkersChanged
 from ..model.events import By, Mark
+from ..model.load import Load
 from .drivers.adviser import Growth
 
 
@@ -34,10 +35,10 @@ class NoWorkers:
         """None can be started."""
         return "none"
 
-    def changed(self, report: WorkersChanged, users: int) -> None:
+    def changed(self, report: WorkersChanged, load: Load) -> None:
         """There are none."""
 
-    def marks(self, epoch: int, users: int) -> list[Mark]:
+    def marks(self, epoch: int, load: Load) -> list[Mark]:
         """None."""
         return []
 

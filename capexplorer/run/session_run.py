@@ -17,6 +17,7 @@ from ..load.load_reports import Report as LoadReport
 from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
 from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log, Note
+from ..model.load import Load
 from ..model.stream import Param
 from ..probe.panel import Probes
 from ..session import kept_file
@@ -220,7 +221,7 @@ class SessionRun:
         """Levels never mix sets of workers: one that a worker was lost in is void, else it ends here; a new one begins."""
         if self.workers.is_ending:
             return
-        self.workers.changed(report, self._users)
+        self.workers.changed(report, self._load)
         if self.workers.is_taking_over:
             return  # users run in this process still
         self.load_control.levels.tracker.workers = report.count
@@ -233,12 +234,13 @@ class SessionRun:
             self.outcome.fail("workers", "no worker is left", 4)
 
     @property
-    def _users(self) -> int:
-        """The users wanted now, or those that the pool of an offered rate has."""
-        return self.load_target.wanted if self.load_target.offered_per_s is None else self.host.users
+    def _load(self) -> Load:
+        """The users wanted now, or the offered rate with the users that its pool has."""
+        offered_per_s = self.load_target.offered_per_s
+        return Load(self.load_target.wanted if offered_per_s is None else self.host.users, offered_per_s)
 
     def _emit_marks_of_workers(self) -> None:
-        for mark in self.workers.marks(self.target.epoch, self._users):
+        for mark in self.workers.marks(self.target.epoch, self._load):
             self.sink.emit(mark)
 
     # -- reports on the target
@@ -282,13 +284,13 @@ class SessionRun:
         self.workers.resend_users()
 
     def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
-        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self._users, exactly=exactly)
+        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self._load, exactly=exactly)
         if mark is not None:
             self.sink.emit(mark)
 
     def _look_at_load(self, t_s: float) -> None:
         """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
-        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self._users):
+        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self._load):
             self.sink.emit(mark)
         failure = self._load_health.failure
         if failure is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..analysis.causes.episode import Episode, Occurrence
 from ..load.load_host import LoadHost
 from ..model.events import Mark
+from ..model.load import Load
 
 
 class UserErrorMarks:
@@ -16,15 +17,15 @@ class UserErrorMarks:
     def __init__(self) -> None:
         self._episode = Episode("cause:user_code_error", "user_code_error", 0, "error")
 
-    def mark(self, host: LoadHost, t_s: float, epoch: int, users: int, *, exactly: bool = False) -> Mark | None:
+    def mark(self, host: LoadHost, t_s: float, epoch: int, load: Load, *, exactly: bool = False) -> Mark | None:
         """The mark to emit now, if any. `exactly`: at the end, without pacing.
 
         Users that ended by themselves (StopUser) are replaced without a mark.
         """
         for error in [host.errors.waiting.popleft() for _ in range(len(host.errors.waiting))]:
             text = f"{error.type}: {error.text}" + (f" ({error.line})" if error.line else "")
-            self._episode.occurred(Occurrence(t_s=t_s, users=users, example=text))
+            self._episode.occurred(Occurrence(t_s=t_s, load=load, example=text))
         self._episode.epoch = epoch
         self._episode.note({"users_replaced": host.replaced})
-        self._episode.look(t_s, users)
+        self._episode.look(t_s, load)
         return self._episode.news(t_s, exactly=exactly)

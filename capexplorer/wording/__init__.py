@@ -28,7 +28,7 @@ from .knee_sentences import (
     short_missing,
     verified,
 )
-from .marks import BLAMES, MARK_KINDS, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
+from .marks import BLAMES, MARK_KINDS, at_load, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .next_step import NextStep, next_step, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
 from .rate_sentences import RATE_STATES, rate, rate_capacity, rate_level, rate_objective, rates, short_rate_capacity
@@ -53,9 +53,10 @@ __all__ = [
     "NextStep",
     "advice",
     "advice_for",
-    "bare",
+    "at_load",
     "autopilot",
     "autopilot_step",
+    "bare",
     "capacity",
     "change",
     "clients",

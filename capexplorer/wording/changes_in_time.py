@@ -25,7 +25,7 @@ def changes(regimes: Sequence[RegimeVerdict]) -> str:
 
 
 def _changed(found: RegimeVerdict) -> str:
-    at = f"at {session_time(found.began_s)} and {numbers.counted(found.users)}"
+    at = f"at {session_time(found.began_s)} and {_load(found, found.users)}"
     after_s = found.after_step_s or 0.0
     late = f", {numbers.span(after_s)} after the last step" if found.inside and after_s >= 1.0 else ""
     if found.began == "failures":
@@ -40,7 +40,7 @@ def _changed(found: RegimeVerdict) -> str:
 
 
 def _undecided(found: RegimeVerdict) -> str:
-    return UNDECIDED + (f"; a return to {numbers.counted(found.return_users)} would show which" if found.return_users else "")
+    return UNDECIDED + (f"; a return to {_load(found, found.return_users)} would show which" if found.return_users else "")
 
 
 def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:
@@ -55,4 +55,8 @@ def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:
 
 
 def _made(found: RegimeVerdict) -> str:
-    return f"{numbers.counted(found.most_users)} reached {numbers.number(found.most_rps)}/s"
+    return f"{_load(found, found.most_users)} reached {numbers.number(found.most_rps)}/s"
+
+
+def _load(found: RegimeVerdict, load: float) -> str:
+    return numbers.load(None, load) if found.at_rates else numbers.counted(load)

@@ -5,7 +5,7 @@ A clause is lower case without a full stop, or one or more whole sentences. `ver
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
 from ..analysis.epoch_view import since_s
@@ -17,7 +17,7 @@ from . import numbers
 from .cause_texts import limiter
 from .changes_in_time import changes
 from .knee_sentences import capacity, first_endpoint, knee, knee_alone
-from .marks import title
+from .marks import at_load, title
 from .rate_sentences import rate, rates
 from .times import session_time
 from .warm_users import levels_of, shares
@@ -53,12 +53,16 @@ def _(each: found.CpuUsedByOthers) -> str:
     """`other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service`."""
     names = f" ({', '.join(each.names)})" if each.names else ""
     share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)}" if each.cores else "CPU time"
-    users = each.left_out_users
-    between = (
-        " and ".join(map(numbers.users, users)) if len(users) < 3 else f"{numbers.users(users[0])} to {numbers.users(users[-1])}"
-    )
-    left_out = f": results at {between} user{'s' * (users != (1.0,))} do not describe the service" if users else ""
+    users, rates = each.left_out_users, each.left_out_per_s
+    loads = [f"{_between([numbers.users(one) for one in users])} user{'s' * (users != (1.0,))}"] if users else []
+    loads += [f"{_between([rate(one) for one in rates])} offered"] if rates else []
+    left_out = f": results at {' and '.join(loads)} do not describe the service" if loads else ""
     return f"other processes{names} use {share}{left_out}"
+
+
+def _between(loads: Sequence[str]) -> str:
+    """`4 and 8`, `4 to 16`."""
+    return " and ".join(loads) if len(loads) < 3 else f"{loads[0]} to {loads[-1]}"
 
 
 # -- failures
@@ -67,7 +71,7 @@ def _(each: found.CpuUsedByOthers) -> str:
 @clause.register
 def _(each: found.TargetDied) -> str:
     """`the target crashed at 03:05 and 82 users`."""
-    return f"{title(each.mark)} at {session_time(since_s(each.mark))}{_at_users(each.mark, ' and ')}"
+    return f"{title(each.mark)} at {session_time(since_s(each.mark))}{at_load(each.mark, ' and ')}"
 
 
 @clause.register
@@ -84,7 +88,9 @@ def _(each: found.RequestsFailed) -> str:
 @clause.register
 def _(each: found.ServiceLimited) -> str:
     """`the disk is saturated at 82 users`."""
-    return " and ".join(map(title, each.marks)) + (f" at {numbers.counted(each.users)}" if each.users else "")
+    is_known = each.users or each.offered_per_s is not None
+    at = f" at {numbers.load(each.users, each.offered_per_s)}" if is_known else ""
+    return " and ".join(map(title, each.marks)) + at
 
 
 @clause.register
@@ -115,7 +121,8 @@ def _growth(leak: Leak) -> Iterator[str]:
 
 @clause.register
 def _(each: found.MachineShared) -> str:
-    return f"from {numbers.counted(each.users)} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
+    at = numbers.load(each.users, each.offered_per_s)
+    return f"from {at} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
 
 
 @clause.register
@@ -134,7 +141,7 @@ def _(each: found.NoKneeUpTo) -> str:
 
 @clause.register
 def _(each: found.RatesFound) -> str:
-    return rates(each.rates)
+    return rates(each.rates, " and ".join(map(title, each.blamed)))
 
 
 @clause.register
@@ -190,9 +197,4 @@ def _p95(figures: LevelFigures) -> str:
 
 def _since(mark: Mark) -> str:
     """`from 03:05 at 82 users`, in the session's time."""
-    return f"from {session_time(since_s(mark))}{_at_users(mark, ' at ')}"
-
-
-def _at_users(mark: Mark, between: str) -> str:
-    """` at 82 users`; empty if the mark has no user count."""
-    return "" if mark.users is None else f"{between}{numbers.counted(mark.users)}"
+    return f"from {session_time(since_s(mark))}{at_load(mark)}"

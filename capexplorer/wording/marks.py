@@ -112,7 +112,13 @@ def _named(event: Mark) -> str:
     if event.kind == "at_or_below":
         return kind if event.users is None else f"{kind} {numbers.counted(event.users)}"
     sentence = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"
-    return sentence if event.users is None else f"{sentence} at {numbers.counted(event.users)}"
+    return f"{sentence}{at_load(event)}"
+
+
+def at_load(event: Mark, between: str = " at ") -> str:
+    """` at 82 users`, ` at 80/s offered`; empty if the mark is about no load."""
+    is_known = event.users is not None or event.offered_per_s is not None
+    return f"{between}{numbers.load(event.users, event.offered_per_s)}" if is_known else ""
 
 
 def _listed(event: Mark) -> str:
@@ -133,7 +139,7 @@ def _in_words(event: Mark) -> str | None:
         case Shift() as shift if shift.rose is not None:
             unit = "/s" if shift.column == "goodput" else " ms"
             change = f"from {numbers.number(shift.before)} to {numbers.number(shift.after)}{unit}"
-            where = f"at {session_time(shift.at_s)} ({numbers.counted(event.users)})"
+            where = f"at {session_time(shift.at_s)} ({numbers.load(event.users, event.offered_per_s)})"
             return f"shift: {shift.column} {'rose' if shift.rose else 'fell'} {change} {where} and stayed there"
         case Recovered(recovery=back):
             way = f"stepping down from {numbers.users(back.from_users)} to {numbers.counted(back.to_users)}"
@@ -148,7 +154,7 @@ def _in_words(event: Mark) -> str | None:
         case RateRecovered(recovery=back_at_rate):
             return f"recovery: {recovered(back_at_rate)}"
         case StopRule() as rule:
-            return stop_rule(rule.rule, rule.measured, rule.limit, event.users) + _ended(rule.ended)
+            return stop_rule(rule.rule, rule.measured, rule.limit) + at_load(event) + _ended(rule.ended)
     return None
 
 
@@ -156,11 +162,11 @@ def _ended(ended: object) -> str:
     return f"; this ended the {ended}" if isinstance(ended, str) else ""
 
 
-def stop_rule(rule: str, measured: object, limit: object, users: float | None) -> str:
-    """`stop rule: p95 ms 1,240 exceeds 1,000 at 50 users`."""
+def stop_rule(rule: str, measured: object, limit: object) -> str:
+    """`stop rule: p95 ms 1,240 exceeds 1,000`."""
     side = "is below" if rule == "throughput_growth_ratio" else "exceeds"
     broken = f"{numbers.number(measured)} {side} {numbers.number(limit)}"
-    return f"stop rule: {rule.replace('_', ' ')} {broken} at {numbers.counted(users)}"
+    return f"stop rule: {rule.replace('_', ' ')} {broken}"
 
 
 def journal_mark(event: Mark, header: Header | None = None) -> str:

@@ -15,6 +15,11 @@ def counted(value: float | None) -> str:
     return f"{users(value)} user{'s' * (value != 1)}"
 
 
+def load(users: float | None, offered_per_s: float | None) -> str:
+    """`47 users`; of a rate level `80/s offered`."""
+    return counted(users) if offered_per_s is None else f"{number(offered_per_s)}/s offered"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """`[43–52]`."""
     return f"[{users(low)}–{users(high)}]"

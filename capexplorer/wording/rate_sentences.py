@@ -45,9 +45,11 @@ def short_rate_capacity(found: RateCapacity) -> str:
     return rate_capacity(msgspec.structs.replace(found, overload=None, limit=None))
 
 
-def rates(found: RateVerdict) -> str:
+def rates(found: RateVerdict, blamed: str = "") -> str:
     """One sentence: `Capacity 198/s [190–206]; up to 180/s it is served in full; beyond it requests queue without bound ...`."""
     known = found.capacity
+    if known is None and any(each.other_service for each in found.levels):
+        return "No level of an offered rate shows what the service can do."
     if known is None:
         return "No level of an offered rate had enough arrivals to say whether it was served in full."
     sure = f" ({known.confidence} confidence)" if known.confidence else ""
@@ -57,10 +59,12 @@ def rates(found: RateVerdict) -> str:
         case "capacity":
             is_below = known.kept_per_s is not None and known.kept_per_s < NEAR_CAPACITY * known.per_s
             kept = f", served in full up to {rate(known.kept_per_s)}" if is_below else ""
-            return f"Capacity {rate(known.per_s)} {_interval(known)}{kept}{sure}{_overload(known.overload)}{back}{changed}."
+            limit = f": {blamed}" if blamed else ""
+            where = f"Capacity {rate(known.per_s)} {_interval(known)}{kept}{limit}"
+            return f"{where}{sure}{_overload(known.overload)}{back}{changed}."
         case "at_or_below":
             lowest = f"the capacity is below {rate(known.high_per_s)}, the lowest rate: offer less to find it"
-            return f"{lowest[:1].upper()}{lowest[1:]}{_overload(known.overload)}{back}."
+            return f"{lowest[:1].upper()}{lowest[1:]}{f' ({blamed})' * bool(blamed)}{_overload(known.overload)}{back}."
         case "departs":
             where = f"Goodput is less than the offered rate from {rate(known.per_s)} on{sure}"
             return f"{where}, but its maximum was not reached{back}{changed}."
@@ -110,6 +114,8 @@ def recovered(found: RateRecovery) -> str:
 
 def rate_level(found: RateLevelVerdict) -> str:
     """One level, in a few words: `not stationary: the queue grows by 84/s`."""
+    if found.other_service:
+        return "the service was not the one that the verdict is about"
     if found.left_out:
         return "disturbed by other processes or the generator's host"
     if found.recovery:

@@ -66,7 +66,7 @@ def _headline(first: Clause) -> str:
 
 
 def _joint(before: Clause, after: Clause) -> str:
-    no_level_left_out = isinstance(before, CpuUsedByOthers) and not before.left_out_users
+    no_level_left_out = isinstance(before, CpuUsedByOthers) and not (before.left_out_users or before.left_out_per_s)
     reason = isinstance(before, UsersTooNew) or (isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet))
     return ": " if no_level_left_out or reason else "; "
 

@@ -18,6 +18,7 @@ ELSEWHERE = {
         "causes/conditions", "causes/confirmation", "causes/resolve", "causes/saturation_over_seconds",
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
+    "analysis/epoch/test_moving_rates.py": ("bottleneck/axes", "epoch/offered_part"),
     "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
     "analysis/epoch/test_regimes.py": (
         "epoch/level_changes", "epoch/level_comparison", "epoch/onset", "epoch/regime", "epoch/regime_verdicts",
@@ -31,6 +32,7 @@ ELSEWHERE = {
     "analysis/ladder/test_measured.py": ("ladder/ladder_level",),
     "analysis/leaks/test_leaks.py": ("leaks/growth", "leaks/leak_kinds", "leaks/resource_limits", "leaks/trend"),
     "analysis/test_conclusion.py": ("failed_requests", "new_users"),
+    "analysis/rates/test_rate_level.py": ("rates/on_ladder",),
     "analysis/test_reanalysis.py": ("detectors",),
     "pages/test_causes_page.py": ("causes/catalogue",),
     "report/test_agreement.py": ("epoch_view", "superseding"),

@@ -38,8 +38,8 @@ LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
 LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "goodput_rps", "leaves_first", "mean_bytes", "latency_ms"}
 ENDPOINT = {"name", "method", "requests", "failures"}
 KNEE = {"kind", "epoch", "users", "users_low", "users_high", "capacity_rps", "limit", "confidence", "evidence"}
-CAUSE = {"epoch", "id", "severity", "count", "first_s", "last_s", "users", "evidence", "advice"}
-BOTTLENECK = {"epoch", "id", "users", "confidence", "evidence", "advice"}
+CAUSE = {"epoch", "id", "severity", "count", "first_s", "last_s", "users", "offered_per_s", "evidence", "advice"}
+BOTTLENECK = {"epoch", "id", "users", "offered_per_s", "confidence", "evidence", "advice"}
 
 
 def level(index: int, users: int, samples: list[Sample], *, ramp: bool = False, closed: bool = True) -> list[Event]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...model.events import Mark, Verdict
+from ...model.events import Mark
 from ...model.findings import Bottleneck
 from ...model.grades import CONFIDENCES, Confidence
-from ...model.timeline import Timeline
 from ..causes import catalogue
 from ..epoch.epoch import Epoch
 from ..ladder import pooled
 from ..target_process import pid_of
 from . import backlog, reply_rate
+from .axes import Axis, axes
 from .found import FindingKey, Found
 from .level_judgement import LevelJudgement, judge_level
 from .measured_level import MeasuredLevel, measured_levels
@@ -44,18 +44,25 @@ SURE_REQUESTS = 1_000
 
 def keys(epoch: Epoch) -> frozenset[str]:
     """Of all marks that `marks` may make of an epoch."""
-    return frozenset(_mark_key((id_, part), epoch.index) for id_ in IDS for part in (None, *epoch.timeline.parts))
+    found = ((id_, part) for id_ in IDS for part in (None, *epoch.timeline.parts))
+    return frozenset(_mark_key(key, epoch.index, at_rates) for key in found for at_rates in (False, True))
 
 
-def _mark_key(key: FindingKey, epoch: int) -> str:
+def _mark_key(key: FindingKey, epoch: int, at_rates: bool) -> str:
     id_, part = key
-    return f"bottleneck:{id_}:epoch{epoch}" + (f":{part}" if part is not None else "")
+    return f"bottleneck:{id_}:epoch{epoch}{':rates' * at_rates}" + (f":{part}" if part is not None else "")
 
 
 def marks(epoch: Epoch) -> Iterator[Mark]:
-    """What limited the service in an epoch; a mark is open if the latest level that can be judged shows it, else closed."""
-    levels = tuple(judged_levels(epoch))
-    showing: dict[FindingKey, list[LevelJudgement]] = {(id_, part): [] for part in (None, *epoch.timeline.parts) for id_ in IDS}
+    """What limited the service in an epoch, at levels of users and at those of offered rates; a mark is open if the latest level
+    of its axis that can be judged shows it, else closed."""
+    for axis in axes(epoch):
+        yield from _marks(axis)
+
+
+def _marks(axis: Axis) -> Iterator[Mark]:
+    levels, timeline = tuple(judged_levels(axis)), axis.ladder.timeline
+    showing: dict[FindingKey, list[LevelJudgement]] = {(id_, part): [] for part in (None, *timeline.parts) for id_ in IDS}
     for level in levels:
         for key in level.keys:
             showing[key].append(level)
@@ -67,27 +74,26 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
             else:
                 judged = levels if id_ in AT_TOP else [each for each in levels if not each.level.goodput_disturbed]
                 is_open = _is_open(id_, found[-1], judged)
-            yield _mark(key, found, is_open=is_open, timeline=epoch.timeline, epoch=epoch.index)
+            yield _mark(key, found, is_open=is_open, axis=axis)
 
 
-def judged_levels(epoch: Epoch) -> Iterator[LevelJudgement]:
-    """Judged levels in the order they ran, without those that do not describe the service; none without a verdict.
+def judged_levels(axis: Axis) -> Iterator[LevelJudgement]:
+    """Judged levels in the order they ran, without those that do not describe the service.
 
     A rate limiter that delays has one rate at all levels beyond the knee, so a disturbed one of them shows no lock or pool.
     """
-    if epoch.verdict is None:
-        return
-    found = list(_judged(epoch, epoch.verdict))
+    found = list(_judged(axis))
     delayed = any(each.delays for each in found)
     yield from (each.without("lock_or_pool_limit") if delayed else each for each in found)
 
 
-def _judged(epoch: Epoch, verdict: Verdict) -> Iterator[LevelJudgement]:
-    levels, knee = tuple(measured_levels(epoch)), verdict.capacity.knee
-    fit = pooled(epoch.split.fit)
+def _judged(axis: Axis) -> Iterator[LevelJudgement]:
+    timeline = axis.ladder.timeline
+    levels = [each for each in measured_levels(axis.ladder) if each.level.opened.index not in axis.of_generator]
+    fit = pooled(axis.ladder.split.fit)
     for level in levels:
-        known_backlog, known_output = backlog.backlog_of(epoch.timeline, level), reply_rate.reply_rate_of(epoch.timeline, level)
-        found = judge_level(level, levels, fit, knee, known_backlog, known_output, watched_parts(level, epoch.timeline))
+        known_backlog, known_output = backlog.backlog_of(timeline, level), reply_rate.reply_rate_of(timeline, level)
+        found = judge_level(level, levels, fit, axis.knee, known_backlog, known_output, watched_parts(level, timeline))
         if found.findings is not None:
             yield found
 
@@ -108,8 +114,8 @@ def _had_time(level: MeasuredLevel) -> bool:
     return level.level.closed is not None or level.figures.settled_seconds >= SHOWS_S
 
 
-def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, timeline: Timeline, epoch: int) -> Mark:
-    id_ = key[0]
+def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, axis: Axis) -> Mark:
+    id_, timeline, epoch = key[0], axis.ladder.timeline, axis.ladder.index
     chosen = (max if id_ in AT_TOP else min)(showing, key=lambda each: each.level.users)
     last = showing[-1] if id_ not in AT_TOP else chosen
     found = last.finding(key)
@@ -117,29 +123,33 @@ def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, 
     ended_s = showing[0].level.level.ended_s
     return Mark(
         t_s=timeline.last_s if ended_s is None else ended_s,
-        key=_mark_key(key, epoch),
+        key=_mark_key(key, epoch, axis.at_rates),
         state="open" if is_open else "closed",
-        finding=_finding(found, last, len(showing), pid_of(timeline, epoch)),
+        finding=_finding(found, last, len(showing), pid_of(timeline, epoch), axis),
         epoch=epoch,
-        users=chosen.level.users,
+        **axis.named(chosen.level.users),
         severity=catalogue.ENTRIES[id_].severity,
         confidence=_confidence(found, showing),
     )
 
 
-def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None) -> Bottleneck:
+def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, axis: Axis) -> Bottleneck:
     """Its readings at the last level that shows it, the gate's figures if the gate was required, and competing findings."""
     gate = judged.gate
     gated = gate.stalls and found is not judged.aside
     if found.part is not None:
         pid = None
+    at = axis.named(judged.level.users)
+    before = axis.named(gate.users_before) if gated and gate.users_before is not None else None
     return Bottleneck(
         name=found.id,
         part=found.part,
         readings={**found.readings, **({} if pid is None or found.id in AT_TOP else {"pid": pid})},
-        users_at=judged.level.users,
+        users_at=at["users"],
+        offered_at_per_s=at["offered_per_s"],
         levels=levels,
-        users_before=gate.users_before if gated else None,
+        users_before=before["users"] if before is not None else None,
+        offered_before_per_s=before["offered_per_s"] if before is not None else None,
         goodput_growth_ratio=gate.goodput_growth_ratio if gated else None,
         latency_growth_ratio=gate.latency_growth_ratio if gated else None,
         competing=tuple(dict.fromkeys((*(each.id for each in _rivals(found, judged)), *found.competing))),

@@ -17,8 +17,8 @@ from ...model.level import Level
 from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
-from ..epoch.epoch import Epoch
 from ..epoch.failed_replies import REFUSING, failures_by_status
+from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld
 from ..epoch.service_program import is_one_python_process, program_of
 from ..knee.limit import REPLIED_LEAST
@@ -54,8 +54,9 @@ class MeasuredLevel:
 
     @property
     def users(self) -> float:
-        """The wanted count; of a ramp's bin the mean count."""
-        return self.rates.users if self.level.opened.ramp else float(self.level.users)
+        """The wanted count; of a ramp's bin the mean count; at an offered rate the iterations a second."""
+        is_own = self.level.opened.ramp or self.level.offered_per_s is not None
+        return self.rates.users if is_own else float(self.level.users)
 
     def read(self, name: str) -> float | None:
         """The mean of a reading over the level (`target.cpu_ratio`); None: not measured."""
@@ -119,14 +120,14 @@ class MeasuredLevel:
         return is_saturated(self.figures, self.own_ms) is True
 
 
-def measured_levels(epoch: Epoch) -> Iterator[MeasuredLevel]:
-    """Settled levels with users that load explains, in the order they ran, ramps as their bins."""
+def measured_levels(epoch: MeasuredEpoch) -> Iterator[MeasuredLevel]:
+    """Settled levels with load that load explains, in the order they ran, ramps as their bins."""
     timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
     neighbours = NeighbourCheck.of(timeline)
     program, local = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
     for each in epoch.explained_by_load:
-        if each.level.users:
+        if each.level.has_load:
             yield MeasuredLevel(
                 level=each.level,
                 figures=each.figures,

@@ -14,6 +14,7 @@ from typing import Literal
 from ...model.events import Mark
 from ...model.findings import Cause, Readings
 from ...model.grades import SEVERITIES, Confidence, Severity
+from ...model.load import Load
 
 Counted = Literal["failures", "retried", "seconds", "deaths"]
 
@@ -23,7 +24,7 @@ QUIET_S = 10.0
 QUIET_GAPS, QUIET_MOST_S = 3.0, 60.0
 """The same for a cause with rare occurrences: a number of mean gaps, with a maximum in seconds."""
 STEPPED_DOWN_S = 5.0
-"""The same as QUIET_S once fewer users run than when it last occurred."""
+"""The same as QUIET_S once there is less load than when it last occurred."""
 
 UPDATE_EVERY_S = 10.0
 """Least seconds between two updates."""
@@ -42,7 +43,7 @@ class Occurrence:
     """A cause in one tick."""
 
     t_s: float
-    users: int
+    load: Load
     count: int = 1
     counted: Counted = "failures"
     endpoint: str = ""
@@ -74,8 +75,7 @@ class Episode:
         self._holds = False
         """For a target's death: the episode stays open until the target is ready again."""
         self._confidence: Confidence = "high"
-        self._users = 0
-        self._last_users = 0
+        self._load = self._last_load = Load(0)
         self._first_s = self._since_s = 0.0
         self._count = self._since_count = self._ticks = self._opened = 0
         self._kinds: Counter[Counted] = Counter()
@@ -94,7 +94,7 @@ class Episode:
         if not self.is_open:
             self._open(occurrence)
         self._ticks += occurrence.t_s > self.last_s or self._ticks == 0
-        self.last_s, self._last_users = max(self.last_s, occurrence.t_s), occurrence.users
+        self.last_s, self._last_load = max(self.last_s, occurrence.t_s), occurrence.load
         self._count += occurrence.count
         self._since_count += occurrence.count
         self._kinds[occurrence.counted] += occurrence.count
@@ -118,7 +118,7 @@ class Episode:
             self._first_s = occurrence.t_s
         self._opened += 1
         self.is_open, self._since_s, self._since_count, self._ticks = True, occurrence.t_s, 0, 0
-        self._users, self._competing = occurrence.users, {}
+        self._load, self._competing = occurrence.load, {}
         self.severity = occurrence.severity or self._usual
 
     def note(self, readings: Readings) -> None:
@@ -134,15 +134,15 @@ class Episode:
         """Close it, even if it has just occurred."""
         self.is_open = self._holds = False
 
-    def look(self, now_s: float, users: int) -> None:
+    def look(self, now_s: float, load: Load) -> None:
         """Close it if it has been quiet for long enough, but not before its mark was published."""
         unpublished = self._published is None or self._published.state == "closed"
-        if self.is_open and not unpublished and not self._holds and now_s - self.last_s >= self._quiet_s(users):
+        if self.is_open and not unpublished and not self._holds and now_s - self.last_s >= self._quiet_s(load):
             self.is_open = False
 
-    def _quiet_s(self, users: int) -> float:
+    def _quiet_s(self, load: Load) -> float:
         gap_s = (self.last_s - self._since_s) / (self._ticks - 1) if self._ticks > 1 else 0.0
-        quiet_s = STEPPED_DOWN_S if users < self._last_users else QUIET_S
+        quiet_s = STEPPED_DOWN_S if load.is_less_than(self._last_load) else QUIET_S
         return min(QUIET_MOST_S, max(quiet_s, QUIET_GAPS * gap_s))
 
     def news(self, t_s: float, *, exactly: bool = False) -> Mark | None:
@@ -180,7 +180,7 @@ class Episode:
             state="closed" if not self.is_open else "open" if opens else "updated",
             finding=self._finding(),
             epoch=self.epoch,
-            users=self._users,
+            **self._load.named,
             severity=self.severity,
             confidence=self._confidence,
         )

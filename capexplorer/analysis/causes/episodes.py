@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...model.events import Mark
+from ...model.load import Load
 from .catalogue import ENTRIES, invalidates_run
 from .episode import Episode, Occurrence
 
@@ -47,10 +48,10 @@ class Episodes:
         for each in self._all.values():
             each.end()
 
-    def news(self, t_s: float, users: int, *, exactly: bool = False) -> Iterator[Mark]:
+    def news(self, t_s: float, load: Load, *, exactly: bool = False) -> Iterator[Mark]:
         """The marks to publish at this tick."""
         for each in self._all.values():
-            each.look(t_s, users)
+            each.look(t_s, load)
         blocking = [each.id for each in self._all.values() if each.is_open and invalidates_run(each.id)]
         for each in self._all.values():
             each.also(other for other in blocking if not other.startswith(FOLLOWS.get(each.id, "-")))

@@ -15,6 +15,7 @@ from typing import Literal
 from ...model.events import FailureSignature, HostFacts
 from ...model.findings import Readings
 from ...model.grades import Confidence, Severity
+from ...model.load import Load
 from ...model.readings import TargetReading
 from . import confirmation, recent_readings
 from .classify import SAYS_NO_FDS
@@ -59,7 +60,7 @@ class Symptom:
 
     id: str
     t_s: float
-    users: int
+    load: Load
     signature: FailureSignature
     endpoint: str
     count: int
@@ -159,7 +160,7 @@ def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
         return Resolved(
             confirmation.TIME_WAIT, {**found.readings, "sockets_time_wait": waiting}, found.unread, confidence="medium"
         )
-    if "ports_used" in found.unread and symptom.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
+    if "ports_used" in found.unread and symptom.load.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
         return Resolved(confirmation.TIME_WAIT, {}, found.unread, residual=True, confidence="low")
     return Resolved("unknown", found.readings, found.unread, residual=True, confidence="low")
 

@@ -25,6 +25,7 @@ from ...model.events import (
     Target,
 )
 from ...model.figures import LevelFigures
+from ...model.load import Load, load_of
 from .catalogue import ENTRIES
 from .classify import classify
 from .conditions import current_conditions
@@ -72,7 +73,7 @@ class CauseWatch:
         self._levels: list[LevelFigures] = []
         self._own_ms = 0.0
         self._epoch = 0
-        self._users = 0
+        self._load = Load(0)
 
     def apply(self, event: Event) -> tuple[Mark, ...]:
         """Fold one event; returns the marks to publish now."""
@@ -96,10 +97,10 @@ class CauseWatch:
                 return ()  # the process was suspended: timeouts in that time have no cause here
             case Sample():
                 self._sample(event)
-                return tuple(self._episodes.news(event.t_s, self._users))
+                return tuple(self._episodes.news(event.t_s, self._load))
             case Ended():
                 self._settle(event.t_s, at_last=True)
-                return tuple(self._episodes.news(event.t_s, self._users, exactly=True))
+                return tuple(self._episodes.news(event.t_s, self._load, exactly=True))
         return ()
 
     def _turn_to(self, epoch: int) -> None:
@@ -123,7 +124,7 @@ class CauseWatch:
             self._episodes.end(before)
 
     def _sample(self, sample: Sample) -> None:
-        self._users = sample.users
+        self._load = load_of(sample)
         self._recent.add(sample)
         before = self._target_deaths.death_id
         self._target_deaths.watch(sample)
@@ -148,7 +149,7 @@ class CauseWatch:
             if found not in LOST or not self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s):
                 lasted_s = self._lasted_s(sample, failure) if found in TIMEOUTS else 0.0
                 self._waiting.append(
-                    Symptom(found, sample.t_s, sample.users, failure.signature, endpoint, failure.count, hidden, lasted_s)
+                    Symptom(found, sample.t_s, load_of(sample), failure.signature, endpoint, failure.count, hidden, lasted_s)
                 )
             return
         if self._target_deaths.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
@@ -158,7 +159,7 @@ class CauseWatch:
             found,
             Occurrence(
                 t_s=sample.t_s,
-                users=sample.users,
+                load=load_of(sample),
                 count=failure.count,
                 counted="retried" if hidden else "failures",
                 endpoint=endpoint,
@@ -219,16 +220,16 @@ class CauseWatch:
         kills = oom_kills(self._recent, death.at_s)
         readings = death.readings | ({"oom_kills": kills} if found == "target_oom_killed" and kills else {})
         unread = ("oom_kills",) if kills is None and death.killed else ()
-        users = self._users_at(death.at_s)
+        load = self._load_at(death.at_s)
         self._add(
             found,
-            Occurrence(t_s=death.at_s, users=users, counted="deaths", readings=readings, unavailable=unread),
+            Occurrence(t_s=death.at_s, load=load, counted="deaths", readings=readings, unavailable=unread),
         )
 
-    def _users_at(self, t_s: float) -> int:
-        """Users at a moment; the tick of a death may have none left, so up to three seconds before count."""
+    def _load_at(self, t_s: float) -> Load:
+        """Load at a moment; the tick of a death may have none left, so up to three seconds before count."""
         ticks = [tick for tick in self._recent.since(t_s - 3.0) if tick.t_s <= t_s + 0.001]
-        return ticks[-1].users if ticks else self._users
+        return load_of(ticks[-1]) if ticks else self._load
 
     def _belongs_to_death(self, symptom: Symptom) -> bool:
         """Whether the target's death explains it. It is counted there once the kind of death is known; until then it waits."""
@@ -250,13 +251,13 @@ class CauseWatch:
 
 
 def _condition_for_a_second(sample: Sample, found: Proof) -> Occurrence:
-    return Occurrence(t_s=sample.t_s, users=sample.users, counted="seconds", readings=found.readings, unavailable=found.unread)
+    return Occurrence(t_s=sample.t_s, load=load_of(sample), counted="seconds", readings=found.readings, unavailable=found.unread)
 
 
 def _occurrence(symptom: Symptom, found: Resolved, example: str) -> Occurrence:
     return Occurrence(
         t_s=symptom.t_s,
-        users=symptom.users,
+        load=symptom.load,
         count=symptom.count,
         counted="retried" if symptom.hidden else "failures",
         endpoint=symptom.endpoint,

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
 from .failed_replies import replied_shares
 from .measured_epoch import MeasuredEpoch
+from .measured_rates import RateLadder, rate_ladder
 from .neighbours import NeighbourCheck, disturbance_of
 from .onset import halves_of, parts_of
 from .outgrown import outgrown_levels
@@ -47,8 +48,14 @@ class Epoch(MeasuredEpoch):
     def verdict(self) -> Verdict | None:
         """The knee, the objectives, and which levels were set aside; None while there is no level to speak of."""
         if not self.judgeable:
-            is_known = self.partial or self.rates is not None
-            return Verdict(**self._partially(), capacity=CapacityVerdict(epoch=self.index)) if is_known else None
+            if not self.partial and self.rates is None:
+                return None
+            return Verdict(
+                **self._partially(),
+                capacity=CapacityVerdict(epoch=self.index),
+                disturbed_levels=self._at_rates("disturbed"),
+                left_out_levels=self._at_rates("goodput_disturbed"),
+            )
         aside = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
@@ -64,12 +71,20 @@ class Epoch(MeasuredEpoch):
             **self._partially(),
             capacity=capacity,
             slo=self._objectives(),
-            recovery_levels=tuple(level.opened.index for level in self.levels if level.started_s in aside),
+            recovery_levels=self._started_in(aside),
             regimes=found,
-            disturbed_levels=tuple(level.opened.index for level in self.levels if level.started_s in disturbed),
-            left_out_levels=tuple(level.opened.index for level in self.levels if level.started_s in disturbed - used),
+            disturbed_levels=(*self._started_in(disturbed), *self._at_rates("disturbed")),
+            left_out_levels=(*self._started_in(disturbed - used), *self._at_rates("goodput_disturbed")),
             first_endpoint=first_endpoint([level for level in self.levels if level.started_s in fit], capacity),
         )
+
+    def _started_in(self, times_s: set[float]) -> tuple[int, ...]:
+        """Indices of levels of users, by when they began."""
+        return tuple(level.opened.index for level in self.levels if level.started_s in times_s)
+
+    def _at_rates(self, flag: Literal["disturbed", "goodput_disturbed"]) -> tuple[int, ...]:
+        """Indices of levels of offered rates that other processes disturbed."""
+        return tuple(dict.fromkeys(each.level.opened.index for each in self.rate_ladder.measured if getattr(each.rates, flag)))
 
     def _partially(self) -> dict[str, Any]:
         return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial, "rates": self.rates}
@@ -77,7 +92,16 @@ class Epoch(MeasuredEpoch):
     @cached_property
     def rates(self) -> RateVerdict | None:
         """On the levels of offered rates, which are no part of the ladder of users."""
-        return rate_verdict(self.timeline, self.all_levels, self._limits)
+        return rate_verdict(self.rate_ladder, self._limits)
+
+    @cached_property
+    def rate_ladder(self) -> RateLadder:
+        """The levels of offered rates, measured."""
+        return rate_ladder(self.timeline, self.index, self.all_levels)
+
+    def ladder_of(self, level: Level) -> MeasuredEpoch:
+        """The ladder that a level is on: of users, or of offered rates."""
+        return self if level.offered_per_s is None else self.rate_ladder
 
     def _objectives(self) -> tuple[SloVerdict, ...]:
         free = [level for level in self.split.fit if not level.disturbed]

@@ -1,18 +1,27 @@
-"""Levels of a timeline at offered rates, with their counts: settled ones of one epoch, in the order they ran."""
+"""Levels of a timeline at offered rates, with their counts: settled ones of one epoch, in the order they ran.
+
+They are cut into parts where the service changed inside a level, by the same analysis as levels of users, on the axis of rates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from ...model.figures import LevelFigures
 from ...model.level import Level
+from ...model.level_fold import batch_error
 from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
+from ..ladder import Measured, Part
+from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
 from .failed_replies import replied_shares
 from .judgeable import is_invalidated
+from .measured_epoch import MeasuredEpoch
 from .neighbours import NeighbourCheck
+from .onset import halves_of, parts_of
 
 SECONDS_LEAST = 5.5
 """Settled seconds from which an open level counts, as of a level of users."""
@@ -21,23 +30,68 @@ QUEUED_MOST = 0.1
 """Share of the iterations in flight that may wait for a user before the pool is at its cap: while users start, few do."""
 
 
-def rate_levels(timeline: Timeline, levels: Sequence[Level]) -> list[RateLevel]:
+@dataclass(frozen=True)
+class RateLadder(MeasuredEpoch):
+    """The levels of an epoch at offered rates; their load is the rate, and `users` of anything here stands for it."""
+
+    rates: tuple[RateLevel, ...] = ()
+    """Of `measured`, one for one: levels, or parts of levels, with the counts of their iterations."""
+
+    @property
+    def usable(self) -> list[RateLevel]:
+        """Those that describe the service that the verdict is about, in the order they ran."""
+        chosen = {level.started_s for level in self.judged.steady}
+        return [rate for rate in self.rates if rate.started_s in chosen and not rate.left_out and rate.due]
+
+
+def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> RateLadder:
     """Those of `levels` that offered one rate and settled. Ramps are not judged: their queue is never that of one rate."""
+    own = tuple(level for level in levels if level.offered_per_s is not None)
+    counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
-    found = []
-    for level in levels:
-        figures, offered = level.figures, level.figures.offered
-        is_whole = level.closed is not None or figures.settled_seconds >= SECONDS_LEAST
-        if level.offered_per_s is None or level.opened.ramp or offered is None or not (figures.settled and is_whole):
+
+    def measured(level: Level, cut: Callable[[Timeline, Level], list[Part]]) -> Iterator[tuple[Measured, RateLevel]]:
+        return _measured(timeline, neighbours, level, cut)
+
+    def halves(each: Measured) -> tuple[Measured, ...]:
+        is_part = each.part.began_inside or each.part.ended_s != each.level.ended_s
+        return () if is_part else tuple(found for found, _ in measured(each.level, halves_of))
+
+    pairs = [pair for level in counted for pair in measured(level, parts_of)]
+    return RateLadder(
+        timeline,
+        epoch,
+        own,
+        0.0,
+        tuple(found for found, _ in pairs),
+        halves,
+        all_levels=own,
+        rates=tuple(rate for _, rate in pairs),
+    )
+
+
+def _counts(level: Level) -> bool:
+    is_whole = level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST
+    return not level.opened.ramp and level.figures.offered is not None and level.figures.settled and is_whole
+
+
+def _measured(
+    timeline: Timeline, neighbours: NeighbourCheck, level: Level, cut: Callable[[Timeline, Level], list[Part]]
+) -> Iterator[tuple[Measured, RateLevel]]:
+    """The parts of a level that `cut` makes."""
+    for part in cut(timeline, level):
+        figures, offered = part.figures, part.figures.offered
+        if not figures.settled or offered is None:
             continue
         withheld = neighbours.withheld(figures)
-        left_out = (withheld is not None and withheld.of_goodput) or is_invalidated(timeline, level)
-        found.append(_rate_level(timeline, level, figures, offered, left_out))
-    return found
+        lowered = withheld is not None and withheld.of_goodput
+        rate = _rate_level(timeline, level, part, offered, lowered or is_invalidated(timeline, level))
+        lag_ms = figures.loop_lag_p99_ms
+        yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 
 
-def _rate_level(timeline: Timeline, level: Level, figures: LevelFigures, offered: OfferedFigures, left_out: bool) -> RateLevel:
-    shares = replied_shares(timeline, level)
+def _rate_level(timeline: Timeline, level: Level, part: Part, offered: OfferedFigures, left_out: bool) -> RateLevel:
+    figures, shares = part.figures, replied_shares(timeline, level) or (None, None)
     dropped = offered.dropped.total - offered.dropped.stopped
     ended = offered.finished + offered.failed + dropped
     return RateLevel(
@@ -52,16 +106,26 @@ def _rate_level(timeline: Timeline, level: Level, figures: LevelFigures, offered
         in_flight=offered.in_flight_mean,
         service_ms=figures.latency_ms.mean,
         failed_ms=_failed_ms(figures),
-        replied_ratio=shares[0] if shares is not None else None,
+        replied_ratio=shares[0],
+        refused_ratio=shares[1],
+        from_plan_ms=offered.from_plan_ms.mean,
+        from_plan_se_ms=_from_plan_se_ms(timeline, level, part),
         p95_ms=offered.from_plan_ms.p95,
         p99_ms=offered.from_plan_ms.p99,
         at_cap=dropped > 0 or offered.queued_mean > QUEUED_MOST * max(offered.in_flight_mean, 1.0),
         dropped_by_generator=dropped - offered.dropped.target > offered.dropped.target,
         generator_saturated=is_saturated(figures),
         left_out=left_out,
-        started_s=level.started_s,
-        ended_s=level.ended_s,
+        started_s=part.started_s,
+        ended_s=part.ended_s,
     )
+
+
+def _from_plan_se_ms(timeline: Timeline, level: Level, part: Part) -> float | None:
+    columns, until_s = timeline.columns, part.ended_s
+    ticks = [tick for tick in timeline.seconds_of(level) if columns["t_s"][tick] > part.started_s]
+    ticks = [tick for tick in ticks if until_s is None or columns["t_s"][tick] <= until_s]
+    return batch_error([(columns["from_plan_sum_ms"][tick], columns["finished"][tick]) for tick in ticks])
 
 
 def _failed_ms(figures: LevelFigures) -> float | None:

@@ -94,7 +94,9 @@ class NeighbourCheck:
         usable = self._cores_usable(figures, cpu or 0.0)
         if cpu is None or delay is None or usable is None or not figures.users_mean:
             return True
-        return cpu + delay >= WANTED_LEAST * usable or delay >= OF_CYCLE_LEAST * figures.users_mean
+        if cpu + delay >= WANTED_LEAST * usable or figures.offered is not None:
+            return cpu + delay >= WANTED_LEAST * usable  # arrivals at a rate do not wait for replies
+        return delay >= OF_CYCLE_LEAST * figures.users_mean
 
     def _from_service(self, figures: LevelFigures, others: float) -> bool:
         cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))

@@ -24,8 +24,10 @@ from ...model.columns import SECOND_COLUMNS
 from ...model.figures import Latency, LevelFigures
 from ...model.level import Level
 from ...model.level_fold import LevelFold
+from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..ladder import Part, parts
+from .offered_part import offered_part
 from .shifts import Series, cuts_of
 from .splitting import series, started_s
 
@@ -93,7 +95,7 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int]) -> list[Part]:
     found = []
     for (first, last), began_s, ended_s in zip(pairwise(edges), times, ends, strict=True):
         figures = msgspec.structs.replace(
-            figures_of(timeline, ticks[first:last]), readings=_readings(timeline, level, ticks[first:last])
+            figures_of(timeline, ticks[first:last], level.figures.offered), readings=_readings(timeline, level, ticks[first:last])
         )
         users = figures.users_mean or float(level.users)
         found.append(Part(users, figures, began_s, ended_s, began_inside=first > 0))
@@ -209,11 +211,15 @@ def _readings(timeline: Timeline, level: Level, ticks: Sequence[int]) -> dict[st
     return {**level.figures.readings, **{key: mean for key, mean in means.items() if not math.isnan(mean)}}
 
 
-def figures_of(timeline: Timeline, ticks: Sequence[int]) -> LevelFigures:
-    """Figures of some settled seconds of a level, from columns: without percentiles and most readings of the machine."""
+def figures_of(timeline: Timeline, ticks: Sequence[int], offered: OfferedFigures | None = None) -> LevelFigures:
+    """Figures of some settled seconds of a level, from columns: without percentiles and most readings of the machine.
+
+    `offered`: of the whole level, if it offered a rate.
+    """
     fold, columns = LevelFold(), timeline.columns
     fold.columns = {name: array("d", [columns[name][tick] for tick in ticks]) for name in SECOND_COLUMNS}
     figures = fold.figures()
     successes = figures.requests - figures.failures
     mean_ms = sum(fold.columns["latency_sum_ms"]) / successes if successes else None
-    return msgspec.structs.replace(figures, latency_ms=Latency(mean=mean_ms))
+    part = None if offered is None else offered_part(timeline, ticks, offered)
+    return msgspec.structs.replace(figures, latency_ms=Latency(mean=mean_ms), offered=part)

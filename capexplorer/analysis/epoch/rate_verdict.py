@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
-from ...model.level import Level
 from ...model.rate_verdicts import RateLevelVerdict, RateObjective, RateVerdict
-from ...model.timeline import Timeline
 from ..knee.objectives import Name, capacity_at
 from ..ladder import LadderLevel
 from ..rates.departure import low_load, state_of
+from ..rates.on_ladder import on_ladder
 from ..rates.rate_capacity import judge
 from ..rates.rate_level import RateLevel
-from .measured_rates import rate_levels
+from .measured_rates import RateLadder
 from .rate_recovery import recoveries, split
+from .regime_verdicts import rate_regime_verdicts
 
 
-def rate_verdict(timeline: Timeline, levels: Sequence[Level], objectives: Mapping[Name, float]) -> RateVerdict | None:
-    """By the levels of one epoch, those of users among them; None: no level of a rate has settled."""
-    measured = rate_levels(timeline, levels)
+def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVerdict | None:
+    """None: no level of a rate has settled."""
+    measured, usable = ladder.rates, ladder.usable
     if not measured:
         return None
-    usable = [level for level in measured if not level.left_out and level.due]
     fit, down = split(usable)
     capacity = judge(fit)
     most = capacity.kept_per_s if capacity is not None else None
-    disturbed = any(level.left_out and level.offered_per_s > (most or 0.0) for level in measured)
-    if capacity is not None and capacity.kind == "keeps_up" and disturbed:
+    by_neighbours = {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
+    spoiled = [level for level in measured if level.left_out and level.started_s not in by_neighbours]
+    is_beyond = any(level.offered_per_s > (most or 0.0) for level in spoiled)
+    if capacity is not None and capacity.kind == "keeps_up" and is_beyond:
         capacity = replace(capacity, limit="generator")
     return RateVerdict(
         capacity=capacity,
-        levels=tuple(_level_verdicts(measured, fit, down)),
+        levels=tuple(_level_verdicts(_one_a_level(measured, usable), usable, fit, down)),
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
-        recoveries=tuple(recoveries(timeline, usable, fit, down)),
+        recoveries=tuple(recoveries(ladder.timeline, usable, fit, down)),
+        regimes=rate_regime_verdicts(ladder),
     )
 
 
+def _one_a_level(measured: Sequence[RateLevel], usable: Sequence[RateLevel]) -> list[RateLevel]:
+    """Of a level that was cut the last part that the curve uses, else its last one."""
+    by_level: dict[int, RateLevel] = {}
+    for each in measured:
+        if each in usable or by_level.get(each.index) not in usable:
+            by_level[each.index] = each
+    return list(by_level.values())
+
+
 def _level_verdicts(
-    measured: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
+    measured: Sequence[RateLevel], usable: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Sequence[RateLevelVerdict]:
     low = low_load(min(fit or measured, key=lambda level: level.rate_per_s))
     return [
@@ -54,7 +66,8 @@ def _level_verdicts(
             dropped_ratio=level.dropped_ratio,
             growth_per_s=level.growth / level.seconds,
             recovery=level in down,
-            left_out=level.left_out,
+            left_out=level not in usable and level.due > 0,
+            other_service=level not in usable and level.due > 0 and not level.left_out,
         )
         for level in measured
     ]
@@ -88,15 +101,5 @@ def _objective(fit: Sequence[RateLevel], name: Name, limit: float) -> RateObject
 def _as_load(level: RateLevel, grows: bool) -> LadderLevel:
     lost = level.failed + level.dropped
     ended = level.succeeded + lost
-    known: dict[str, Any] = {} if grows else {"p95_ms": level.p95_ms, "p99_ms": level.p99_ms}
-    if grows:
-        known = dict.fromkeys(("p95_ms", "p99_ms"), float("inf"))
-    return LadderLevel(
-        users=level.offered_per_s,
-        goodput_rps=level.goodput_per_s,
-        goodput_se_rps=level.goodput_se_per_s,
-        failure_ratio=lost / ended if ended else None,
-        requests=ended,
-        seconds=level.seconds,
-        **known,
-    )
+    found = dataclasses.replace(on_ladder(level), failure_ratio=lost / ended if ended else None, requests=ended)
+    return dataclasses.replace(found, p95_ms=math.inf, p99_ms=math.inf) if grows else found

@@ -11,18 +11,24 @@ from ...model.verdicts import KneeVerdict, RegimeVerdict
 from .judgeable import judgeable_levels
 from .level_comparison import FAILING, USERS_SAME
 from .measured_epoch import MeasuredEpoch
+from .measured_rates import RateLadder
 from .recovery import analyse
 from .regime import Regime, return_users
 
 
 def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
     """One for each regime, in the order they began. `judged`: the verdict on the regime that the epoch's verdict describes."""
-    return tuple(_verdict(epoch, regime, judged) for regime in epoch.regimes)
+    return tuple(_verdict(epoch, regime, judged if regime is epoch.judged else _knee(epoch, regime)) for regime in epoch.regimes)
 
 
-def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -> RegimeVerdict:
-    first, is_judged = regime.measured[0], regime is epoch.judged
-    knee = judged if is_judged else _knee(epoch, regime)
+def rate_regime_verdicts(ladder: RateLadder) -> tuple[RegimeVerdict, ...]:
+    """The same of the levels of offered rates, which have no knee; empty if the service did not change there."""
+    found = [replace(_verdict(ladder, regime, None), at_rates=True) for regime in ladder.regimes]
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> RegimeVerdict:
+    first = regime.measured[0]
     disturbed = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
     most = max(disturbed or [each.rates for each in regime.measured], key=lambda level: level.users)
     began_s = _began_s(epoch, regime)
@@ -33,7 +39,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -
         began=regime.began,
         inside=regime.began_without_load(others),
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
-        users=float(first.level.users),
+        users=first.level.offered_per_s or float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),
         after_rps=first.rates.goodput_rps,
         failure_ratio=first.rates.failure_ratio,
@@ -41,7 +47,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, judged: KneeVerdict | None) -
         most_rps=most.goodput_rps,
         return_users=return_users(regime, others),
         knee=None if knee is None else replace(knee, since_s=None if is_first else began_s, until_s=_until_s(epoch, regime)),
-        judged=is_judged,
+        judged=regime is epoch.judged,
     )
 
 

@@ -6,6 +6,7 @@ repeated in the same order, so a session that was split live shows no new shifts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -30,14 +31,14 @@ def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] 
     if not _is_searched(level) or not _is_due(len(ticks)):
         return None
     window = ticks[-WINDOW_S:]
-    found = _first(*series(timeline, window), lag_ms(timeline, window))
+    found = _first(*_searched(timeline, level, window), lag_ms(timeline, window))
     return None if found is None else (started_s(timeline, window[found.at]), found)
 
 
 def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, ChangePoint]]:
     """(when, what) of shifts in a level that was not split: what `latest_shift` would have found while it grew."""
     ticks = timeline.seconds_of(level) if _is_searched(level) else []
-    goodput, latency_ms = series(timeline, ticks)
+    goodput, latency_ms = _searched(timeline, level, ticks)
     lags_ms = lag_ms(timeline, ticks)
     begin, seconds = 0, 0
     while begin + seconds < len(ticks):
@@ -51,12 +52,19 @@ def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Cha
 
 
 def _is_searched(level: Level) -> bool:
-    """Load must be constant, and set by users: above capacity latency grows at a constant rate, too."""
-    return not level.opened.ramp and level.offered_per_s is None
+    """Load must be constant."""
+    return not level.opened.ramp
 
 
 def _is_due(seconds: int) -> bool:
     return seconds >= 2 * SEGMENT_LEAST and seconds % (SEARCH_EVERY_S if seconds <= SOON_S else SEARCH_EVERY_LATER_S) == 0
+
+
+def _searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Series:
+    """What is searched for shifts. At an offered rate goodput alone: above the capacity latency grows as long as the level lasts,
+    and near it a queue wanders."""
+    goodput, latency_ms = series(timeline, ticks)
+    return goodput, latency_ms if level.offered_per_s is None else [math.nan] * len(latency_ms)
 
 
 def series(timeline: Timeline, ticks: Sequence[int]) -> Series:

@@ -35,7 +35,7 @@ class LadderLevel:
     """One settled level. Only users and goodput are required; the other fields make the verdict more precise."""
 
     users: float
-    """Actual mean users."""
+    """The load: actual mean users; on the axis of offered rates iterations a second."""
     goodput_rps: float
     """Finished work, 1/s."""
     goodput_se_rps: float | None = None
@@ -49,6 +49,8 @@ class LadderLevel:
     p95_ms: float | None = None
     p99_ms: float | None = None
     failure_ratio: float | None = None
+    dropped_ratio: float = 0.0
+    """Share of the arrivals at an offered rate that were dropped."""
     replied_ratio: float | None = None
     """Share of the failed requests that got a reply with an HTTP status; None: no failures, or not known."""
     refused_ratio: float | None = None

@@ -1,4 +1,7 @@
-"""Selects stretches of constant load: settled seconds at one user count in one target process. `leaks` examines them."""
+"""Selects stretches of constant load: settled seconds at one user count, or one offered rate, in one target process.
+
+`leaks` examines them.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,9 @@ DROP = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ConstantLoad:
-    """Consecutive levels with the same user count."""
+    """Consecutive levels with the same user count, or the same offered rate."""
 
     levels: tuple[Level, ...]
-
-    @property
-    def users(self) -> float:
-        """Wanted users."""
-        return float(self.levels[0].users)
 
     @property
     def seconds(self) -> float:
@@ -50,9 +48,9 @@ def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
     """Of one epoch, in the order they ran. A restart of the target ends a stretch."""
     starts = restarts_s(timeline)
     own = [level for level in timeline.levels if level.opened.epoch == epoch and not level.opened.ramp]
-    for (users, _), group in groupby(own, key=lambda level: (level.users, sum(t <= level.started_s for t in starts))):
+    for _, group in groupby(own, key=lambda each: (each.users, each.offered_per_s, sum(t <= each.started_s for t in starts))):
         load = ConstantLoad(tuple(group))
-        if users and load.seconds:
+        if load.levels[0].has_load and load.seconds:
             yield load
 
 

@@ -1,8 +1,8 @@
 """Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
 
-Growth after a step of users is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only stretches at one
-user count are examined, growth must last (`trend`), and the shorter the stretch, the more must have grown. Pure: the same
-timeline gives the same marks.
+Growth after a step of load is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only stretches at one
+user count, or one offered rate, are examined, growth must last (`trend`), and the shorter the stretch, the more must have grown.
+Pure: the same timeline gives the same marks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from ...model.events import Mark
 from ...model.findings import Leak
 from ...model.grades import CONFIDENCES, Confidence
+from ...model.load import named_load
 from ...model.timeline import Timeline
 from ..causes import catalogue
 from ..target_process import pid_of
@@ -90,7 +91,7 @@ def _mark(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[LoadGr
         state="open" if is_open else "closed",
         finding=_finding(timeline, epoch, kind, found),
         epoch=epoch,
-        users=last.load.users,
+        **named_load(last.load.levels[0]),
         severity=catalogue.ENTRIES[kind.id].severity,
         confidence=_confidence(kind, found),
     )

@@ -33,7 +33,11 @@ class RateLevel:
     failed_ms: float | None = None
     """The same of those that failed."""
     replied_ratio: float | None = None
-    """Share of the failures that are replies with an HTTP status; None: no failures, or not known."""
+    refused_ratio: float | None = None
+    """Shares of the failures that are replies: with any HTTP status, with one that refuses. None: no failures, or not known."""
+    from_plan_ms: float | None = None
+    from_plan_se_ms: float | None = None
+    """Mean time from plan of those that succeeded, and its standard error by batch means."""
     p95_ms: float | None = None
     """Percentiles of the time from plan, of those that succeeded."""
     p99_ms: float | None = None

@@ -22,6 +22,9 @@ class Mark(Event, frozen=True, kw_only=True, tag="mark"):
     finding: AnyFinding
     epoch: int = 0
     users: float | None = None
+    """At a level of users."""
+    offered_per_s: float | None = None
+    """At a level of an offered rate; its users are as many as the rate needed, and not what was asked for."""
     severity: Severity = "info"
     confidence: Confidence | None = None
 

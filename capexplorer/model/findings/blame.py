@@ -102,14 +102,17 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
 class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
     """What limits the service at a level, or that no limit was reached."""
 
-    users_at: float
-    """User count of the latest level that shows the bottleneck; `readings` are from that level."""
+    users_at: float | None = None
+    offered_at_per_s: float | None = None
+    """User count, or offered rate, of the latest level that shows the bottleneck; `readings` are from that level."""
     levels: int = 1
     """Number of levels that show the bottleneck."""
     users_before: float | None = None
+    offered_before_per_s: float | None = None
     goodput_growth_ratio: float | None = None
     latency_growth_ratio: float | None = None
-    """Growth since the level with `users_before` (0.05 is 5%), if more users did not increase goodput."""
+    """Growth since the level with `users_before`, or at the rate `offered_before_per_s` (0.05 is 5%), if more load did not
+    increase goodput."""
 
     def figures(self) -> dict[str, Any]:
         """Readings first, then the growth that was compared."""
@@ -117,9 +120,11 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
             "part": self.part,
             **self.readings,
             "users_before": self.users_before,
+            "offered_before_per_s": self.offered_before_per_s,
             "goodput_growth_ratio": self.goodput_growth_ratio,
             "latency_growth_ratio": self.latency_growth_ratio,
             "users_at": self.users_at,
+            "offered_at_per_s": self.offered_at_per_s,
             "levels": self.levels,
             "competing": list(self.competing) or None,
             "unavailable": list(self.unavailable) or None,

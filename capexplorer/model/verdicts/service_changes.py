@@ -19,6 +19,8 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
     """Whether it began in the middle of a level, so that no step of load explains the change."""
     after_step_s: float | None = None
     """Seconds from the last step of users to the change."""
+    at_rates: bool = False
+    """Whether all loads below are offered rates (iterations a second), not users."""
     users: float
     """User count at the change."""
     before_rps: float | None = None

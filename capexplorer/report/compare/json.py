@@ -72,6 +72,7 @@ def _mark(mark: Mark) -> dict[str, Any]:
         "id": mark.id,
         "severity": mark.severity,
         "users": mark.users,
+        "offered_per_s": mark.offered_per_s,
         "count": cause.count or None,
         "first_s": cause.first_s,
         "last_s": cause.last_s,

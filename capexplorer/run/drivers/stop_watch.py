@@ -7,12 +7,13 @@ from typing import Literal
 
 import msgspec
 
-from ...analysis.epoch.epoch import Epoch
+from ...analysis.epoch.measured_epoch import MeasuredEpoch
 from ...analysis.ladder import LadderLevel
 from ...analysis.stop_rules import METRIC, TriggeredRule, struck
 from ...model.events import Mark
 from ...model.findings import StopRule
 from ...model.level import Level
+from ...model.load import named_load
 from ...model.readings import HostReading
 from ...model.timeline import Timeline
 from ...profile import StopRules
@@ -44,21 +45,22 @@ class StopWatch:
     def look(self, current: CurrentEpoch) -> tuple[TriggeredRule, ...]:
         """Rules that are triggered now for the first time in this level; empty until it has been settled for six seconds."""
         level = self._timeline.level
-        if not self._limits or level is None or level.closed is not None or level.users == 0:
+        if not self._limits or level is None or level.closed is not None or not level.has_load:
             return ()
-        measured, epoch = self._measured(level, current.epoch), current.epoch
-        if measured is None or measured in epoch.split.recovery:
+        ladder = current.epoch.ladder_of(level)
+        measured = self._measured(level, ladder)
+        if measured is None or measured in ladder.split.recovery:
             return ()
-        earlier = [each for each in epoch.split.fit if each is not measured]
+        earlier = [each for each in ladder.split.fit if each is not measured]
         found = struck(self._limits, [*earlier, measured], self._readings())
         new = [each for each in found if (each.rule, level.opened.index) not in self._triggered]
         self._triggered.update((each.rule, level.opened.index) for each in new)
         return tuple(new)
 
     @staticmethod
-    def _measured(level: Level, epoch: Epoch) -> LadderLevel | None:
+    def _measured(level: Level, ladder: MeasuredEpoch) -> LadderLevel | None:
         """The open level's rates, even if the generator failed in it: a rule ends a run whatever the cause."""
-        return next((each.rates for each in reversed(epoch.measured) if each.level is level), None)
+        return next((each.rates for each in reversed(ladder.measured) if each.level is level), None)
 
     def mark(self, found: TriggeredRule, t_s: float, ended: Stopped | None) -> Mark:
         """The mark of a triggered rule; `ended`: what it ended, if anything."""
@@ -70,7 +72,7 @@ class StopWatch:
             state="open",
             finding=StopRule(rule=found.rule, limit=found.limit, measured=found.measured, level=index, ended=ended),
             epoch=level.opened.epoch,
-            users=float(level.users),
+            **named_load(level),
             severity="error" if ended else "warning",
         )
 

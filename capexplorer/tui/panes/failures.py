@@ -17,7 +17,6 @@ from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.grades import SEVERITIES
 from ...model.timeline import FailureCount, Timeline
-from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
@@ -156,13 +155,13 @@ def _when(mark: Mark) -> str:
     cause = mark.finding if isinstance(mark.finding, Cause) else None
     began_s = mark.t_s if cause is None or cause.began_s is None else cause.began_s
     last_s = cause.last_s if cause is not None else None
-    users = f" at {counted(mark.users)}" if mark.users is not None else ""
+    at = wording.at_load(mark)
     sure = f", {mark.confidence} confidence" if mark.confidence else ""
     if mark.state != "closed":
-        return f"since {wording.session_time(began_s)}{users}{sure}"
+        return f"since {wording.session_time(began_s)}{at}{sure}"
     if last_s is None:  # a mark over levels does not state when the last level that shows it ended
-        return f"no more by {wording.session_time(mark.t_s)}{users}{sure}"
-    return f"{wording.session_time(began_s)} to {wording.session_time(last_s)}{users}{sure}"
+        return f"no more by {wording.session_time(mark.t_s)}{at}{sure}"
+    return f"{wording.session_time(began_s)} to {wording.session_time(last_s)}{at}{sure}"
 
 
 def _wrapped(words: str, head: str, style: Style, width: int) -> Iterator[Strip]:

@@ -52,6 +52,5 @@ def marked(one: Curve) -> str:
 
 
 def _marked(mark: Mark) -> str:
-    users = "" if mark.users is None else f" at {mark.users:,.0f} users"
     counted = wording.counted(mark.finding)
-    return f"{wording.title(mark)}{users}{f', {counted}' if counted else ''}"
+    return f"{wording.title(mark)}{wording.at_load(mark)}{f', {counted}' if counted else ''}"

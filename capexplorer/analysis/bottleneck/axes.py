@@ -1,0 +1,58 @@
+"""The two axes of load on which an epoch is judged: users, and offered rates. Their levels are never compared with each other.
+
+Rules read a level's load as `users`; on the axis of rates that is iterations a second, and the capacity stands for the knee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...model.load import Load, NamedLoad
+from ...model.rate_verdicts import RateCapacity, RateVerdict
+from ...model.verdicts import KneeVerdict
+from ..epoch.epoch import Epoch
+from ..epoch.measured_epoch import MeasuredEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of an epoch that has a verdict."""
+
+    ladder: MeasuredEpoch
+    knee: KneeVerdict | None
+    at_rates: bool = False
+    of_generator: frozenset[int] = frozenset()
+    """Indices of levels that the generator limited by its pool of users: their readings say nothing about the service."""
+
+    def named(self, load: float) -> NamedLoad:
+        """A load of this axis, as marks name it."""
+        return Load(0, load).named if self.at_rates else NamedLoad(users=load, offered_per_s=None)
+
+
+def axes(epoch: Epoch) -> Iterator[Axis]:
+    """Those that have a verdict."""
+    if epoch.verdict is None:
+        return
+    yield Axis(epoch, epoch.verdict.capacity.knee)
+    if epoch.rates is not None:
+        yield Axis(epoch.rate_ladder, _knee(epoch.rates.capacity), at_rates=True, of_generator=_of_generator(epoch.rates))
+
+
+def _of_generator(rates: RateVerdict) -> frozenset[int]:
+    return frozenset(each.level for each in rates.levels if each.state == "generator")
+
+
+def _knee(found: RateCapacity | None) -> KneeVerdict | None:
+    """The capacity as a rate, as a knee on the axis of rates."""
+    if found is None:
+        return None
+    match found.kind:
+        case "capacity":
+            return KneeVerdict(kind="knee", users=found.per_s, users_low=found.low_per_s, users_high=found.high_per_s)
+        case "at_or_below":
+            return KneeVerdict(kind="at_or_below", users=found.high_per_s, users_high=found.high_per_s)
+        case "departs":
+            return KneeVerdict(kind="bend", users=found.per_s)
+        case "keeps_up":
+            return KneeVerdict(kind="no_knee", users=found.per_s)

@@ -1,0 +1,39 @@
+"""What became of the iterations in some seconds of a rate level, from columns: a level is cut where the service changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...model.figures import Latency
+from ...model.level_fold import batch_error
+from ...model.offered import Drops, OfferedFigures
+from ...model.timeline import Timeline
+
+COLUMNS = (
+    "duration_s", "offered_per_s", "planned", "finished", "dropped_per_s", "in_flight", "queued", "from_plan_sum_ms",
+)  # fmt: skip
+
+
+def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures) -> OfferedFigures:
+    """Figures of consecutive settled seconds. What was dropped counts for the reason of most drops of the `whole` level."""
+    columns = timeline.columns
+    values = {name: [columns[name][tick] for tick in ticks] for name in COLUMNS}
+    seconds = math.fsum(values["duration_s"])
+    planned, finished = (round(math.fsum(values[name])) for name in ("planned", "finished"))
+    dropped = round(math.fsum(map(math.prod, zip(values["dropped_per_s"], values["duration_s"], strict=True))))
+    before, after = round(columns["in_flight"][ticks[0] - 1] if ticks[0] else 0.0), round(values["in_flight"][-1])
+    return OfferedFigures(
+        offered_per_s=round(math.fsum(values["offered_per_s"]) / len(ticks), 6),
+        planned=planned,
+        finished=finished,
+        failed=max(planned + before - after - finished - dropped, 0),
+        dropped=Drops(target=dropped) if whole.dropped.target > whole.dropped.total / 2 else Drops(max_users=dropped),
+        in_flight_before=before,
+        in_flight=after,
+        finished_per_s=finished / seconds,
+        finished_se_per_s=batch_error(list(zip(values["finished"], values["duration_s"], strict=True))),
+        in_flight_mean=math.fsum(values["in_flight"]) / len(ticks),
+        queued_mean=math.fsum(values["queued"]) / len(ticks),
+        from_plan_ms=Latency(mean=math.fsum(values["from_plan_sum_ms"]) / finished if finished else None),
+    )
