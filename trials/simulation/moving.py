@@ -58,7 +58,17 @@ def moving_ladder(world: World, seed: int) -> MovingLadder:
     level_s = int(rng.choice([12, 15, 20, 30]))
     climb = rungs(float(rng.uniform(0.5, 2.2)) * truth.knee_users, int(rng.integers(5, 11)))
     users = (*climb, climb[0]) if rng.random() < 0.5 else tuple(climb)
-    length_s = level_s * len(users)
+    system, at_s = changed(system, world, level_s * len(users), rng)
+    knees = [truth.knee_users]
+    if system.trouble.speed != 1.0:
+        cycle_s = system.think_s + system.service_s / system.trouble.speed
+        knees.append(system.servers / system.service_s * system.trouble.speed * cycle_s)
+    timeline = explored(system, users, level_s, rng)
+    return MovingLadder(world, seed, system, tuple(knees), users, at_s, timeline)
+
+
+def changed(system: System, world: World, length_s: float, rng: np.random.Generator) -> tuple[System, float | None]:
+    """The system with a change somewhere in a session of that length, and when it begins; None: nothing changes."""
     at_s = float(rng.uniform(0.15, 0.95) * length_s)
     until_s = at_s + float(rng.uniform(3, 60)) if world in ("passing_errors", "passing_stall", "neighbour") else float("inf")
     troubles = {
@@ -71,13 +81,7 @@ def moving_ladder(world: World, seed: int) -> MovingLadder:
         "stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
         "passing_stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
     }
-    system = replace(system, trouble=troubles[world])
-    knees = [truth.knee_users]
-    if system.trouble.speed != 1.0:
-        cycle_s = system.think_s + system.service_s / system.trouble.speed
-        knees.append(system.servers / system.service_s * system.trouble.speed * cycle_s)
-    timeline = explored(system, users, level_s, rng)
-    return MovingLadder(world, seed, system, tuple(knees), users, None if world == "still" else at_s, timeline)
+    return replace(system, trouble=troubles[world]), None if world == "still" else at_s
 
 
 def explored(system: System, users: Sequence[int], level_s: int, rng: np.random.Generator) -> Timeline:

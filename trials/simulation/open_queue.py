@@ -113,12 +113,17 @@ class OpenRun:
 
     def _serve(self, started_s: float) -> tuple[float, bool]:
         """(when it ended for its user, whether it succeeded)."""
-        system, done = self.system, self._done
+        system, done, trouble = self.system, self._done, self.system.trouble
+        troubled = trouble.now(started_s)
+        if troubled and trouble.stalled_s:
+            return started_s + trouble.stalled_s, False
+        if troubled and trouble.failing and self._rng.random() < trouble.failing:
+            return started_s + FAILED_FAST_S, False
         while done and done[0] <= started_s:
             heappop(done)
         if system.queue_limit is not None and len(done) >= system.queue_limit:
             return started_s + FAILED_FAST_S, False
-        takes_s = self._service.block().pop() / self._speed_at(started_s)
+        takes_s = self._service.block().pop() / (self._speed_at(started_s) * (trouble.speed if troubled else 1.0))
         end_s = max(started_s, self._free[0]) + takes_s if not system.linear else started_s + takes_s
         if not system.linear:
             heapreplace(self._free, end_s)

@@ -38,7 +38,8 @@ from capexplorer.run.level_events import LevelEvents
 from .machine import cores_of, machine
 from .open_queue import Iteration, OpenRun
 from .sample import sample_of
-from .ticks import REFUSED, TIMED_OUT, tick_of
+from .ticks import tick_of
+from .virtual_run import signature_of
 
 
 class VirtualRates:
@@ -155,8 +156,8 @@ class VirtualRates:
 
 def _tick(run: OpenRun, ended: Sequence[Iteration], offered: OfferedTick) -> Tick:
     """What ended in a second, as the recorder hands it over: the service time of each iteration's one request."""
-    failed = TIMED_OUT if run.system.timeout_s is not None else REFUSED
-    return tick_of([(each.ended_s - each.started_s, None if each.ok else failed) for each in ended], offered=offered)
+    found = [(each.ended_s - each.started_s, None if each.ok else signature_of(run.system, each.started_s)) for each in ended]
+    return tick_of(found, offered=offered)
 
 
 def _header(running: OpenRun, objectives: dict[str, float]) -> Header:

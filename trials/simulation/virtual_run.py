@@ -36,7 +36,7 @@ from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
 
 from .machine import cores_of, machine
-from .queues import Request, Run, System
+from .queues import Run, System
 from .sample import sample_of
 from .ticks import FAULTY, REFUSED, TIMED_OUT, tick_of
 
@@ -111,7 +111,10 @@ class VirtualRun:
     def _drain(self) -> Tick:
         """What ended since the last second, as the recorder hands it over."""
         ended = self.running.take_ended()
-        found = [(each.response_s, None if each.ok else _signature(self.running.system, each)) for each in ended]
+        found = [
+            (each.response_s, None if each.ok else signature_of(self.running.system, each.ended_s - each.response_s))
+            for each in ended
+        ]
         return tick_of(found, activity=ActivitySums(waits=len(ended), wait_sum_s=len(ended) * self.running.system.think_s))
 
     def _sample(self, tick: Tick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
@@ -143,10 +146,10 @@ class VirtualRun:
         self.ending = why
 
 
-def _signature(system: System, failed: Request) -> FailureSignature:
-    """How a request failed: by the fault that lasted when it was sent, else as this system fails under load."""
+def signature_of(system: System, sent_s: float) -> FailureSignature:
+    """How a request failed that was sent then: by the fault that lasted at that time, else as this system fails under load."""
     trouble = system.trouble
-    if trouble.now(failed.ended_s - failed.response_s) and (trouble.stalled_s or trouble.failing):
+    if trouble.now(sent_s) and (trouble.stalled_s or trouble.failing):
         return TIMED_OUT if trouble.stalled_s else FAULTY
     return TIMED_OUT if system.timeout_s is not None else REFUSED
 

@@ -21,7 +21,7 @@ from .failed_replies import replied_shares
 from .judgeable import is_invalidated
 from .measured_epoch import MeasuredEpoch
 from .neighbours import NeighbourCheck
-from .onset import halves_of, parts_of
+from .onset import CLEAN_MOST, cut, halves_of, parts_of
 
 SECONDS_LEAST = 5.5
 """Settled seconds from which an open level counts, as of a level of users."""
@@ -50,14 +50,14 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
 
-    def measured(level: Level, cut: Callable[[Timeline, Level], list[Part]]) -> Iterator[tuple[Measured, RateLevel]]:
-        return _measured(timeline, neighbours, level, cut)
+    def measured(level: Level, parts: Callable[[Timeline, Level], list[Part]]) -> Iterator[tuple[Measured, RateLevel]]:
+        return _measured(timeline, neighbours, level, parts(timeline, level))
 
     def halves(each: Measured) -> tuple[Measured, ...]:
         is_part = each.part.began_inside or each.part.ended_s != each.level.ended_s
         return () if is_part else tuple(found for found, _ in measured(each.level, halves_of))
 
-    pairs = [pair for level in counted for pair in measured(level, parts_of)]
+    pairs = [pair for level in counted for pair in measured(level, _parts)]
     return RateLadder(
         timeline,
         epoch,
@@ -75,11 +75,19 @@ def _counts(level: Level) -> bool:
     return not level.opened.ramp and level.figures.offered is not None and level.figures.settled and is_whole
 
 
+def _parts(timeline: Timeline, level: Level) -> list[Part]:
+    """The parts of a level; without its last second where failures began only in that: they are the next level's."""
+    found, ticks, columns = parts_of(timeline, level), timeline.seconds_of(level), timeline.columns
+    if level.closed is None or len(found) > 1 or len(ticks) < 2:
+        return found
+    *before, last = (columns["failures"][tick] > CLEAN_MOST * columns["requests"][tick] for tick in ticks)
+    return cut(timeline, level, [len(ticks) - 1])[:1] if last and not any(before) else found
+
+
 def _measured(
-    timeline: Timeline, neighbours: NeighbourCheck, level: Level, cut: Callable[[Timeline, Level], list[Part]]
+    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[Part]
 ) -> Iterator[tuple[Measured, RateLevel]]:
-    """The parts of a level that `cut` makes."""
-    for part in cut(timeline, level):
+    for part in parts:
         figures, offered = part.figures, part.figures.offered
         if not figures.settled or offered is None:
             continue

@@ -29,7 +29,7 @@ from ...model.timeline import Timeline
 from ..ladder import Part, parts
 from .offered_part import offered_part
 from .shifts import Series, cuts_of
-from .splitting import series, started_s
+from .splitting import searched, started_s
 
 SIDE_LEAST = 2
 """Seconds on each side of a change: the first of them is often mixed."""
@@ -66,6 +66,10 @@ OF_NEIGHBOURS = {
 }
 """Readings that show whether other processes use the CPU that a part of a level needs (`neighbours`), and their columns."""
 
+QUEUE_S, SLOWER = 3, 2.0
+"""Last seconds before failures began, and times the median time from plan of the level before them, from which a queue had filled
+up."""
+
 DOUBTFUL_JUMP = 0.15
 DOUBTFUL_STRENGTH = 2.5
 """The same where the levels beside it show the change as well (`regimes`)."""
@@ -98,8 +102,19 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int]) -> list[Part]:
             figures_of(timeline, ticks[first:last], level.figures.offered), readings=_readings(timeline, level, ticks[first:last])
         )
         users = figures.users_mean or float(level.users)
-        found.append(Part(users, figures, began_s, ended_s, began_inside=first > 0))
+        after_queue = level.offered_per_s is not None and _queue_filled(timeline, ticks[:first])
+        found.append(Part(users, figures, began_s, ended_s, began_inside=first > 0, after_queue=after_queue))
     return found
+
+
+def _queue_filled(timeline: Timeline, ticks: Sequence[int]) -> bool:
+    """Whether replies in the last of these seconds took much longer than usual in this level: near its capacity the queue of an
+    open system wanders, until clients give up. A service that dies is as quick as ever until then."""
+    columns = timeline.columns
+    known = [columns["from_plan_sum_ms"][tick] / columns["finished"][tick] for tick in ticks if columns["finished"][tick]]
+    if len(known) <= QUEUE_S:
+        return False
+    return max(known[-QUEUE_S:]) > SLOWER * float(np.median(known[:-QUEUE_S]))
 
 
 def halves_of(timeline: Timeline, level: Level) -> list[Part]:
@@ -120,16 +135,16 @@ def _found(timeline: Timeline, level: Level) -> tuple[int, list[int], list[int]]
     ticks = timeline.seconds_of(level)
     known = _known.get(level)
     if known is None or known[0] != len(ticks):
-        at = _changes(timeline, ticks)
-        known = _known[level] = (len(ticks), at, [] if at else _doubtful(timeline, ticks))
+        goodput = np.asarray(searched(timeline, level, ticks)[0], float)
+        at = _changes(timeline, ticks, goodput)
+        known = _known[level] = (len(ticks), at, [] if at else _doubtful(goodput))
     return known
 
 
-def _changes(timeline: Timeline, ticks: Sequence[int]) -> list[int]:
+def _changes(timeline: Timeline, ticks: Sequence[int], goodput: Series) -> list[int]:
     if len(ticks) < 2 * SIDE_LEAST:
         return []
     at = _failing_changes(*_counts(timeline, ticks))
-    goodput = np.asarray(series(timeline, ticks)[0], float)
     if np.isnan(goodput).any():
         return at
     for first, last in pairwise([0, *at, len(ticks)]):
@@ -138,9 +153,8 @@ def _changes(timeline: Timeline, ticks: Sequence[int]) -> list[int]:
     return at
 
 
-def _doubtful(timeline: Timeline, ticks: Sequence[int]) -> list[int]:
-    goodput = np.asarray(series(timeline, ticks)[0], float)
-    if len(ticks) < 2 * SIDE_LEAST or np.isnan(goodput).any():
+def _doubtful(goodput: Series) -> list[int]:
+    if len(goodput) < 2 * SIDE_LEAST or np.isnan(goodput).any():
         return []
     at = cuts_of(goodput, _may_jump, side_least=SIDE_LEAST, strength_least=DOUBTFUL_STRENGTH, most=1)
     return at

@@ -59,11 +59,18 @@ def _place(found: list[Regime], each: Measured, halves: Halves) -> None:
 def _take_out_faults(found: list[Regime], each: Measured) -> None:
     """Failing levels that were taken for load's doing are a fault after all if this level, with as many users, is clean."""
     current = found[-1]
-    faults = [one for one in current.measured if serves_as_many(each, one)]
+    faults = [one for one in current.measured if serves_as_many(each, one) and not _follows_overload(one, current)]
     if not faults or len(faults) == len(current.measured):
         return
     current.measured = [one for one in current.measured if one not in faults]
     found.insert(-1, Regime(faults, "failures"))
+
+
+def _follows_overload(one: Measured, current: Regime) -> bool:
+    """Whether a level of an offered rate failed after a greater rate did: its backlog outlasts a step down."""
+    above = (before.rates for before in current.measured if before.rates.users > one.rates.users)
+    failed = any(before.started_s < one.rates.started_s and failure_ratio_of(before) >= FAILING for before in above)
+    return one.level.offered_per_s is not None and failed
 
 
 def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
@@ -113,4 +120,8 @@ def _begin(found: list[Regime], each: Measured, began: Began) -> None:
 
 
 def _is_under(each: Measured, current: Regime) -> bool:
+    """Whether it has less load than the levels of a regime; at an offered rate less than the first of them, since the backlog of
+    that one may outlast further steps down."""
+    if each.level.offered_per_s is not None:
+        return current.levels[0].users > each.rates.users
     return all(level.users > each.rates.users for level in current.levels)

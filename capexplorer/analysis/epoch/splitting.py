@@ -31,14 +31,14 @@ def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] 
     if not _is_searched(level) or not _is_due(len(ticks)):
         return None
     window = ticks[-WINDOW_S:]
-    found = _first(*_searched(timeline, level, window), lag_ms(timeline, window))
+    found = _first(*searched(timeline, level, window), lag_ms(timeline, window))
     return None if found is None else (started_s(timeline, window[found.at]), found)
 
 
 def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, ChangePoint]]:
     """(when, what) of shifts in a level that was not split: what `latest_shift` would have found while it grew."""
     ticks = timeline.seconds_of(level) if _is_searched(level) else []
-    goodput, latency_ms = _searched(timeline, level, ticks)
+    goodput, latency_ms = searched(timeline, level, ticks)
     lags_ms = lag_ms(timeline, ticks)
     begin, seconds = 0, 0
     while begin + seconds < len(ticks):
@@ -60,11 +60,18 @@ def _is_due(seconds: int) -> bool:
     return seconds >= 2 * SEGMENT_LEAST and seconds % (SEARCH_EVERY_S if seconds <= SOON_S else SEARCH_EVERY_LATER_S) == 0
 
 
-def _searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Series:
-    """What is searched for shifts. At an offered rate goodput alone: above the capacity latency grows as long as the level lasts,
-    and near it a queue wanders."""
-    goodput, latency_ms = series(timeline, ticks)
-    return goodput, latency_ms if level.offered_per_s is None else [math.nan] * len(latency_ms)
+def searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Series:
+    """What is searched for changes.
+
+    At an offered rate finished iterations alone, since above the capacity latency grows as long as the level lasts, and near it a
+    queue wanders. More than was offered is the rest of an earlier backlog, which ends some time.
+    """
+    offered_per_s = level.offered_per_s
+    if offered_per_s is None:
+        return series(timeline, ticks)
+    columns = timeline.columns
+    rates = [columns["finished"][tick] / columns["duration_s"][tick] for tick in ticks]
+    return [min(rate, offered_per_s) for rate in rates], [math.nan] * len(rates)
 
 
 def series(timeline: Timeline, ticks: Sequence[int]) -> Series:

@@ -23,6 +23,8 @@ class Part:
     """None: it is open."""
     began_inside: bool = False
     """A change inside the level began it, not a step."""
+    after_queue: bool = False
+    """Just before it replies had become slow, as those of a queue that fills. Known at offered rates only."""
 
 
 @dataclass(frozen=True, slots=True)

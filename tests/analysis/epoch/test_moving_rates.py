@@ -1,0 +1,131 @@
+"""Services that change while rates are offered: the same blame as at levels of users, in virtual time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from capexplorer import wording
+from capexplorer.analysis.reanalysis import reanalyse
+from capexplorer.model.events import Mark
+from capexplorer.model.rate_verdicts import RateVerdict
+from capexplorer.model.timeline import Timeline
+from trials.simulation.moving_rates import climbed
+from trials.simulation.queues import System, Trouble
+
+SEED = 250_000
+
+BELOW = (20.0, 40.0, 60.0, 70.0, 20.0)
+"""Never above the capacity of 100/s."""
+LEVEL_S = 20
+
+
+def session(rates: Sequence[float], trouble: Trouble, level_s: int = LEVEL_S, timeout_s: float | None = None) -> Timeline:
+    return climbed(System(0.01, 0, trouble=trouble, timeout_s=timeout_s), rates, level_s, np.random.default_rng(SEED))
+
+
+def verdict(timeline: Timeline) -> RateVerdict:
+    found = timeline.verdict
+    assert found is not None and found.rates is not None
+    return found.rates
+
+
+def standing(timeline: Timeline, kind: str) -> list[Mark]:
+    return [mark for mark in wording.standing(timeline).values() if mark.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("at_s", "level"),
+    [(30.0, "inside a level"), (40.2, "with a step"), (7.0, "in the first level"), (59.4, "in a level's last second")],
+)
+def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capacity(at_s: float, level: str) -> None:
+    timeline = session(BELOW, Trouble(at_s, failing=1.0))
+    found = verdict(timeline)
+    assert found.capacity is None or found.capacity.kind == "keeps_up"
+    assert standing(timeline, "rate_capacity") == []
+    (fault,) = [regime for regime in found.regimes if regime.began == "failures"]
+    assert fault.inside and fault.at_rates and fault.began_s == pytest.approx(at_s, abs=2.0)
+    assert "a fault at that time, not a load limit" in wording.verdict(timeline)
+    assert "s offered" in wording.verdict(timeline)
+
+
+def test_a_fault_that_passes_leaves_the_service_that_it_was() -> None:
+    found = verdict(session(BELOW, Trouble(45.0, 60.0, failing=1.0)))
+    assert found.capacity is not None and (found.capacity.kind, found.capacity.per_s) == ("keeps_up", pytest.approx(70, rel=0.06))
+    assert [each.level for each in found.levels if each.other_service] == [2]
+
+
+def test_a_capacity_that_halves_at_a_constant_rate_is_a_shift_and_no_capacity_between_both() -> None:
+    timeline = session((20.0, 40.0, 80.0, 20.0), Trouble(95.0, speed=0.5), 40)
+    (shift,) = standing(timeline, "shift")
+    assert (shift.id, shift.users, shift.offered_per_s) == ("goodput_fell", None, 80.0)
+    assert "at 01:35 (80/s offered)" in wording.mark(shift)
+    found = verdict(timeline).capacity
+    assert found is None or found.kind != "capacity" or found.per_s == pytest.approx(50, rel=0.1)
+
+
+def test_a_capacity_that_doubles_beyond_it_is_told_from_the_one_before() -> None:
+    timeline = session((50.0, 80.0, 150.0), Trouble(95.0, speed=2.0), 40)
+    found = verdict(timeline)
+    assert len(found.regimes) > 1
+    assert found.capacity is not None and found.capacity.per_s <= 210
+    assert "the service changed at that time, independently of load" in wording.verdict(timeline)
+
+
+def test_a_fall_that_came_with_a_step_is_open_until_a_return_shows_what_caused_it() -> None:
+    rates = (20.0, 40.0, 60.0, 80.0, 200.0)
+    found = verdict(session(rates, Trouble(), timeout_s=0.5))
+    assert found.capacity is not None and found.capacity.kind == "keeps_up"
+    assert found.regimes[-1].return_users == 80.0
+    returned = verdict(session((*rates, 60.0, 60.0, 60.0, 60.0), Trouble(), timeout_s=0.5))
+    assert returned.capacity is not None and returned.capacity.kind == "capacity"
+    assert returned.capacity.overload is not None and returned.capacity.overload.kind == "times_out"
+
+
+def test_a_neighbour_who_takes_the_cpu_is_named_and_makes_no_capacity() -> None:
+    timeline = session((20.0, 40.0, 80.0), Trouble(41.0, speed=0.3, by_neighbour=True))
+    found = verdict(timeline).capacity
+    assert found is None or found.kind == "keeps_up"
+    assert [mark.id for mark in standing(timeline, "bottleneck") if mark.id != "not_saturated"] == ["noisy_neighbours"]
+    said = wording.verdict(timeline)
+    assert said.startswith("Other processes (busy) use") and "results at 80/s offered do not describe the service" in said
+
+
+def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -> None:
+    timeline = session((20.0, 40.0, 60.0, 130.0, 160.0), Trouble())
+    found = [mark for mark in standing(timeline, "bottleneck") if mark.severity != "info"]
+    assert found and all(mark.users is None and mark.offered_per_s == 130.0 for mark in found)
+    assert "at 130/s offered" in wording.mark(found[0])
+    assert wording.title(found[0]) in wording.verdict(timeline)
+
+
+def test_below_the_capacity_no_limit_is_reached() -> None:
+    (found,) = standing(session((20.0, 40.0, 60.0), Trouble()), "bottleneck")
+    assert (found.id, found.offered_per_s) == ("not_saturated", 60.0)
+
+
+def test_a_pool_that_is_too_small_blames_nothing_inside_the_service() -> None:
+    from trials.simulation.open_queue import OpenRun
+    from trials.simulation.virtual_rates import VirtualRates
+
+    slow = System(0.1, 0, linear=True, service_spread="constant")
+    run = VirtualRates(OpenRun(slow, np.random.default_rng(SEED), max_users=10, waiting_most=20))
+    run.climb((40.0, 80.0, 160.0), LEVEL_S)
+    run.end()
+    assert [mark.id for mark in standing(run.timeline, "bottleneck") if mark.severity != "info"] == []
+
+
+@pytest.mark.parametrize("trouble", [Trouble(30.0, failing=1.0), Trouble(52.0, speed=0.5)], ids=["fault", "half"])
+def test_live_detectors_and_reanalysis_agree(trouble: Trouble) -> None:
+    changes = reanalyse(session((20.0, 40.0, 80.0), trouble, 40)).changes
+    assert [each.key for each in changes if not each.key.startswith("cause:")] == []
+
+
+def test_a_cause_names_the_offered_rate_and_not_the_users_of_its_pool() -> None:
+    (cause,) = standing(session(BELOW, Trouble(30.0, failing=1.0)), "cause")
+    assert (cause.users, cause.offered_per_s) == (None, 40.0)
+    assert "at 40/s offered" in wording.mark(cause)
+    assert math.isfinite(cause.t_s)

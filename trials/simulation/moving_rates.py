@@ -1,0 +1,93 @@
+"""The worlds of `moving`, climbed in offered rates: the same services, changes and times of change, the capacity as the truth.
+
+Seeds: looked at while this was written: 0-399; reports use 730,000 and up; `make test` uses 250,000 and up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
+from capexplorer.model.timeline import Timeline
+
+from .ladders import random_system
+from .moving import MOVING_KINDS, WORLDS, World, changed
+from .open_queue import OpenRun
+from .queues import System
+from .virtual_rates import VirtualRates
+
+NEAR = 0.15
+"""Relative distance of a capacity from each that was in force, from which it is false."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovingRates:
+    """A climb in a world that moves."""
+
+    world: World
+    seed: int
+    system: System
+    capacities: tuple[float, ...]
+    """Of every regime that was in force, 1/s."""
+    rates: tuple[float, ...]
+    changed_s: float | None
+    timeline: Timeline
+
+    @property
+    def verdict(self) -> RateVerdict | None:
+        """At the end."""
+        found = self.timeline.verdict
+        return found.rates if found is not None else None
+
+    @property
+    def false(self) -> RateCapacity | None:
+        """A capacity at the end that none of the regimes had, or an upper bound below all of them; None: it is right.
+
+        With a short queue or impatient clients a service fails below its capacity, so lower bounds are not compared there.
+        """
+        found = self.verdict.capacity if self.verdict is not None else None
+        if found is None:
+            return None
+        least, most = min(self.capacities), max(self.capacities)
+        if self.system.queue_limit is not None or self.system.timeout_s is not None:
+            least = 0.0
+        match found.kind:
+            case "capacity":
+                is_false = (
+                    found.per_s < (1 - NEAR) * least
+                    or found.per_s > (1 + NEAR) * most
+                    or (bool(least) and all(abs(found.per_s / true - 1) > NEAR for true in self.capacities))
+                )
+            case "at_or_below":
+                is_false = (found.high_per_s or 0.0) * (1 + NEAR) < least
+            case "departs":
+                is_false = found.per_s < (1 - NEAR) * least
+            case "keeps_up":
+                is_false = found.per_s > (1 + NEAR) * most
+        return found if is_false else None
+
+
+def moving_rates(world: World, seed: int) -> MovingRates:
+    """A random service, climbed to between 0.5 and 1.6 of its capacity in levels of 12 to 30 s; half return to the first rate."""
+    rng = np.random.default_rng([seed, WORLDS.index(world), 1])
+    system, _ = random_system(MOVING_KINDS[int(rng.integers(len(MOVING_KINDS)))], rng)
+    capacity = system.servers / system.service_s
+    level_s = int(rng.choice([12, 15, 20, 30]))
+    top = float(rng.uniform(0.5, 1.6)) * capacity
+    climb = [round(top * (step + 1) / count, 1) for count in (int(rng.integers(5, 9)),) for step in range(count)]
+    rates = (*climb, climb[0]) if rng.random() < 0.5 else tuple(climb)
+    system, at_s = changed(system, world, level_s * len(rates), rng)
+    capacities = [capacity] if system.trouble.speed == 1.0 else [capacity, capacity * system.trouble.speed]
+    timeline = climbed(system, rates, level_s, rng)
+    return MovingRates(world, seed, system, tuple(capacities), rates, at_s, timeline)
+
+
+def climbed(system: System, rates: Sequence[float], level_s: int, rng: np.random.Generator) -> Timeline:
+    """The session of a plan with these levels, as the live detectors make it."""
+    session = VirtualRates(OpenRun(system, rng))
+    session.climb(rates, level_s)
+    session.end()
+    return session.timeline
