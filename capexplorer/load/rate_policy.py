@@ -32,8 +32,9 @@ CLOSE = 1.25
 BEYOND = 1.5
 """Times the rate of a level that stayed unclear: so near its capacity more time would be needed than another level."""
 
-REST_SHARE = 0.6
-"""Of the highest rate that was served in full: where the service recovers from overload."""
+REST_SHARE = 0.65
+"""Of the highest rate that was served in full: where the service recovers from overload. Not below 0.6 of it: a clean return to
+less would not show that load caused a fall (`RETURN_LEAST` of regimes)."""
 
 LEAST_S, MOST_S = 6.0, 24.0
 """Settled seconds of a level: from the least on it ends as soon as it is clear."""

@@ -133,6 +133,7 @@ class LevelFold:
             dropped=sums.dropped if sums.dropped.total else NO_DROPS,
             in_flight_before=sums.in_flight_before,
             in_flight=sums.in_flight,
+            miscounted=sums.miscounted,
             finished_per_s=sums.finished / self.settled_seconds,
             finished_se_per_s=batch_error(finished) if sums.ticks == len(durations) else None,
             in_flight_mean=means["in_flight"],

@@ -74,6 +74,9 @@ class OfferedTick(Reading, frozen=True, kw_only=True):
     dropped: Drops = NO_DROPS
     queued: int = 0
     running: int = 0
+    in_flight_counted: int | None = None
+    """Iterations in flight as the load thread counted them, apart from what was reported of each. None: nothing happened, or an
+    older log."""
     from_plan: str | None = None
     """Time from plan of finished iterations: HdrHistogram V2, base64, microseconds."""
     from_plan_sum_ms: float = 0.0
@@ -94,6 +97,11 @@ class OfferedTick(Reading, frozen=True, kw_only=True):
         return self.queued + self.running
 
     @property
+    def is_miscounted(self) -> bool:
+        """Whether the load thread counts other iterations in flight than those that were reported: a report was lost."""
+        return self.in_flight_counted is not None and self.in_flight_counted != self.in_flight
+
+    @property
     def in_flight_before(self) -> int:
         """The same at its begin, by conservation: of consecutive ticks it is the earlier one's `in_flight`."""
         return self.in_flight - self.planned + self.finished + self.failed + self.dropped.total
@@ -112,6 +120,8 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
     in_flight_before: int = 0
     in_flight: int = 0
     """At the begin and at the end of these seconds."""
+    miscounted: bool = False
+    """In one of these seconds the load thread counted other iterations in flight than were reported: no count can be trusted."""
     finished_per_s: float = 0.0
     """Goodput in iterations: compare it with `offered_per_s`, while `goodput_rps` counts work."""
     finished_se_per_s: float | None = None
@@ -128,6 +138,6 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
 
     @property
     def is_conserved(self) -> bool:
-        """Whether each iteration is accounted for; False where a second in between was left out."""
+        """Whether each iteration is accounted for; False where a second in between was left out, or a report was lost."""
         ended = self.finished + self.failed + self.dropped.total
-        return self.planned + self.in_flight_before == ended + self.in_flight
+        return self.planned + self.in_flight_before == ended + self.in_flight and not self.miscounted

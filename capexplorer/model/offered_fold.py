@@ -21,6 +21,7 @@ class OfferedSums:
         self.in_flight_before = self.in_flight = 0
         self.from_plan_sum_ms = 0.0
         self.late_max_ms: float | None = None
+        self.miscounted = False
         self._histogram = LatencyHistogram()
         self._waiting: list[str] = []
 
@@ -41,6 +42,7 @@ class OfferedSums:
         self.ticks += 1
         self._count(tick, 1)
         self.in_flight = tick.in_flight
+        self.miscounted = self.miscounted or tick.is_miscounted
         if tick.late_max_ms is not None:
             self.late_max_ms = max(tick.late_max_ms, self.late_max_ms or 0.0)
         if tick.from_plan:

@@ -54,6 +54,8 @@ class Overload(Reading, frozen=True, kw_only=True):
     goodput_per_s: float
     failure_ratio: float
     growth_per_s: float
+    dropped_ratio: float = 0.0
+    """Of the arrivals."""
     fall_ratio: float | None = None
     """Share of the capacity that is surely lost there, if goodput falls while the offered rate rises."""
 

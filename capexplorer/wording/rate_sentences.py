@@ -92,6 +92,9 @@ def _overload(found: Overload | None) -> str:
         return ""
     at = f"at {rate(found.offered_per_s)}"
     match found.kind:
+        case "queues" if found.growth_per_s < found.dropped_ratio * found.offered_per_s:
+            dropped = f"{numbers.percent(found.dropped_ratio)} of the arrivals are dropped"
+            said = f"requests queue without bound until all users wait ({at} {dropped})"
         case "queues":
             said = f"requests queue without bound ({at} {rate(found.growth_per_s)} more are in flight each second)"
         case "refuses":

@@ -54,7 +54,7 @@ def test_from_overload_it_goes_down_waits_for_the_backlog_and_halves_the_interva
     pilot = begun()
     pilot.due(known(10, judged(10, "kept")))
     levels = (judged(50, "kept"), judged(100, "queue_grows"))
-    assert pilot.due(known(100, *levels)) == Offer(30, "rest")
+    assert pilot.due(known(100, *levels)) == Offer(32, "rest")
     assert pilot.due(known(30, *levels, in_flight=400)) == Stay()
     assert pilot.due(known(30, *levels)) == Offer(71, "between")
 
@@ -62,8 +62,8 @@ def test_from_overload_it_goes_down_waits_for_the_backlog_and_halves_the_interva
 def test_it_ends_where_both_rates_are_close() -> None:
     pilot = begun()
     levels = (judged(90, "kept"), judged(100, "queue_grows"))
-    assert pilot.due(known(100, *levels)) == Offer(54, "rest")
-    assert pilot.due(known(54, *levels)) == End(54, "capacity", found=True)
+    assert pilot.due(known(100, *levels)) == Offer(58, "rest")
+    assert pilot.due(known(58, *levels)) == End(58, "capacity", found=True)
 
 
 def test_a_maximum_that_was_not_reached_is_looked_for_beyond() -> None:
@@ -86,11 +86,11 @@ def test_a_first_rate_that_is_not_served_is_followed_by_a_lower_one() -> None:
 
 
 def test_the_generators_limit_ends_it() -> None:
-    assert begun().due(known(10, judged(10, "generator"))) == End(6, "generator", found=False)
+    assert begun().due(known(10, judged(10, "generator"))) == End(6.5, "generator", found=False)
 
 
 def test_the_highest_rate_ends_it() -> None:
-    assert begun().due(known(1000, judged(1000, "kept"))) == End(600, "max_rate", found=False)
+    assert begun().due(known(1000, judged(1000, "kept"))) == End(650, "max_rate", found=False)
 
 
 @pytest.mark.parametrize("system", [System(1 / 300, 0, service_spread="constant"), System(4 / 400, 0, servers=4)])

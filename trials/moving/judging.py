@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from capexplorer.model.events import Mark
-from capexplorer.model.findings import AtOrBelow, Knee
+from capexplorer.model.findings import AtOrBelow, Knee, RateLimit
 from capexplorer.model.level import Level
+from capexplorer.model.rate_verdicts import RateCapacity
 
 from .row import NEAR, QUEUES, Row
 
@@ -21,13 +22,15 @@ def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str
     """What is wrong at the end, in words; empty: all is right."""
     standing = list({mark.key: mark for mark in marks if mark.state != "retracted"}.values())
     standing = [mark for mark in standing if _is_latest(mark, marks)]
-    return [*_knees(row, standing), *_missing(row, standing), *_blames(row, standing), *_below_clean(row, standing, levels),
+    limits = (*_knees(row, standing), *_capacities(row, standing))
+    return [*limits, *_missing(row, standing), *_blames(row, standing), *_below_clean(row, standing, levels),
             *([] if re.search(row.verdict, verdict) else [f"verdict lacks {row.verdict}"])]  # fmt: skip
 
 
 def marked_once(row: Row, marks: Sequence[Mark]) -> list[str]:
-    """Wrong knees that were marked at some time, also those that were taken back: they were on the screen."""
-    return list(dict.fromkeys(_knees(row, [mark for mark in marks if mark.state != "retracted"], needed=False)))
+    """Wrong knees and capacities that were marked at some time, also those that were taken back: they were on the screen."""
+    ever = [mark for mark in marks if mark.state != "retracted"]
+    return list(dict.fromkeys([*_knees(row, ever, needed=False), *_capacities(row, ever, needed=False)]))
 
 
 def _is_latest(mark: Mark, marks: Iterable[Mark]) -> bool:
@@ -46,6 +49,21 @@ def _is_right(row: Row, found: Knee | AtOrBelow) -> bool:
     if isinstance(found, AtOrBelow):
         return any(knee <= users * (1 + NEAR) for knee in row.knees)
     return any(abs(users / knee - 1) <= NEAR for knee in row.knees)
+
+
+def _capacities(row: Row, marks: Sequence[Mark], *, needed: bool = True) -> list[str]:
+    found = [mark.finding.capacity for mark in marks if isinstance(mark.finding, RateLimit)]
+    bad = [f"{each.kind} {each.per_s:.3g}/s" for each in found if not _is_right_rate(row, each)]
+    missing = needed and row.needs_capacity and not any(each.kind == "capacity" for each in found)
+    return [*bad, *(["no capacity"] if missing else [])]
+
+
+def _is_right_rate(row: Row, found: RateCapacity) -> bool:
+    """Goodput departs from the offered rate below the capacity, too: a Poisson stream is refused now and then."""
+    if found.kind == "capacity":
+        return any(abs(found.per_s / true - 1) <= NEAR for true in row.capacities)
+    bound = found.high_per_s or 0.0 if found.kind == "at_or_below" else found.per_s
+    return any(true <= bound * (1 + NEAR) for true in row.capacities)
 
 
 def _missing(row: Row, standing: Sequence[Mark]) -> list[str]:

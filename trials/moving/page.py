@@ -23,11 +23,11 @@ HEAD = """\
 
 Written by `make moving` from `trials/results/moving.json`; not by hand. Real services change while they are explored
 (`trials/moving/targets`). For each it is known which knees are true, what must be marked, and what must never be blamed
-(`trials/moving/rows.py`). A run is right when nothing is wrong at its end. A wrong knee that was marked for a while and taken
-back is listed as well: it was on the screen.
+(`trials/moving/rows.py`). A run is right when nothing is wrong at its end. A wrong knee, or a wrong
+capacity as a rate, that was marked for a while and taken back is listed as well: it was on the screen.
 """
 
-COLUMNS = ("row", "client", "run", "at the end", "wrong knees in between", "the verdict", "busy cores")
+COLUMNS = ("row", "client", "run", "at the end", "wrong in between", "the verdict", "busy cores")
 
 
 def write() -> Path:
@@ -43,9 +43,10 @@ def write() -> Path:
 
 
 def _rows() -> str:
-    lines = [_line(("row", "what happens", "true knees", "plan")), "| --- | --- | --- | --- |"]
+    lines = [_line(("row", "what happens", "true knees or capacities", "plan")), "| --- | --- | --- | --- |"]
     for row in ALL.values():
-        knees = ", ".join(f"{knee:g}" for knee in row.knees) or "none may be marked"
+        true = [*(f"{knee:g}" for knee in row.knees), *(f"{rate:g}/s" for rate in row.capacities)]
+        knees = ", ".join(true) or "none may be marked"
         lines.append(_line((row.name, row.what, knees, f"`{row.plan}`")))
     return "\n".join(lines) + "\n"
 

@@ -24,7 +24,7 @@ Param = str | int | float
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One service in motion. Unless it says otherwise: `targets/moving`, 8 workers of 100 ms, users that think for 0.2 s; so 80 a
-    second, and N* = 24."""
+    second, and N* = 24. At offered rates no user thinks."""
 
     name: str
     what: str
@@ -37,6 +37,9 @@ class Row:
     """Every N* that a knee may stand for; empty: no knee may be marked."""
     needs_knee: bool = False
     """A knee must be found."""
+    capacities: tuple[float, ...] = ()
+    """The same of rows that offer rates: every capacity, 1/s, that may be marked."""
+    needs_capacity: bool = False
     marked: tuple[str, ...] = ()
     """Ids or kinds of marks, at least one of which must stand: `shift`, or causes."""
     allowed: tuple[str, ...] = ()

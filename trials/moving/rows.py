@@ -182,4 +182,66 @@ LONG_TASKS = (
     ),
 )
 
-ALL = {row.name: row for row in (*STILL, *FAULTS, *CAPACITY, *RHYTHMS, *LIMITERS, *REAL, *LONG_TASKS)}
+CLIMB_OF_RATES = "rate 15/s 12s,rate 30/s 12s,rate 50/s 20s,rate 60/s 12s,rate 30/s 12s"
+"""Never above the capacity of 80/s."""
+
+RATES = (
+    Row(name="rate-still-below", what="offered rates; nothing changes, never above 80/s", plan=CLIMB_OF_RATES, verdict="All offered iterations were served, up to (5|6)"),
+    Row(
+        name="rate-queue-without-bound",
+        what="offered rates; nothing changes; 80/s, above it requests queue",
+        plan="rate 20/s 12s,rate 40/s 12s,rate 60/s 12s,rate 110/s 14s,rate 140/s 14s,rate 20/s 20s",
+        capacities=(80,),
+        needs_capacity=True,
+        verdict="queue without bound",
+    ),
+    *(
+        Row(
+            name=f"rate-upstream-dies-{when}",
+            what=f"offered rates; every reply is a 502 from {at_s:g} s on, {where}",
+            plan=CLIMB_OF_RATES,
+            change="upstream_dies",
+            at_s=at_s,
+            marked=DEAD,
+            allowed=DEAD,
+            verdict="a fault at that time",
+        )
+        for when, at_s, where in (
+            ("within-a-level", 34.0, "in the middle of the level of 50/s"),
+            ("with-a-step", 24.2, "with the step from 30/s to 50/s"),
+        )
+    ),
+    Row(
+        name="rate-capacity-halves",
+        what="offered rates; 4 of 8 workers are gone from 42 s on: 40/s",
+        plan="rate 20/s 12s,rate 40/s 12s,rate 60/s 40s,rate 20/s 24s",
+        change="capacity_halves",
+        at_s=42.0,
+        capacities=(40, 80),
+        marked=("shift",),
+        verdict="independently of load",
+    ),
+    Row(
+        name="rate-capacity-doubles",
+        what="offered rates; 16 workers in place of 8 from 48 s on: 160/s",
+        plan="rate 40/s 12s,rate 60/s 12s,rate 120/s 46s,rate 140/s 14s",
+        change="capacity_doubles",
+        at_s=48.0,
+        capacities=(80, 160),
+        marked=("shift",),
+        verdict="independently of load",
+    ),
+    Row(
+        name="rate-limiter-refuses",
+        what="offered rates; beyond 50 a second requests get a 429",
+        plan="rate 20/s 12s,rate 30/s 12s,rate 40/s 12s,rate 65/s 14s,rate 80/s 14s",
+        change="refuses_beyond_rate",
+        capacities=(50,),
+        needs_capacity=True,
+        marked=("rate_limited",),
+        allowed=("rate_limited",),
+        verdict="refuses what exceeds it",
+    ),
+)
+
+ALL = {row.name: row for row in (*STILL, *FAULTS, *CAPACITY, *RHYTHMS, *LIMITERS, *REAL, *LONG_TASKS, *RATES)}

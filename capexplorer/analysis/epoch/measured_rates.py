@@ -93,7 +93,7 @@ def _measured(
             continue
         withheld = neighbours.withheld(figures)
         lowered = withheld is not None and withheld.of_goodput
-        rate = _rate_level(timeline, level, part, offered, lowered or is_invalidated(timeline, level))
+        rate = _rate_level(timeline, level, part, offered, lowered or offered.miscounted or is_invalidated(timeline, level))
         lag_ms = figures.loop_lag_p99_ms
         yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 

@@ -31,6 +31,7 @@ def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures
         dropped=Drops(target=dropped) if whole.dropped.target > whole.dropped.total / 2 else Drops(max_users=dropped),
         in_flight_before=before,
         in_flight=after,
+        miscounted=whole.miscounted,
         finished_per_s=finished / seconds,
         finished_se_per_s=batch_error(list(zip(values["finished"], values["duration_s"], strict=True))),
         in_flight_mean=math.fsum(values["in_flight"]) / len(ticks),

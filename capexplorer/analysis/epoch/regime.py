@@ -93,7 +93,7 @@ class Regime:
 
 
 def _may_be_backlog(first: Measured, others: Sequence[Regime]) -> bool:
-    """Whether a level of an offered rate fails slowly, as by timeouts: the backlog of an overload goes on when less is offered."""
+    """Whether a level of an offered rate fails slowly, as by timeouts: a backlog goes on when less is offered."""
     if first.level.offered_per_s is None or first.figures.response_ms is None:
         return False
     clean = [each.figures for regime in others for each in regime.measured if failure_ratio_of(each.rates) < FAILING]

@@ -197,5 +197,6 @@ def _overload(departed: Sequence[_Judged], usual: LowLoad, rate: float, error: f
         goodput_per_s=level.goodput_per_s,
         failure_ratio=level.failure_ratio,
         growth_per_s=level.growth / level.seconds,
+        dropped_ratio=level.dropped_ratio,
         fall_ratio=lost / rate if surely else None,
     )

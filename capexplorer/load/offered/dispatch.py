@@ -40,7 +40,8 @@ class Dispatch:
         """Iterations that run, by user class."""
         self.idle: dict[str, dict[Seat, None]] = {}
         """By user class; the one that became idle last is the next, so that few connections do most of the work."""
-        self._record, self._wake = record, wake
+        self._record_entry, self._wake = record, wake
+        self._under_way: set[Iteration] = set()
         self._queues: dict[str, deque[Iteration]] = {}
         self._queued = 0
         self._least_task_s = math.inf
@@ -50,6 +51,14 @@ class Dispatch:
     def queued(self) -> int:
         """Iterations that wait for a user."""
         return self._queued
+
+    @property
+    def in_flight(self) -> int:
+        """Iterations that queue or run, counted one by one."""
+        return sum(map(len, self._queues.values())) + len(self._under_way)
+
+    def _record(self, what: str, seconds: float = 0.0) -> None:
+        self._record_entry((what, seconds, self.in_flight))
 
     def queued_of(self, kind: str) -> int:
         """Those of one user class."""
@@ -64,15 +73,15 @@ class Dispatch:
         if seats:
             seat, _ = seats.popitem()
             self._start(iteration, now_s)
-            self._record(("started", late_s))
+            self._record("started", late_s)
             seat.iteration = iteration
             self._wake(seat)
         elif self._queued < max(QUEUE_LEAST, self.offered_per_s * QUEUE_S) and late_s < LATE_MOST_S:
             self._queues.setdefault(kind, deque()).append(iteration)
             self._queued += 1
-            self._record(("queued", late_s))
+            self._record("queued", late_s)
         else:
-            self._record((self._why(late_s), late_s))
+            self._record(self._why(late_s), late_s)
 
     def _why(self, late_s: float) -> Reason:
         """Why no user is free for so long."""
@@ -94,12 +103,13 @@ class Dispatch:
         iteration = queue.popleft()
         self._queued -= 1
         self._start(iteration, now_s)
-        self._record(("dequeued", 0.0))
+        self._record("dequeued")
         return iteration
 
     def _start(self, iteration: Iteration, now_s: float) -> None:
         iteration.started_s = now_s
         self.running[iteration.kind] = self.running.get(iteration.kind, 0) + 1
+        self._under_way.add(iteration)
 
     def left(self, seat: Seat) -> None:
         """A user has ended while it was idle, or before it began what it had got."""
@@ -111,10 +121,11 @@ class Dispatch:
     def ended(self, iteration: Iteration, now_s: float) -> None:
         """Its task has ended."""
         self.running[iteration.kind] -= 1
+        self._under_way.discard(iteration)
         if iteration.failed:
-            self._record(("failed", 0.0))
+            self._record("failed")
             return
-        self._record(("finished", now_s - iteration.planned_s))
+        self._record("finished", now_s - iteration.planned_s)
         self._tasks += 1
         self._task_sum_s += now_s - iteration.started_s
         if self._tasks == TASKS:
@@ -124,16 +135,18 @@ class Dispatch:
     def abandoned(self, iteration: Iteration) -> None:
         """Its user has ended before its task did."""
         self.running[iteration.kind] -= 1
-        self._record(("abandoned", 0.0))
+        self._under_way.discard(iteration)
+        self._record("abandoned")
 
     # -- the end of a rate
 
     def clear(self) -> list[Seat]:
         """No rate is offered any more: what queues is dropped. The idle users."""
-        for _ in range(self._queued):
-            self._record(("unqueued", 0.0))
-        self._queued = 0
-        self._queues.clear()
+        for queue in self._queues.values():
+            while queue:
+                queue.popleft()
+                self._queued -= 1
+                self._record("unqueued")
         seats = [seat for seats in self.idle.values() for seat in seats]
         self.idle.clear()
         return seats

@@ -1,7 +1,7 @@
 """What became of iterations, from the load thread to the recorder's: one entry each through a deque, added up once a tick.
 
 Each entry moves one iteration from one state to another, so whatever part of them a tick takes, planned = finished + failed +
-dropped + queued + running.
+dropped + queued + running. That no entry is missing is checked against the load thread's own count of what is in flight.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from ...model.histogram import LatencyHistogram
 from ...model.offered import NO_DROPS, Drops, OfferedTick
 
-Entry = tuple[str, float]
-"""What happened, and how late it was planned (arrivals) or the time from plan (finished), in seconds."""
+Entry = tuple[str, float, int]
+"""What happened; how late it was planned (arrivals) or the time from plan (finished), in seconds; and the iterations that are in
+flight after it, which the load thread counts one by one."""
 
 _ARRIVALS = ("started", "queued", "max_users", "target", "starting", "late")
 """What an arrival became, of which all but the first two are reasons of a drop."""
@@ -36,12 +37,12 @@ class Ledger:
         entries = [self._entries.popleft() for _ in range(len(self._entries))]
         if offered_per_s is None and not entries and not self._queued and not self._running:
             return None
-        counts = Counter(what for what, _ in entries)
+        counts = Counter(what for what, _, _ in entries)
         started = counts["started"] + counts["dequeued"]
         self._queued += counts["queued"] - counts["dequeued"] - counts["unqueued"]
         self._running += started - counts["finished"] - counts["failed"] - counts["abandoned"]
-        from_plan_ms = [seconds * 1000 for what, seconds in entries if what == "finished"]
-        late_ms = sorted(seconds * 1000 for what, seconds in entries if what in _ARRIVALS)
+        from_plan_ms = [seconds * 1000 for what, seconds, _ in entries if what == "finished"]
+        late_ms = sorted(seconds * 1000 for what, seconds, _ in entries if what in _ARRIVALS)
         histogram = LatencyHistogram()
         histogram.record_us([value * 1000 for value in from_plan_ms])
         p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
@@ -54,6 +55,7 @@ class Ledger:
             dropped=_drops(counts),
             queued=self._queued,
             running=self._running,
+            in_flight_counted=entries[-1][2] if entries else None,
             from_plan=histogram.encode() if histogram.count else None,
             from_plan_sum_ms=math.fsum(from_plan_ms),
             p50_ms=p50,

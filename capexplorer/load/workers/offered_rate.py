@@ -72,6 +72,8 @@ class MergedRate:
 
     def _sum(self, ticks: list[OfferedTick], offered_per_s: float, stopped: int) -> OfferedTick:
         dropped = sum((tick.dropped for tick in ticks), Drops(stopped=stopped))
+        queued, running = (sum(each) for each in zip(*self._in_flight.values(), strict=True)) if self._in_flight else (0, 0)
+        miscounted = sum(abs((tick.in_flight_counted or 0) - tick.in_flight) for tick in ticks if tick.is_miscounted)
         histogram = merged([tick.from_plan for tick in ticks if tick.from_plan])
         p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
         late = {name: [value for tick in ticks if (value := getattr(tick, name)) is not None] for name in LATENESS}
@@ -82,8 +84,9 @@ class MergedRate:
             finished=sum(tick.finished for tick in ticks),
             failed=sum(tick.failed for tick in ticks),
             dropped=dropped if dropped.total else NO_DROPS,
-            queued=sum(queued for queued, _ in self._in_flight.values()),
-            running=sum(running for _, running in self._in_flight.values()),
+            queued=queued,
+            running=running,
+            in_flight_counted=queued + running + miscounted if ticks else None,
             from_plan=histogram.encode() if histogram.count else None,
             from_plan_sum_ms=sum(tick.from_plan_sum_ms for tick in ticks),
             p50_ms=p50,
