@@ -1,6 +1,6 @@
-"""`make moving`: every row with both clients; results and docs/moving.md.
+"""`make moving`: every row with both clients; results by axis, and docs/moving.md.
 
-    python -m trials.moving [ROW...] [--client C] [--repeats N] [--parallel N]
+    python -m trials.moving [ROW...] [--axis users|rates] [--client C] [--repeats N] [--parallel N]
 
 The services sleep rather than compute, so some can run at a time.
 """
@@ -21,13 +21,14 @@ from trials.record import Conditions, save
 
 from . import page
 from .exploration import MovingRun, explored
-from .row import CLIENTS, Client, Row
+from .row import AXES, CLIENTS, Axis, Client, Row
 from .rows import ALL
 
 
 def main() -> int:
     options = _options()
-    chosen = [ALL[name] for name in options.rows or ALL]
+    axes: tuple[Axis, ...] = (options.axis,) if options.axis else AXES
+    chosen = [ALL[name] for name in options.rows or ALL if ALL[name].axis in axes]
     for row in chosen:
         if why := missing(*row.needs):
             print(f"left out: {row.name}: {why}", file=sys.stderr)
@@ -45,7 +46,9 @@ def main() -> int:
     order = list(ALL)
     runs.sort(key=lambda run: (order.index(run.row), run.client, run.number))
     command = f"python -m trials.moving --repeats {options.repeats} --parallel {options.parallel}"
-    save("moving", {"command": command, "runs": msgspec.to_builtins(runs)}, began)
+    for axis in axes:
+        own = [run for run in runs if ALL[run.row].axis == axis]
+        save(page.RECORDS[axis], {"command": f"{command} --axis {axis}", "runs": msgspec.to_builtins(own)}, began)
     print(page.write())
     shutil.rmtree(folder)
     return 0
@@ -61,6 +64,7 @@ def _reported(row: Row, client: Client, number: int, folder: Path) -> MovingRun:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.moving", description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", metavar="ROW", help="only these; nothing is written then")
+    parser.add_argument("--axis", choices=AXES, help="rows of user counts, or of offered rates, alone")
     parser.add_argument("--client", choices=CLIENTS)
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=3)

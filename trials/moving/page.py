@@ -13,15 +13,17 @@ from trials.record import RESULTS
 from trials.reworded import reworded
 
 from .exploration import MovingRun
+from .row import Axis
 from .rows import ALL
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "moving.md"
-DATA = RESULTS / "moving.json"
+RECORDS: dict[Axis, str] = {"users": "moving", "rates": "moving_rates"}
+"""Names of the results."""
 
 HEAD = """\
 # The moving world
 
-Written by `make moving` from `trials/results/moving.json`; not by hand. Real services change while they are explored
+Written by `make moving` from `trials/results/moving.json` and `moving_rates.json`; not by hand. Real services change while they are explored
 (`trials/moving/targets`). For each it is known which knees are true, what must be marked, and what must never be blamed
 (`trials/moving/rows.py`). A run is right when nothing is wrong at its end. A wrong knee, or a wrong
 capacity as a rate, that was marked for a while and taken back is listed as well: it was on the screen.
@@ -32,14 +34,20 @@ COLUMNS = ("row", "client", "run", "at the end", "wrong in between", "the verdic
 
 def write() -> Path:
     """Write the page from the results."""
-    data: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
+    recorded = [RESULTS / f"{name}.json" for name in RECORDS.values()]
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in recorded if path.exists()]
+    page = "\n".join((HEAD, _rows(), *(part for data in results for part in _results(data))))
+    PAGE.write_text(reworded(page), encoding="utf-8")
+    return PAGE
+
+
+def _results(data: dict[str, Any]) -> tuple[str, ...]:
+    """One axis of load: how it was measured, the totals, the runs."""
     runs = [msgspec.convert(each, MovingRun) for each in data["runs"]]
     load = " to ".join(f"{each:g}" for each in data["load_average_1m"])
     made = f"`{data['command']}`, commit {data['commit']}, {data['started_at']}, {data['took_s']} s on {data['cpus']} cores,"
     made += f" load average {load}, steal {data['steal_s']} s."
-    page = "\n".join((HEAD, _rows(), made, "", _totals(runs), "", _runs(runs), ""))
-    PAGE.write_text(reworded(page), encoding="utf-8")
-    return PAGE
+    return (made, "", _totals(runs), "", _runs(runs), "")
 
 
 def _rows() -> str:

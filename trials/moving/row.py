@@ -18,6 +18,9 @@ QUEUES = (
 )  # fmt: skip
 """Bottlenecks that may be so in every row: requests wait for their turn, below the knee users think, the machine may be busy."""
 
+Axis = Literal["users", "rates"]
+AXES: tuple[Axis, ...] = ("users", "rates")
+
 Param = str | int | float
 
 
@@ -55,3 +58,8 @@ class Row:
     """Requests of one task, with sleeps of `think_s` inside it; 0: tasks of one request, with waits between them."""
     needs: tuple[str, ...] = ()
     """Programs."""
+
+    @property
+    def axis(self) -> Axis:
+        """Of its plan."""
+        return "rates" if self.plan.startswith("rate") else "users"
