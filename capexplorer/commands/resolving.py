@@ -16,6 +16,7 @@ from ..addresses import is_host_and_port, is_http_url, is_loopback, without_user
 from ..errors import InputError
 from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
+from ..model.offered import Arrivals
 from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..profile import Profile, Task, Users, Wait
 from ..run.options import NO_RATES, RAW, RunOptions
@@ -46,6 +47,8 @@ class RunArguments:
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False
     plan: str | None = None
+    arrivals: Arrivals | None = None
+    """None: the profile's."""
     autopilot: str | None = None
     """`users` or `rate`."""
     target_cmd: str | None = None
@@ -100,7 +103,9 @@ def resolve(asked: RunArguments) -> RunOptions:
         raise InputError(f"--autopilot: {NO_RATES}")
     return RunOptions(
         name=name,
-        profile=msgspec.structs.replace(found, limits=limits, watch=watches_of(asked.watches, found.watch)),
+        profile=msgspec.structs.replace(
+            found, limits=limits, watch=watches_of(asked.watches, found.watch), users=_users(asked, found)
+        ),
         spec=spec,
         params=params,
         url=url,
@@ -168,6 +173,11 @@ def _first_users(asked: RunArguments, found: Profile) -> int:
     if asked.users is not None:
         return asked.users
     return 1 if asked.autopilot is not None else found.users.start
+
+
+def _users(asked: RunArguments, found: Profile) -> Users:
+    """The profile's, with what the command line says of arrivals."""
+    return found.users if asked.arrivals is None else msgspec.structs.replace(found.users, arrivals=asked.arrivals)
 
 
 def _settings(settings: tuple[str, ...]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -10,6 +11,7 @@ from ..commands import completing
 from ..commands.exploring import explore
 from ..commands.resolving import RunArguments, resolve
 from ..errors import InputError
+from ..model.offered import Arrivals
 
 AXES = ("users", "rate")
 """What the autopilot steps."""
@@ -91,6 +93,11 @@ class Run(click.Command):
 )
 @click.option("--plan", metavar="PLAN", help='Name of a plan in the profile, or the text of a plan: "10:30s,50:30s,100:30s".')
 @click.option(
+    "--arrivals",
+    type=click.Choice(get_args(Arrivals)),
+    help="How iterations of an offered rate arrive: at random, or evenly; default: the profile's `[users] arrivals`.",
+)
+@click.option(
     "--workers",
     metavar="N|auto",
     help="Users in N worker processes instead of this one; auto: one less than there are cores, at least 1.",
@@ -137,6 +144,7 @@ def command(
     headless: bool,
     detach: bool,
     plan: str | None,
+    arrivals: Arrivals | None,
     workers: str | None,
     bind: str | None,
     expect_workers: int | None,
@@ -172,6 +180,7 @@ def command(
         allow_hosts=allow_hosts,
         sandbox=sandbox,
         plan=plan,
+        arrivals=arrivals,
         autopilot=autopilot,
         workers=workers,
         bind=bind,

@@ -57,6 +57,7 @@ OF_SCREENS: list[FromScreen] = [
     SetSpawnRate(number=3, rate=2.5),
     SetSpawnRate(number=4, rate=None),
     SetAutopilot(number=5, on=True),
+    SetAutopilot(number=5, on=True, at_rate=True),
     VerifyKnee(number=6),
     StartPlan(number=7, plan="10:30s"),
     NewLevel(number=8),

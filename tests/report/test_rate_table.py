@@ -12,6 +12,8 @@ from capexplorer.report.compare.across_sessions import compare
 from capexplorer.report.compare.comparison import Session
 from capexplorer.report.compare.json import document
 from capexplorer.report.compare.markdown import render
+from capexplorer.report.compare.rates import rate_points
+from capexplorer.report.compare.second_latencies import SecondLatencies
 from capexplorer.report.summary import summarise
 from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System
@@ -55,3 +57,15 @@ def test_two_sessions_are_compared_at_equal_rates_and_by_their_capacity() -> Non
     written = render(found).decode()
     assert "**The capacity as a rate is 1" in written and "| 160/s | goodput/s |" in written
     assert document(found)["comparisons"][0]["rate_capacity"]["better"] is True
+
+
+def test_percentiles_from_plan_have_their_noise_by_batches_unless_the_queue_grew() -> None:
+    def estimated(capacity: float) -> dict[float, bool]:
+        latencies = SecondLatencies()
+        assert list(latencies.noting(timeline(capacity).since(-1.0)))
+        found = rate_points(timeline(capacity), 0, latencies)
+        return {point.per_s: point.figures["p95"].se is not None for point in found}
+
+    assert estimated(100) == {40: True, 60: True, 80: True, 160: False}
+    without = rate_points(timeline(100), 0, SecondLatencies())
+    assert [point.figures["p95"].se for point in without] == [None] * 4

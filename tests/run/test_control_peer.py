@@ -100,6 +100,7 @@ def test_a_hello_is_answered_with_what_does_not_change_and_then_with_the_state()
         (ChangeWorkers(number=1, add=True), ("change_workers", True)),
         (WatchPart(number=1, part="db=pid 7"), ("watch_part", "db=pid 7")),
         (SetAutopilot(number=1, on=True), ("set_autopilot", True)),
+        (SetAutopilot(number=1, on=True, at_rate=True), ("set_autopilot", True, "rate")),
         (VerifyKnee(number=1), ("verify_knee",)),
         (StartPlan(number=1, plan="10:3m"), ("start_plan", "10:3m")),
         (NewLevel(number=1), ("new_level",)),

@@ -83,6 +83,21 @@ async def test_one_key_switches_the_step_between_users_and_an_offered_rate() -> 
         assert stage.controls.calls[-2:] == [("set_autopilot", True, "rate"), ("set_users", 2)]
 
 
+async def test_the_steps_unit_follows_a_load_that_somebody_else_changes() -> None:
+    stage = Stage()
+    async with stage.run() as pilot:
+        await pilot.press("u", "u")
+        stage.controls.offered_per_s = 40.0  # a plan's rate level
+        await pilot.press("]")
+        assert "step 2/s" in stage.screen_text()
+        stage.controls.offered_per_s, stage.controls.wanted = None, 0  # its end
+        await pilot.press("]")
+        assert "step 5/s" in stage.screen_text()
+        stage.controls.wanted = 8
+        await pilot.press("]")
+        assert "step 10 " in stage.screen_text() and "step 10/s" not in stage.screen_text()
+
+
 async def test_steps_never_leave_the_known_sizes() -> None:
     stage = Stage()
     async with stage.run() as pilot:

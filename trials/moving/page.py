@@ -23,10 +23,11 @@ RECORDS: dict[Axis, str] = {"users": "moving", "rates": "moving_rates"}
 HEAD = """\
 # The moving world
 
-Written by `make moving` from `trials/results/moving.json` and `moving_rates.json`; not by hand. Real services change while they are explored
-(`trials/moving/targets`). For each it is known which knees are true, what must be marked, and what must never be blamed
-(`trials/moving/rows.py`). A run is right when nothing is wrong at its end. A wrong knee, or a wrong
-capacity as a rate, that was marked for a while and taken back is listed as well: it was on the screen.
+Written by `make moving` from `trials/results/moving.json` and `moving_rates.json`; not by hand. Real services change while they
+are explored (`trials/moving/targets`), by user counts and by offered rates. For each it is known which knees or capacities are
+true, what must be marked, and what must never be blamed (`trials/moving/rows.py`). A run is right when nothing is wrong at its
+end. A wrong knee, or a wrong capacity as a rate, that was marked for a while and taken back is listed as well: it was on the
+screen.
 """
 
 COLUMNS = ("row", "client", "run", "at the end", "wrong in between", "the verdict", "busy cores")

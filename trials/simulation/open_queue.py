@@ -47,6 +47,8 @@ class OpenRun:
         self.rate_per_s = 0.0
         self.due = self.dropped = self.at_cap = 0
         """Arrivals so far, those that were dropped, and those that found all users of the pool busy."""
+        self.lost = 0
+        """Iterations of which no report comes: the load thread's own count has them."""
         self._next_s = 0.0
         self._users = [0.0] * max_users
         """When each user of the pool is idle."""

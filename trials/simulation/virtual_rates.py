@@ -129,6 +129,7 @@ class VirtualRates:
             dropped=Drops(target=dropped),
             queued=run.queued,
             running=run.in_flight - run.queued,
+            in_flight_counted=run.in_flight + run.lost,
             from_plan=from_plan.encode() if good else None,
             from_plan_sum_ms=1000 * sum(each.ended_s - each.due_s for each in good),
             p50_ms=p50_ms,

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -53,8 +53,8 @@ class Epoch(MeasuredEpoch):
             return Verdict(
                 **self._partially(),
                 capacity=CapacityVerdict(epoch=self.index),
-                disturbed_levels=self._at_rates("disturbed"),
-                left_out_levels=self._at_rates("goodput_disturbed"),
+                disturbed_levels=self.rate_ladder.disturbed,
+                left_out_levels=self.rate_ladder.left_out,
             )
         aside = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
@@ -73,18 +73,14 @@ class Epoch(MeasuredEpoch):
             slo=self._objectives(),
             recovery_levels=self._started_in(aside),
             regimes=found,
-            disturbed_levels=(*self._started_in(disturbed), *self._at_rates("disturbed")),
-            left_out_levels=(*self._started_in(disturbed - used), *self._at_rates("goodput_disturbed")),
+            disturbed_levels=(*self._started_in(disturbed), *self.rate_ladder.disturbed),
+            left_out_levels=(*self._started_in(disturbed - used), *self.rate_ladder.left_out),
             first_endpoint=first_endpoint([level for level in self.levels if level.started_s in fit], capacity),
         )
 
     def _started_in(self, times_s: set[float]) -> tuple[int, ...]:
         """Indices of levels of users, by when they began."""
         return tuple(level.opened.index for level in self.levels if level.started_s in times_s)
-
-    def _at_rates(self, flag: Literal["disturbed", "goodput_disturbed"]) -> tuple[int, ...]:
-        """Indices of levels of offered rates that other processes disturbed."""
-        return tuple(dict.fromkeys(each.level.opened.index for each in self.rate_ladder.measured if getattr(each.rates, flag)))
 
     def _partially(self) -> dict[str, Any]:
         return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial, "rates": self.rates}

@@ -38,6 +38,17 @@ class RateLadder(MeasuredEpoch):
     """Of `measured`, one for one: levels, or parts of levels, with the counts of their iterations."""
 
     @property
+    def disturbed(self) -> tuple[int, ...]:
+        """Indices of levels that other processes disturbed."""
+        return tuple(dict.fromkeys(each.level.opened.index for each in self.measured if each.rates.disturbed))
+
+    @property
+    def left_out(self) -> tuple[int, ...]:
+        """Those of them that do not describe the service."""
+        used = {rate.index for rate in self.usable}
+        return tuple(index for index in self.disturbed if index not in used)
+
+    @property
     def usable(self) -> list[RateLevel]:
         """Those that describe the service that the verdict is about, in the order they ran."""
         chosen = {level.started_s for level in self.judged.steady}
@@ -93,7 +104,7 @@ def _measured(
             continue
         withheld = neighbours.withheld(figures)
         lowered = withheld is not None and withheld.of_goodput
-        rate = _rate_level(timeline, level, part, offered, lowered or offered.miscounted or is_invalidated(timeline, level))
+        rate = _rate_level(timeline, level, part, offered, offered.miscounted or is_invalidated(timeline, level))
         lag_ms = figures.loop_lag_p99_ms
         yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 

@@ -28,14 +28,12 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
     fit, down = split(usable)
     capacity = judge(fit)
     most = capacity.kept_per_s if capacity is not None else None
-    by_neighbours = {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
-    spoiled = [level for level in measured if level.left_out and level.started_s not in by_neighbours]
-    is_beyond = any(level.offered_per_s > (most or 0.0) for level in spoiled)
+    is_beyond = any(level.left_out and level.offered_per_s > (most or 0.0) for level in measured)
     if capacity is not None and capacity.kind == "keeps_up" and is_beyond:
         capacity = replace(capacity, limit="generator")
     return RateVerdict(
         capacity=capacity,
-        levels=tuple(_level_verdicts(_one_a_level(measured, usable), usable, fit, down)),
+        levels=tuple(_level_verdicts(ladder, _one_a_level(measured, usable), fit, down)),
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
         recoveries=tuple(recoveries(ladder.timeline, usable, fit, down)),
         regimes=rate_regime_verdicts(ladder),
@@ -52,8 +50,9 @@ def _one_a_level(measured: Sequence[RateLevel], usable: Sequence[RateLevel]) -> 
 
 
 def _level_verdicts(
-    measured: Sequence[RateLevel], usable: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
+    ladder: RateLadder, measured: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Sequence[RateLevelVerdict]:
+    usable, lowered = ladder.usable, {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
     low = low_load(min(fit or measured, key=lambda level: level.rate_per_s))
     return [
         RateLevelVerdict(
@@ -67,7 +66,7 @@ def _level_verdicts(
             growth_per_s=level.growth / level.seconds,
             recovery=level in down,
             left_out=level not in usable and level.due > 0,
-            other_service=level not in usable and level.due > 0 and not level.left_out,
+            other_service=level not in usable and level.due > 0 and not (level.left_out or level.started_s in lowered),
         )
         for level in measured
     ]

@@ -47,7 +47,7 @@ class RateLevel:
     """Most of what was dropped is the generator's: its pool is too small for the rate, or its schedule is late."""
     generator_saturated: bool | None = None
     left_out: bool = False
-    """Other processes, or a failure of generator, host or network, disturbed it."""
+    """A failure of generator, host or network disturbed it, or its iterations were miscounted."""
     started_s: float = 0.0
     ended_s: float | None = None
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...model.figures import Latency
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.level import Level
@@ -73,15 +74,24 @@ def _recorded(se: float | None) -> Spread | None:
 
 def _percentiles(level: Level, cut: Sequence[Sequence[int]], latencies: SecondLatencies) -> dict[str, Estimate]:
     figures = level.figures
-    successes = figures.requests - figures.failures
-    histograms = [latencies.histogram(ticks) for ticks in cut]
+    successes = figures.requests - figures.failures if figures.counted else None
+    return percentile_estimates(
+        figures.latency_ms, successes, figures.settled_seconds, [latencies.histogram(each) for each in cut]
+    )
+
+
+def percentile_estimates(
+    whole: Latency, values: int | None, seconds: float, histograms: Sequence[LatencyHistogram]
+) -> dict[str, Estimate]:
+    """p50, p95 and p99 of `values` values over so many seconds (None: not counted), by the histograms of its parts; without any
+    their noise is unknown."""
     found = {}
     for name, q in _QUANTILES.items():
-        value: float | None = getattr(figures.latency_ms, name)
-        quiet = figures.counted and successes < PERCENTILE_VALUES_LEAST[name]
-        spread = None if quiet or value is None else moving_block_error(len(cut), value, _quantile_of(histograms, q))
+        value: float | None = getattr(whole, name)
+        quiet = values is not None and values < PERCENTILE_VALUES_LEAST[name]
+        spread = None if quiet or value is None else moving_block_error(len(histograms), value, _quantile_of(histograms, q))
         se, degrees = (None, DEGREES_MOST) if spread is None else (spread.se, spread.degrees)
-        found[name] = Estimate(value, se, figures.settled_seconds, quiet, degrees)
+        found[name] = Estimate(value, se, seconds, quiet, degrees)
     return found
 
 

@@ -9,19 +9,25 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ... import wording
-from ...model.intervals import PERCENTILE_VALUES_LEAST, Z90
+from ...model.histogram import LatencyHistogram
+from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.level_fold import BATCHES
 from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
 from .comparison import Curve, MatchedRate, RatePoint
 from .difference import Difference, difference
-from .estimates import Estimate
+from .estimates import Estimate, percentile_estimates
+from .moving_blocks import parts
+from .second_latencies import SecondLatencies
+
+NOT_STATIONARY = ("queue_grows", "dropped")
+"""States of levels whose queue grew: their percentiles depend on how long they lasted."""
 
 FIGURES = ("goodput", "p50", "p95", "p99", "failure_ratio")
 
 
-def rate_points(timeline: Timeline, epoch: int) -> tuple[RatePoint, ...]:
+def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> tuple[RatePoint, ...]:
     """The longest settled level of each rate, ascending, without ramps, recovery, and levels that others disturbed."""
     verdict = wording.reported(timeline).get(epoch)
     judged = {each.level: each for each in verdict.rates.levels} if verdict is not None and verdict.rates is not None else {}
@@ -33,7 +39,11 @@ def rate_points(timeline: Timeline, epoch: int) -> tuple[RatePoint, ...]:
         before = longest.get(per_s)
         if before is None or before.figures.settled_seconds < level.figures.settled_seconds:
             longest[per_s] = level
-    return tuple(RatePoint(per_s, _estimates(level)) for per_s, level in sorted(longest.items()))
+    growing = {index for index, each in judged.items() if each.state in NOT_STATIONARY}
+    return tuple(
+        RatePoint(per_s, _estimates(level, [] if level.opened.index in growing else _histograms(level, timeline, latencies)))
+        for per_s, level in sorted(longest.items())
+    )
 
 
 def _counts(level: Level, judged: RateLevelVerdict | None) -> bool:
@@ -41,17 +51,19 @@ def _counts(level: Level, judged: RateLevelVerdict | None) -> bool:
     return is_measured and (judged is None or not (judged.recovery or judged.left_out or judged.state == "generator"))
 
 
-def _estimates(level: Level) -> dict[str, Estimate]:
-    """By the names of FIGURES. The noise of percentiles from plan is not known: a queue's seconds depend on each other."""
+def _histograms(level: Level, timeline: Timeline, latencies: SecondLatencies) -> list[LatencyHistogram]:
+    return [latencies.from_plan(ticks) for ticks in parts(timeline.seconds_of(level))]
+
+
+def _estimates(level: Level, histograms: Sequence[LatencyHistogram]) -> dict[str, Estimate]:
+    """By the names of FIGURES. Percentiles are of the time from plan; `histograms`: of the level's parts, none if its latency
+    only grew with its length: then their noise is unknown."""
     found, seconds = level.figures.offered, level.figures.settled_seconds
     assert found is not None
     lost, ended = found.failed + found.dropped.total, found.finished + found.failed + found.dropped.total
     share = lost / ended if ended else None
     error = None if share is None else math.sqrt(max(share * (1 - share), 1 / ended) / ended)
-    latency = {
-        name: Estimate(getattr(found.from_plan_ms, name), None, seconds, found.finished < PERCENTILE_VALUES_LEAST[name])
-        for name in ("p50", "p95", "p99")
-    }
+    latency = percentile_estimates(found.from_plan_ms, found.finished, seconds, histograms)
     goodput = Estimate(found.finished_per_s, found.finished_se_per_s, seconds, degrees=BATCHES - 1.0)
     return {"goodput": goodput, **latency, "failure_ratio": Estimate(share, error, seconds)}
 

@@ -17,14 +17,20 @@ class SecondLatencies:
 
     def __init__(self) -> None:
         self._ticks: list[tuple[str, ...]] = []
+        self._from_plan: list[str | None] = []
 
     def noting(self, events: Iterable[Event]) -> Iterator[Event]:
         """The same events; the histograms of samples are kept on the way."""
         for event in events:
             if isinstance(event, Sample):
                 self._ticks.append(tuple(tick.latency for tick in event.endpoints if tick.latency))
+                self._from_plan.append(event.offered.from_plan if event.offered is not None else None)
             yield event
 
     def histogram(self, ticks: Sequence[int]) -> LatencyHistogram:
         """All latencies of these ticks (column indices), merged."""
         return merged([text for tick in ticks if tick < len(self._ticks) for text in self._ticks[tick]])
+
+    def from_plan(self, ticks: Sequence[int]) -> LatencyHistogram:
+        """The same of the times from plan of iterations at offered rates."""
+        return merged([text for tick in ticks if tick < len(self._from_plan) and (text := self._from_plan[tick])])

@@ -62,7 +62,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         marks=_marks(timeline, epoch),
         overheads=dict(header.client_overhead_ms),
         made=Made(header, _params(timeline, epoch)),
-        rate_points=rate_points(timeline, epoch),
+        rate_points=rate_points(timeline, epoch, session.latencies),
         rate_capacity=rate_capacity(timeline, epoch),
     )
 

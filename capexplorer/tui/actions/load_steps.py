@@ -30,17 +30,27 @@ class LoadSteps:
     def __init__(self, controls: Controls) -> None:
         self.controls = controls
         self.size = STEPS[0]
-        self._chosen: Unit | None = None
+        self._chosen: tuple[Unit, Unit] | None = None
+        """The unit that was chosen, and that of the load by then."""
+        self._last: Unit = "users"
+        """Of the load while there was some."""
 
     @property
     def unit(self) -> Unit:
-        """The one that was chosen; else that of the load, which plans and other screens change."""
-        return self._chosen or ("users" if self.controls.offered_per_s is None else "rate")
+        """The one that was chosen, until a plan, the autopilot or another screen changes that of the load; else that of the load,
+        or of the last one where there is none now."""
+        if self.controls.offered_per_s is not None:
+            self._last = "rate"
+        elif self.controls.wanted:
+            self._last = "users"
+        chosen, then = self._chosen or (self._last, self._last)
+        return chosen if then == self._last else self._last
 
     def switch(self) -> StepAnswer:
         """The other unit, from the next step on: what runs goes on."""
-        self._chosen = "rate" if self.unit == "users" else "users"
-        if self._chosen == "users":
+        now: Unit = "rate" if self.unit == "users" else "users"
+        self._chosen = now, self._last
+        if now == "users":
             return StepAnswer(f"steps are users: + goes to {self._wanted + self.size:,} users")
         return StepAnswer(f"steps are an offered rate: + offers {self._wanted + self.size:,g} iterations a second")
 

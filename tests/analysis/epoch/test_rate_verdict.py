@@ -108,3 +108,16 @@ def test_a_service_has_recovered_once_backlog_and_failures_are_gone(
 
 def test_without_a_level_to_compare_with_there_is_no_recovery() -> None:
     assert recovery(GONE, [0.0] * 4, usual=None) == (None, None)
+
+
+def test_a_level_whose_iterations_are_miscounted_is_not_judged() -> None:
+    session = VirtualRates(OpenRun(MM1, np.random.default_rng(SEED)))
+    session.climb([40, 60], 16)
+    session.running.lost = 1
+    session.climb([150], 16)
+    session.end()
+    found = verdict(session)
+    assert [each.left_out for each in found.levels] == [False, False, True]
+    assert found.capacity is not None and found.capacity.kind == "keeps_up"
+    assert session.timeline.levels[-1].figures.offered is not None
+    assert not session.timeline.levels[-1].figures.offered.is_conserved

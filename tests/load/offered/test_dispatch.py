@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 
 from capexplorer.load.offered.dispatch import LATE_MOST_S, QUEUE_LEAST, TASKS, Dispatch
 from capexplorer.load.offered.iteration import Iteration, Seat
-from capexplorer.load.offered.ledger import Ledger
+from capexplorer.load.offered.ledger import Entry, Ledger
 from capexplorer.model.events import Drops, OfferedTick
 
 
 class Rig:
     """A pool of users who run what they get, in virtual time."""
 
-    def __init__(self, users: int = 0, max_users: int = 100, rate: float = 10.0) -> None:
+    def __init__(self, users: int = 0, max_users: int = 100, rate: float = 10.0, lost: str = "") -> None:
+        """`lost`: the first report of this kind does not arrive."""
         self.ledger = Ledger()
         self.ledger.record_rate_per_s = rate
-        self.dispatch = Dispatch(self.ledger.record, lambda seat: self.woken.append(seat))
+        self.lost = lost
+        self.dispatch = Dispatch(self.report, lambda seat: self.woken.append(seat))
         self.dispatch.offered_per_s, self.dispatch.max_users = rate, max_users
         self.dispatch.users = lambda: self.users
         self.users, self.now_s = 0, 0.0
@@ -28,6 +30,12 @@ class Rig:
         self.running: list[Iteration] = []
         for _ in range(users):
             self.join()
+
+    def report(self, entry: Entry) -> None:
+        if entry[0] == self.lost:
+            self.lost = ""
+        else:
+            self.ledger.record(entry)
 
     def join(self, kind: str = "A") -> None:
         self.users += 1
@@ -196,3 +204,12 @@ def test_whatever_happens_each_iteration_is_accounted_for(seed: int) -> None:
             ended, dropped = ended + tick.finished + tick.failed, dropped + tick.dropped.total
             assert planned == ended + dropped + in_flight
             assert (tick.queued, tick.running) == (rig.dispatch.queued, len(rig.running))
+            assert not tick.is_miscounted
+
+
+@pytest.mark.parametrize("lost", ["started", "queued", "finished"])
+def test_a_report_that_is_lost_shows_against_the_load_threads_own_count(lost: str) -> None:
+    rig = Rig(users=1, lost=lost)
+    rig.arrive(3)
+    rig.end()
+    assert not rig.lost and rig.tick().is_miscounted

@@ -115,8 +115,8 @@ class _Host:
             self._there = True
             self.on_report(Spawned(self._target, at_s, self._offered_per_s))
         if self._offered_per_s is not None and self._there:
-            for what in ("started", "finished"):
-                self.recorder.iterations.record((what, 0.05))
+            for what, in_flight in (("started", 1), ("finished", 0)):
+                self.recorder.iterations.record((what, 0.05, in_flight))
         for _ in range(min(self.users, 7)):
             self.recorder.on_request("GET", "/a", max(50.0, 50.0 * self.users / 7), 10)
 

@@ -1,0 +1,13 @@
+"""`--arrivals` beside the profile's `[users] arrivals`."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.commands.resolving import RunArguments, resolve
+from capexplorer.model.offered import Arrivals
+
+
+@pytest.mark.parametrize(("asked", "found"), [(None, "poisson"), ("even", "even"), ("poisson", "poisson")])
+def test_it_overrides_the_profile(asked: Arrivals | None, found: str) -> None:
+    assert resolve(RunArguments(profile="sleepers", arrivals=asked)).profile.users.arrivals == found
