@@ -246,7 +246,9 @@ def _curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
     if found is not None:
         return found
     settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
-    return NotJudged(len(settled), max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None))
+    best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None)
+    ramps = any(level.opened.ramp and level.offered_per_s is not None for level in view.levels())
+    return NotJudged(len(settled), best, ramps)
 
 
 def _beside(view: EpochView, found: Conclusion) -> Iterator[Clause]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import re
@@ -39,6 +40,13 @@ class Workload:
         return tuple(sorted({_shipped_base(kind) for kind in self.classes}))
 
     @property
+    def pacing_s(self) -> float | None:
+        """Seconds from the start of one task of a user to that of the next, if Locust's `constant_pacing` or
+        `constant_throughput` sets them for all users alike; None: users wait otherwise."""
+        known = {_pacing_s(kind) for kind in self.classes}
+        return known.pop() if len(known) == 1 else None
+
+    @property
     def http_clients(self) -> dict[str, type[locust.User]]:
         """The HTTP client classes by name, whose overhead can be measured."""
         known = {kind.__name__: kind for kind in HTTP_USERS}
@@ -46,6 +54,14 @@ class Workload:
 
 
 HTTP_USERS: tuple[type[locust.User], ...] = (locust.FastHttpUser, locust.HttpUser, LeanHttpUser)
+
+
+def _pacing_s(kind: type[locust.User]) -> float | None:
+    """Of one class. `constant_throughput(x)` is `constant_pacing(1 / x)`, a closure over its seconds."""
+    wait = inspect.unwrap(kind.wait_time) if kind.wait_time is not None else None
+    if getattr(wait, "__qualname__", "") != f"{locust.constant_pacing.__qualname__}.<locals>.wait_time_func":
+        return None
+    return float(inspect.getclosurevars(wait).nonlocals["wait_time"])
 
 
 def _shipped_base(kind: type[locust.User]) -> str:

@@ -19,7 +19,8 @@ TITLES = (
 
 ABOUT = (
     "Iterations, whoever is late. From plan: from the moment that the schedule gave to the end of the task, so it holds the wait "
-    "for a user; service: of requests alone. Late: by how much the schedule itself was late."
+    "for a user; service: of requests alone. Late: by how much the schedule itself was late. "
+    f"{wording.RATE_RAMP[0].upper()}{wording.RATE_RAMP[1:]}."
 )
 
 

@@ -46,6 +46,7 @@ def build_header(
         versions=versions(),
         clients=workload.clients,
         client_overhead_ms=overheads,
+        pacing_s=workload.pacing_s,
         profile=plain(options.profile, options.name, options.locustfile),
         target=service.facts,
         host=host_facts(),

@@ -12,13 +12,13 @@ from ..analysis.epoch_view import since_s
 from ..model import conclusions as found
 from ..model.events import Mark
 from ..model.figures import LevelFigures
-from ..model.findings import Leak
+from ..model.findings import Blame, Leak
 from . import numbers
 from .cause_texts import limiter
 from .changes_in_time import changes
 from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import at_load, title
-from .rate_sentences import rate, rates
+from .rate_sentences import RATE_RAMP, rate, rates
 from .times import session_time
 from .warm_users import levels_of, shares
 
@@ -95,14 +95,22 @@ def _(each: found.ServiceLimited) -> str:
 
 @clause.register
 def _(each: found.ThinkTimeLimit) -> str:
-    return f"the users' think time sets the throughput up to {numbers.counted(each.mark.users)}"
+    return f"{title(each.mark)} up to {numbers.counted(each.mark.users)}"
 
 
 def think_time_in_full(each: found.ThinkTimeLimit) -> str:
     """`not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput`."""
+    if _pacing_s(each.mark) is not None:
+        rate = f" ({numbers.number(each.throughput_rps)}/s)" if each.throughput_rps else ""
+        every = f"one task every {numbers.number(_pacing_s(each.mark))} s"
+        return f"not saturated at {numbers.counted(each.mark.users)}{rate}: {title(each.mark)}, {every}"
     think = f" ({each.wait_s:.{1 if each.wait_s >= 0.95 else 2}f} s)" if each.wait_s else ""
     rate = f" ({numbers.number(each.throughput_rps)}/s)" if each.throughput_rps else ""
     return f"not saturated at {numbers.counted(each.mark.users)}{rate}: the users' think time{think} sets the throughput"
+
+
+def _pacing_s(mark: Mark) -> float | None:
+    return mark.finding.reading("pacing_s") if isinstance(mark.finding, Blame) else None
 
 
 @clause.register
@@ -157,7 +165,7 @@ def _(each: found.CurveAlone) -> str:
 @clause.register
 def _(each: found.NotJudged) -> str:
     if each.best is None:
-        return "no level settled: the capacity is unknown"
+        return f"no level settled: the capacity is unknown{f'; {RATE_RAMP}' * each.rate_ramps}"
     best = each.best
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
     measured = f"{levels}; the highest goodput was {best.figures.goodput_rps:.4g}/s"

@@ -45,6 +45,8 @@ MARK_KINDS = {
     "stop_rule": "stop rule",
 }
 
+PACED = "the users' own pace (constant_pacing, constant_throughput) sets the throughput"
+
 BLAMES: tuple[MarkKind, ...] = ("cause", "bottleneck", "leak")
 """Kinds of marks with an id of docs/causes.md."""
 
@@ -73,6 +75,8 @@ def _limit(finding: Bottleneck) -> str:
         return f"a rate limiter refuses requests (HTTP {status})"
     if finding.name == "rate_limit" and rate_rps is not None:
         return f"a rate limiter delays requests to {numbers.number(rate_rps)}/s"
+    if finding.name == "think_time_limited" and finding.reading("pacing_s") is not None:
+        return PACED
     if finding.name == "lock_or_pool_limit" and "rate_limit" in finding.competing:
         return "a lock, a pool or a rate limiter is the limit"
     return name(finding.name)

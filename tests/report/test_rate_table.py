@@ -21,11 +21,17 @@ from trials.simulation.virtual_rates import VirtualRates
 
 
 @cache
+def session(capacity: float) -> tuple[Timeline, SecondLatencies]:
+    found, latencies = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003))), SecondLatencies()
+    marks = found.sink.watch
+    found.sink.watch = lambda event: [*latencies.noting([event]), *marks(event)][1:]
+    found.climb([40, 60, 80, 160], 14)
+    found.end()
+    return found.timeline, latencies
+
+
 def timeline(capacity: float) -> Timeline:
-    session = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003)))
-    session.climb([40, 60, 80, 160], 14)
-    session.end()
-    return session.timeline
+    return session(capacity)[0]
 
 
 def test_each_level_is_a_line_with_its_state() -> None:
@@ -60,12 +66,7 @@ def test_two_sessions_are_compared_at_equal_rates_and_by_their_capacity() -> Non
 
 
 def test_percentiles_from_plan_have_their_noise_by_batches_unless_the_queue_grew() -> None:
-    def estimated(capacity: float) -> dict[float, bool]:
-        latencies = SecondLatencies()
-        assert list(latencies.noting(timeline(capacity).since(-1.0)))
-        found = rate_points(timeline(capacity), 0, latencies)
-        return {point.per_s: point.figures["p95"].se is not None for point in found}
-
-    assert estimated(100) == {40: True, 60: True, 80: True, 160: False}
-    without = rate_points(timeline(100), 0, SecondLatencies())
-    assert [point.figures["p95"].se for point in without] == [None] * 4
+    played, latencies = session(100)
+    errors = [point.figures["p95"].se for point in rate_points(played, 0, latencies)]
+    assert [error is not None and 0 < error < 100 for error in errors] == [True, True, True, False]
+    assert [point.figures["p95"].se for point in rate_points(played, 0, SecondLatencies())] == [None] * 4

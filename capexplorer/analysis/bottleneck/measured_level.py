@@ -49,6 +49,8 @@ class MeasuredLevel:
     """HTTP status, 429 or 503, of nine in ten of its failed requests; None if there is none such."""
     own_ms: float
     """See `generator_saturation.own_time_ms`."""
+    pacing_s: float | None = None
+    """From the start of one task of a user to that of the next, if users are paced."""
     part: str | None = None
     """Whose readings `read` gives: those of a watched part; None: of the target and its host."""
 
@@ -139,6 +141,7 @@ def measured_levels(epoch: MeasuredEpoch) -> Iterator[MeasuredLevel]:
                 withheld=neighbours.withheld(each.figures),
                 refused_status=refused_status(timeline, each.level),
                 own_ms=epoch.own_ms,
+                pacing_s=timeline.header.pacing_s if timeline.header is not None else None,
             )
 
 

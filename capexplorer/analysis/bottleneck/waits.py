@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...model.findings import Readings
 from ...model.verdicts import KneeVerdict
 from ..causes.generator_saturation import little_ratio
 from .found import Found
@@ -31,19 +32,26 @@ FLAT_OF_CYCLE = 0.05
 
 
 def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
-    """`levels`: all settled levels of the epoch."""
+    """`levels`: all settled levels of the epoch.
+
+    Users that are paced wait less when responses take longer, so their throughput is compared with their pace, and R may grow.
+    """
     figures = level.figures
     wait_s, response_ms, little = figures.pause_s, figures.response_ms, little_ratio(figures)
     if wait_s is None or response_ms is None or little is None or figures.requests < REQUESTS_LEAST:
         return None
     throughput = figures.throughput_rps or 0.0
+    readings: Readings = {"wait_s": wait_s, "response_ms": response_ms, "throughput_rps": throughput}
+    if level.pacing_s is not None:
+        paced_rps = level.users / level.pacing_s * (figures.requests_per_task or 1.0)
+        is_paced = abs(throughput / paced_rps - 1) <= LITTLE_WITHIN and not gate.flat and level.failure_ratio <= FAILURES_MOST
+        return (
+            Found("think_time_limited", {**readings, "pacing_s": level.pacing_s, "expected_rps": paced_rps}) if is_paced else None
+        )
     waits = wait_s >= WAIT_LEAST * response_ms / 1000 and abs(1 / little - 1) <= LITTLE_WITHIN
     if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > FAILURES_MOST or not _is_flat(level, levels):
         return None
-    return Found(
-        "think_time_limited",
-        {"wait_s": wait_s, "response_ms": response_ms, "throughput_rps": throughput, "expected_rps": throughput * little},
-    )
+    return Found("think_time_limited", {**readings, "expected_rps": throughput * little})
 
 
 def _bent(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:

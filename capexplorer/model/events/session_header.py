@@ -83,6 +83,10 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     `clients_of`)."""
     client_overhead_ms: dict[str, ClientOverhead] = msgspec.field(name="client_floor_ms", default_factory=dict)
     """By client class name; only HTTP clients have one."""
+    pacing_s: float | None = None
+    """Seconds from the start of one task of a user to that of the next, if users are paced (Locust's `constant_pacing`,
+    `constant_throughput`): then their number sets the throughput while tasks are shorter. None: they wait otherwise, or an older
+    log."""
     profile: dict[str, Any] = {}
     """The whole resolved profile, as plain values (secrets removed)."""
     target: TargetFacts

@@ -132,6 +132,8 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
 
 def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple[tuple[Legend, ...], ...]:
     """The level so far in words, then the objectives."""
+    if level.opened.ramp:
+        return ((Legend("→", wording.RATE_RAMP, "", palette.text),),)
     if verdict is None:
         return ()
     found = next((each for each in verdict.levels if each.level == level.opened.index), None)
