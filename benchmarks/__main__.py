@@ -32,6 +32,7 @@ ALL = {
     "shelf": "the picker over 5,000 sessions",
     "views": "(g) latency as reported by the app, by the target itself and by wrk",
     "rate": "time from plan at an offered rate, on a server with stalls, over the arithmetic",
+    "rate_p99": "p99 from plan at 500/s with the live screen over headless, one worker",
     "look": "what a look at 24 levels costs beside the load",
     "clients": "load generators side by side: requests a second of CPU, latency at an equal rate",
     "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
