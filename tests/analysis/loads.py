@@ -60,12 +60,16 @@ class Load:
 
 
 def closed_session(
-    *loads: Load, program: str = "server", host: HostFacts = FACTS, url: str = "http://127.0.0.1:28080"
+    *loads: Load,
+    program: str = "server",
+    host: HostFacts = FACTS,
+    url: str = "http://127.0.0.1:28080",
+    pacing_s: float | None = None,
 ) -> Timeline:
     """Levels that ran one after the other and were closed, on one target."""
     facts = msgspec.structs.replace(HEADER.target, url=url)
     events: list[Event] = [
-        msgspec.structs.replace(HEADER, host=host, target=facts),
+        msgspec.structs.replace(HEADER, host=host, target=facts, pacing_s=pacing_s),
         Target(t_s=0.5, state="ready", pid=7, program=program),
     ]
     t_s = 1.0

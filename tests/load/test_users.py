@@ -106,6 +106,10 @@ def test_the_clients_in_use_are_known_by_name(seen: Played) -> None:
     assert seen["all_clients"] == ["FastHttpUser", "HttpUser", "LeanHttpUser"]
 
 
+def test_users_with_a_pace_of_their_own_are_told_from_those_that_think(seen: Played) -> None:
+    assert seen["paces"] == [2.0, 0.25, None, None, None]
+
+
 def test_method_path_and_name_are_as_declared(seen: Played, served: Server) -> None:
     assert seen["whole_requests"] == {"name": "orders", "method": "POST", "failures": 0}
     assert served.requests["/orders"] >= 4

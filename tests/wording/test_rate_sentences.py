@@ -29,6 +29,11 @@ def capacity(kind: Any = "capacity", **more: Any) -> RateCapacity:
             "(at 300/s 84/s more are in flight each second).",
         ),
         (
+            capacity(kept_per_s=195.0, overload=overload("queues", growth_per_s=0.5, dropped_ratio=0.43)),
+            "Capacity 198/s [190–206]; beyond it requests queue without bound until all users wait (at 300/s 43% of the arrivals "
+            "are dropped).",
+        ),
+        (
             capacity(kept_per_s=195.0, overload=overload("refuses")),
             "Capacity 198/s [190–206]; beyond it the service refuses what exceeds it (33% at 300/s).",
         ),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from analysis.loads import Load, closed_session
+from capexplorer import wording
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.epoch.epoch import epoch_of
 
@@ -46,6 +47,20 @@ def test_waits_limit_where_they_are_most_of_the_cycle_and_response_is_flat(
 ) -> None:
     marks = found(*loads)
     assert ("think_time_limited" in marks and marks["think_time_limited"].users == 50) is limited
+
+
+def test_users_with_a_pace_set_the_throughput_although_responses_take_longer() -> None:
+    """One task each second: 24 users make 24/s while a response takes 600 ms, and wait for the rest."""
+    paced = [Load(users, users, ms, wait_s=1 - ms / 1000) for users, ms in ((6, 100), (12, 250), (24, 600))]
+    (mark,) = bottleneck.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
+    assert (mark.id, mark.users, mark.finding.figures()["pacing_s"]) == ("think_time_limited", 24, 1.0)
+    assert "the users' own pace (constant_pacing, constant_throughput) sets the throughput" in wording.mark(mark)
+
+
+def test_users_whose_tasks_take_longer_than_their_pace_are_not_limited_by_it() -> None:
+    paced = [Load(users, min(users, 24), ms, wait_s=0.0) for users, ms in ((6, 100), (24, 990), (48, 2000), (72, 3000))]
+    marks = bottleneck.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
+    assert [mark.users for mark in marks if mark.id == "think_time_limited"] in ([], [24])
 
 
 def test_think_time_is_not_the_limit_beyond_the_knee() -> None:

@@ -83,6 +83,11 @@ def all_clients(url: str) -> list[str]:
     return [name for made in workloads for name in made.clients]
 
 
+def paces(url: str) -> list[float | None]:
+    waits = [{"constant_pacing": 2.0}, {"constant_throughput": 4.0}, {"constant": 2.0}, {"between": [1.0, 2.0]}, 0.0]
+    return [workload.from_profile(_profile(wait_s=wait), url).pacing_s for wait in waits]
+
+
 def whole_requests(url: str) -> dict[str, Any]:
     """Method, path, headers and JSON reach the server (which counts paths); the name is the row."""
     task = {"name": "orders", "path": "/orders", "method": "post", "headers": {"X-Test": "1"}, "json": {"n": 1}}
