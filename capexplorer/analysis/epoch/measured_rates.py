@@ -15,6 +15,7 @@ from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..ladder import Measured, Part
+from ..rates.departure import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
 from .failed_replies import replied_shares
@@ -50,9 +51,14 @@ class RateLadder(MeasuredEpoch):
 
     @property
     def usable(self) -> list[RateLevel]:
-        """Those that describe the service that the verdict is about, in the order they ran."""
+        """Those that describe the service that the verdict is about, in the order they ran.
+
+        A level whose goodput other processes lowered shows that a rate is served, and never that one is not.
+        """
         chosen = {level.started_s for level in self.judged.steady}
-        return [rate for rate in self.rates if rate.started_s in chosen and not rate.left_out and rate.due]
+        lowered = {level.started_s for level in self.ladder if level.goodput_disturbed}
+        described = [rate for rate in self.rates if rate.started_s in chosen and not rate.left_out and rate.due]
+        return [rate for rate in described if rate.started_s not in lowered or state_of(rate, LowLoad()) == "kept"]
 
 
 def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> RateLadder:
