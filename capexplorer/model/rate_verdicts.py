@@ -40,6 +40,8 @@ class RateLevelVerdict(Reading, frozen=True, kw_only=True):
     left_out: bool = False
     """The curve does not use it: other processes, or a failure of generator, host or network, disturbed it, or the service was
     another one than that of the verdict."""
+    is_part: bool = False
+    """The figures here are of a part of the level: the service changed in it."""
     other_service: bool = False
     """Left out for that last reason: see `RateVerdict.regimes`."""
 

@@ -121,6 +121,8 @@ def recovered(found: RateRecovery) -> str:
 
 def rate_level(found: RateLevelVerdict) -> str:
     """One level, in a few words: `not stationary: the queue grows by 84/s`."""
+    if found.is_part and not found.left_out:
+        return f"{rate_level(msgspec.structs.replace(found, is_part=False))}, in a part of it: the service changed"
     if found.other_service:
         return "the service was not the one that the verdict is about"
     if found.left_out:

@@ -102,15 +102,20 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int]) -> list[Part]:
             figures_of(timeline, ticks[first:last], level.figures.offered), readings=_readings(timeline, level, ticks[first:last])
         )
         users = figures.users_mean or float(level.users)
-        after_queue = level.offered_per_s is not None and _queue_filled(timeline, ticks[:first])
+        after_queue = first > 0 and level.offered_per_s is not None and _queue_filled(timeline, level, ticks[first])
         found.append(Part(users, figures, began_s, ended_s, began_inside=first > 0, after_queue=after_queue))
     return found
 
 
-def _queue_filled(timeline: Timeline, ticks: Sequence[int]) -> bool:
-    """Whether replies in the last of these seconds took much longer than usual in this level: near its capacity the queue of an
-    open system wanders, until clients give up. A service that dies is as quick as ever until then."""
-    columns = timeline.columns
+def _queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
+    """Whether replies just before this tick took much longer than usual in this level, or failures had come and gone in it.
+
+    Near its capacity the queue of an open system wanders, until clients give up. A service that dies is as quick as ever, and
+    clean, until then.
+    """
+    columns, ticks = timeline.columns, [tick for tick in timeline.seconds_of(level, settled=False) if tick < at]
+    if any(columns["failures_rps"][tick] > CLEAN_MOST * columns["throughput_rps"][tick] for tick in ticks[:-1]):
+        return True
     known = [columns["from_plan_sum_ms"][tick] / columns["finished"][tick] for tick in ticks if columns["finished"][tick]]
     if len(known) <= QUEUE_S:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -54,6 +55,7 @@ def _level_verdicts(
 ) -> Sequence[RateLevelVerdict]:
     usable, lowered = ladder.usable, {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
     low = low_load(min(fit or measured, key=lambda level: level.rate_per_s))
+    parts = Counter(level.index for level in ladder.rates)
     return [
         RateLevelVerdict(
             level=level.index,
@@ -65,6 +67,7 @@ def _level_verdicts(
             dropped_ratio=level.dropped_ratio,
             growth_per_s=level.growth / level.seconds,
             recovery=level in down,
+            is_part=parts[level.index] > 1,
             left_out=level not in usable and level.due > 0,
             other_service=level not in usable and level.due > 0 and not (level.left_out or level.started_s in lowered),
         )

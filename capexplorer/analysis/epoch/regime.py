@@ -16,7 +16,7 @@ RETURN_LEAST = 0.6
 PART_LEAST_S = 5.5
 """Settled seconds of a part of a level from which it is judged, as of an open level."""
 
-SLOWER = 2.0
+SLOWER = 1.5
 """Times the slowest mean response of clean levels, from which those of a failing level may be a backlog's."""
 
 UNSTEADY, UNSTEADY_COUNTS = 0.2, 1.5
@@ -74,14 +74,13 @@ class Regime:
         """Whether time and not load began it: in the middle of a level, or failures that continue with fewer users than at first.
 
         Failures inside a level that had left the low-load line may be those of a queue that took its time to fill, unless as many
-        users ran before without them. Those that came after a queue had filled at an offered rate may be load's in any case: its
-        backlog outlasts a step down.
+        users ran before without them. Those that came after a queue had filled at an offered rate may be load's, too.
         """
+        goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in self.levels)
+        if self.fails and goes_on and not _may_be_backlog(self.measured, earlier):
+            return True
         if self.measured[0].part.after_queue:
             return False
-        goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in self.levels)
-        if self.fails and goes_on and not _may_be_backlog(self.measured[0], earlier):
-            return True
         if self.fails and any(serves_as_many(each, self.measured[0]) for regime in earlier for each in regime.measured):
             return True
         if not (self.began_inside and self.fails):
@@ -92,13 +91,14 @@ class Regime:
         return seen or not before or is_on_line([each.rates for each in before])
 
 
-def _may_be_backlog(first: Measured, others: Sequence[Regime]) -> bool:
-    """Whether a level of an offered rate fails slowly, as by timeouts: a backlog goes on when less is offered."""
-    if first.level.offered_per_s is None or first.figures.response_ms is None:
+def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bool:
+    """Whether levels of an offered rate fail slowly, as by timeouts: a backlog goes on when less is offered."""
+    last = failing[-1]
+    if last.level.offered_per_s is None or last.figures.response_ms is None:
         return False
     clean = [each.figures for regime in others for each in regime.measured if failure_ratio_of(each.rates) < FAILING]
     usual_ms = [figures.response_ms for figures in clean if figures.response_ms is not None]
-    return bool(usual_ms) and first.figures.response_ms > SLOWER * max(usual_ms)
+    return bool(usual_ms) and last.figures.response_ms > SLOWER * max(usual_ms)
 
 
 def serves_as_many(each: Measured, failing: Measured) -> bool:

@@ -65,7 +65,10 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
     for offered in (figures.offered for figures in parts if figures.settled):
         if offered is None:
             continue
-        half = math.nan if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
+        y, error = offered.finished_per_s, offered.finished_se_per_s
+        if judged is not None and judged.is_part:
+            y, error = judged.goodput_per_s, judged.goodput_se_per_s
+        half = math.nan if error is None else Z95 * error
         shape = Shape.FILLED
         if level.opened.epoch != epoch:
             shape = Shape.CROSS
@@ -76,7 +79,7 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
         elif judged.recovery or judged.left_out or judged.state == "generator":
             shape = Shape.SALTIRE
         color = palette.accent if current else palette.secondary if shape in (Shape.FILLED, Shape.RING) else palette.muted
-        x, y = (judged.offered_per_s if judged is not None else offered.offered_per_s), offered.finished_per_s
+        x = judged.offered_per_s if judged is not None else offered.offered_per_s
         label = figure(y) if current or (look.large and shape is Shape.FILLED) else ""
         found.append(Point(x, y, shape, color, max(y - half, 0.0), y + half, bold=current, label=label))
     return found
