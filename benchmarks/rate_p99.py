@@ -1,6 +1,6 @@
 """p99 from plan at 500/s under the live screen over that of a headless run, both with one worker, on the same fast server.
 
-    python -m benchmarks rate_p99        PAIRS=1 SECONDS=8 for a short look
+python -m benchmarks rate_p99        PAIRS=1 SECONDS=8 for a short look
 """
 
 from __future__ import annotations

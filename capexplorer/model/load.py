@@ -26,7 +26,8 @@ class Load:
     @property
     def named(self) -> NamedLoad:
         """Either the users or the offered rate, as marks have it."""
-        return NamedLoad(users=None if self.offered_per_s is not None else self.users, offered_per_s=self.offered_per_s)
+        users = float(self.users) if self.offered_per_s is None else None
+        return NamedLoad(users=users, offered_per_s=self.offered_per_s)
 
     def is_less_than(self, other: Load) -> bool:
         """Whether it surely is less load: fewer users, or a lower rate. A rate and users cannot be compared."""

@@ -106,7 +106,7 @@ def test_the_clients_in_use_are_known_by_name(seen: Played) -> None:
     assert seen["all_clients"] == ["FastHttpUser", "HttpUser", "LeanHttpUser"]
 
 
-def test_users_with_a_pace_of_their_own_are_told_from_those_that_think(seen: Played) -> None:
+def test_users_with_a_pace_of_their_own_are_recognised(seen: Played) -> None:
     assert seen["paces"] == [2.0, 0.25, None, None, None]
 
 

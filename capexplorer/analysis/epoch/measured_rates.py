@@ -106,7 +106,7 @@ def _measured(
 ) -> Iterator[tuple[Measured, RateLevel]]:
     for part in parts:
         figures, offered = part.figures, part.figures.offered
-        if not figures.settled or offered is None:
+        if not figures.settled or offered is None or offered.offered_per_s <= 0:
             continue
         withheld = neighbours.withheld(figures)
         lowered = withheld is not None and withheld.of_goodput
