@@ -28,9 +28,16 @@ _CONTAINERS = ("docker", "podman", "nerdctl", "kubectl")
 
 Url = Annotated[str, Meta(pattern=r"(?#a URL such as http://HOST:PORT/PATH)^[a-z][a-z0-9+.-]*://[^\s]+\Z", max_length=1_000)]
 
-ServerKind = Literal["postgres", "redis", "nginx", "prometheus"]
+StatsdUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"(?#an address of this machine's loopback such as udp://127.0.0.1:8125)^udp://(127\.0\.0\.1|\[::1\]):[1-9]\d{0,4}\Z"
+    ),
+]
+
+ServerKind = Literal["postgres", "redis", "nginx", "statsd", "prometheus"]
 SERVERS: tuple[ServerKind, ...] = get_args(ServerKind)
-"""Keys of a part that name a server which counts for itself; also the extras with their clients."""
+"""Keys of a part that name a server which counts for itself."""
 
 
 class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,6 +64,9 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """`redis://HOST:PORT`: its clients, memory and operations by INFO."""
     nginx: Url | None = None
     """URL of nginx's stub_status page."""
+    statsd: StatsdUrl | None = None
+    """`udp://127.0.0.1:8125`: listens there for what the service sends by the statsd protocol, as gunicorn with
+    `--statsd-host 127.0.0.1:8125` does: its counters, gauges and timers."""
     prometheus: Url | None = None
     """URL of any exporter's page in Prometheus' text format."""
     metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()

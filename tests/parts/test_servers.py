@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts.servers import servers_of
 from capexplorer.parts.servers.nginx import figures
 from capexplorer.parts.servers.rate import Rates
+from capexplorer.parts.servers.statsd import Statsd, Totals
 
 STUB_STATUS = """Active connections: 291
 server accepts handled requests
@@ -59,3 +69,69 @@ def test_a_part_has_the_servers_that_it_names() -> None:
     watch = PartSpec(name="db", postgres="postgresql://db/x", redis="redis://db")
     assert set(servers_of(watch)) == {"postgres", "redis"}
     assert not watch.has_reader, "no reader is sent to this machine for a server that is elsewhere"
+
+
+def test_statsd_counts_grow_per_second_gauges_stay_and_timers_are_means() -> None:
+    totals = Totals()
+    for text in (
+        b"gunicorn.requests:1|c|@1.0",
+        b"gunicorn.requests:1|c|@0.5\ngunicorn.workers:4|g",
+        b"gunicorn.workers:-1|g|#a:b",
+    ):
+        totals.add(text)
+    totals.add(b"gunicorn.request.duration:10.5|ms\ngunicorn.request.duration:20.5|ms")
+    first = {
+        "datagrams_per_s": 2.0,
+        "gunicorn.requests_per_s": 1.5,
+        "gunicorn.workers": 3.0,
+        "gunicorn.request.duration_ms": 15.5,
+    }
+    assert totals.take(2.0, dropped=0) == first
+    assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 0.0, "gunicorn.requests_per_s": 0.0}, (
+        "nothing old in a silent second"
+    )
+    totals.add(b"gunicorn.requests:1|c")
+    assert totals.take(1.0, dropped=7) == {"datagrams_per_s": 1.0, "dropped_datagrams": 7.0, "gunicorn.workers": 3.0}
+
+
+def test_statsd_passes_over_what_is_no_metric_and_keeps_a_bounded_number_of_names() -> None:
+    totals = Totals()
+    for text in (b"\xff\x00", b"a b:1|c", b"x:nan|c", b"x:1|c|@0", b"x:1|c|@.0", b"", b":1|c", b"x" * 200 + b":1|c"):
+        totals.add(text)
+    assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 8.0}
+    for index in range(100):
+        totals.add(f"name{index}:1|g".encode())
+    assert len(totals.take(1.0, dropped=0)) == 33
+
+
+def test_gunicorn_reports_its_requests_to_the_part_that_listens(tmp_path: Path) -> None:
+    ports = [socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
+    for each in ports:
+        each.bind(("127.0.0.1", 0))
+    http, statsd = (each.getsockname()[1] for each in ports)
+    for each in ports:
+        each.close()
+    (tmp_path / "app.py").write_text("def app(environ, start):\n    start('200 OK', [])\n    return [b'done']\n")
+    server = Statsd(f"udp://127.0.0.1:{statsd}")
+    words = ["-m", "gunicorn", "-w", "1", "-b", f"127.0.0.1:{http}", "--statsd-host", f"127.0.0.1:{statsd}", "app:app"]
+    seen: dict[str, float] = {}
+    with subprocess.Popen([sys.executable, *words], cwd=tmp_path, stderr=subprocess.DEVNULL) as service:
+        try:
+            deadline_s = time.monotonic() + 60
+            while seen.get("gunicorn.requests_per_s", 0.0) == 0.0 or "gunicorn.request.duration_ms" not in seen:
+                assert time.monotonic() < deadline_s, seen
+                with suppress(OSError):
+                    urllib.request.urlopen(f"http://127.0.0.1:{http}/", timeout=5).close()
+                time.sleep(0.02)
+                seen |= server.read()
+        finally:
+            service.terminate()
+            server.close()
+    assert seen["gunicorn.workers"] == 1.0
+    assert "gunicorn.request.status.200_per_s" in seen
+
+
+@pytest.mark.parametrize("url", ["udp://0.0.0.0:8125", "udp://10.0.0.1:8125", "http://127.0.0.1:8125", "udp://127.0.0.1"])
+def test_statsd_is_received_on_loopback_alone(url: str) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"name": "web", "statsd": url}, PartSpec)

@@ -49,6 +49,10 @@ def _maker(kind: ServerKind, url: str, watch: PartSpec) -> Callable[[], Server]:
                 from .nginx import Nginx
 
                 return Nginx(url)
+            case "statsd":
+                from .statsd import Statsd
+
+                return Statsd(url)
             case "prometheus":
                 from .prometheus import Prometheus
 
