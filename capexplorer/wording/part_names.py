@@ -15,6 +15,7 @@ _OF_PARTS = {
     "cpu_throttled": "the CPU quota throttles {part}",
     "cpu_steal": "the hypervisor of {part} takes CPU time (steal)",
     "worker_pool_exhausted": "connections wait in the accept queue of {part}: its workers are exhausted",
+    "lock_or_pool_limit": "a lock or a pool inside {part} is the limit",
     "memory_saturated": "the memory of {part}'s host is exhausted",
     "swapping": "the host of {part} swaps",
     "disk_saturated": "the disk of {part} is saturated",

@@ -13,6 +13,7 @@ ELSEWHERE = {
         "bottleneck/resource_rules",
     ),
     "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),
+    "analysis/bottleneck/test_watched_parts.py": ("bottleneck/request_holder",),
     "analysis/causes/test_episodes.py": ("causes/episode",),
     "analysis/causes/test_watch.py": (
         "causes/conditions", "causes/confirmation", "causes/resolve", "causes/saturation_over_seconds",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...model.verdicts import KneeVerdict
 from ..ladder import LadderLevel
-from . import busiest, queue_rules, rate_limit, resource_rules, sharing, waits, watched_parts
+from . import busiest, queue_rules, rate_limit, request_holder, resource_rules, sharing, waits, watched_parts
 from .backlog import Backlog, counts_work, queue_growth
 from .found import FindingKey, Found
 from .gate import Gate, gate_of
@@ -118,6 +118,7 @@ def _queues(
         or watched_parts.unwatched_party(level, gate, parts)
     )
     found = watched_parts.beside_parts(found, parts) if found is not None else None
+    found = request_holder.located(found, level, parts)
     return [found] if found is not None else []
 
 

@@ -151,3 +151,33 @@ def test_requests_wait_outside_of_what_is_watched_where_the_service_is_not() -> 
 
 def test_a_remote_service_that_is_watched_as_a_part_is_judged_as_one_that_runs_here() -> None:
     assert blamed(session({"web": SATURATED}, unread=UNWATCHED)) == {("target_cpu_saturated", "web")}
+
+
+PROXY = {"server.writing": 28.0, "server.connections": 33.0}
+"""nginx has the requests of 32 users open."""
+
+
+@pytest.mark.parametrize("unread", [UNWATCHED, ()], ids=["remote target", "target here"])
+def test_a_lock_is_that_of_the_part_between_a_proxy_that_waits_and_a_database_at_ease(unread: tuple[str, ...]) -> None:
+    timeline = session({"web": {}, "db": {"server.active": 1.0}, "proxy": PROXY}, unread=unread)
+    assert blamed(timeline) == {("lock_or_pool_limit", "web")}
+    (mark,) = marks(timeline)
+    assert title(mark) == "a lock or a pool inside web is the limit"
+    assert mark.finding.competing == ("unwatched_party",)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"web1": {}, "web2": {}, "db": {"server.active": 1.0}, "proxy": PROXY},
+        {"web": {}, "db": {}, "proxy": PROXY},
+        {"web": {}, "db": {"server.active": 1.0}, "proxy": {"server.writing": 1.0}},
+    ],
+    ids=["two parts may hold them", "nobody knows what the database holds", "the proxy has few of them"],
+)
+def test_no_part_is_said_to_hold_the_requests_where_others_may(parts: Mapping[str, Readings]) -> None:
+    assert blamed(session(parts, unread=UNWATCHED)) == {("unwatched_party", None)}
+
+
+def test_requests_that_a_database_works_on_do_not_wait_outside_of_what_is_watched() -> None:
+    assert blamed(session({"web": {}, "db": {"server.active": 30.0}, "proxy": PROXY}, unread=UNWATCHED)) == set()

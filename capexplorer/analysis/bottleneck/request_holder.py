@@ -1,0 +1,59 @@
+"""Which of several idle parts holds the requests that wait, by what the servers in front of it and behind it count.
+
+A proxy that has the requests open is waiting for the part behind it. A database that works on few of them is not what they wait
+for. The one part between them holds the others: in a lock or a pool of its own, or for a party that nobody watches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...model.findings import Readings
+from . import queue_rules
+from .found import Found
+from .measured_level import MeasuredLevel
+from .watched_parts import WatchedParts
+
+MOST = 0.5
+"""Share of the requests inside from which a part has most of them."""
+
+REQUESTS_LEAST = 2.0
+"""Requests inside, on average: one that waits for another is no queue."""
+
+IN_PROXY, IN_DATABASE = "server.writing", "server.active"
+"""Requests that nginx has open, and sessions that a database works for."""
+
+
+def located(found: Found | None, level: MeasuredLevel, parts: WatchedParts) -> Found | None:
+    """A lock or pool, or an unwatched party, where it is known which part holds the requests: of that part. None where a watched
+    database holds them, since they wait neither elsewhere nor in the service."""
+    inside = level.requests_inside
+    if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party") or "rate_limit" in found.competing:
+        return found
+    if inside is None or inside < REQUESTS_LEAST:
+        return found
+    if _has_most(parts.levels, IN_DATABASE, inside):
+        return None
+    holder = _between(parts.levels) if _has_most(parts.levels, IN_PROXY, inside) else None
+    if holder is None:
+        return found
+    kept: Readings = {name: value for name, value in found.readings.items() if name in ("idle_parts", "little_ratio")}
+    return replace(
+        found,
+        id="lock_or_pool_limit",
+        part=holder.part,
+        readings={**queue_rules.idleness(holder), "requests_inside": inside, **kept},
+        competing=("unwatched_party",),
+    )
+
+
+def _has_most(levels: Sequence[MeasuredLevel], name: str, inside: float) -> bool:
+    return sum(level.read(name) or 0.0 for level in levels) >= MOST * inside
+
+
+def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:
+    """The only part that is neither a proxy nor a database, where one of these is known behind it; None: any other case."""
+    others = [level for level in levels if level.read(IN_PROXY) is None and level.read(IN_DATABASE) is None]
+    has_database = any(level.read(IN_DATABASE) is not None for level in levels)
+    return others[0] if has_database and len(others) == 1 and others[0].target_is_read else None
