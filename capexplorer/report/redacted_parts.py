@@ -12,7 +12,7 @@ from ..model.findings import Blame, Cause
 
 PART = "part-{}"
 _HIDDEN = "redacted-host"
-_NAMING = ("idle_parts", "peers_at_ease")
+_NAMING = ("idle_parts", "may_wait_in", "peers_at_ease")
 """Readings that are names of parts."""
 
 

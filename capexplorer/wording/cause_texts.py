@@ -254,7 +254,8 @@ _BOTTLENECKS_AND_LEAKS = {
     ),
     "unwatched_party": CauseText(
         "requests wait outside of what is watched",
-        "Watch the other parties too (`--watch NAME=ssh HOST:port N`), the service itself first.",
+        "Look for a lock or a pool in the parts that it names; watch the other parties too (`--watch NAME=ssh HOST:port N`), "
+        "the service itself first.",
     ),
     "memory_saturated": CauseText(
         "memory is exhausted", "Add memory, or use less: `free -m`, and memory for each level in the report."

@@ -26,7 +26,7 @@ from .advice import advice
 from .cause_texts import name
 from .evidence import counted, readings
 from .knee_sentences import LIMITS, knee
-from .part_names import of_part
+from .part_names import of_part, unwatched_party
 from .rate_sentences import rate_capacity, recovered
 from .times import session_time
 
@@ -77,6 +77,8 @@ def _limit(finding: Bottleneck) -> str:
         return f"a rate limiter delays requests to {numbers.number(rate_rps)}/s"
     if finding.name == "think_time_limited" and finding.reading("pacing_s") is not None:
         return PACED
+    if finding.name == "unwatched_party":
+        return unwatched_party(finding)
     if finding.name == "lock_or_pool_limit" and "rate_limit" in finding.competing:
         return "a lock, a pool or a rate limiter is the limit"
     return name(finding.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ..model.findings import Blame
 from . import numbers
 from .cause_texts import name
@@ -32,14 +34,22 @@ def of_part(finding: Blame, part: str) -> str:
     """`db has no connection left (40 of 40)`, `sessions of db wait for locks (85%)`."""
     said = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
     figure, peers = _figure(finding), finding.readings.get("peers_at_ease")
-    unlike = f", unlike {_joined(peers)}" if isinstance(peers, str) else ""
+    unlike = f", unlike {_joined(peers, 'and')}" if isinstance(peers, str) else ""
     return (f"{said} ({figure})" if figure else said) + unlike
 
 
-def _joined(names: str) -> str:
+def unwatched_party(finding: Blame) -> str:
+    """`requests wait for a lock or a pool in proxy or web, or outside of what is watched`."""
+    places = finding.readings.get("may_wait_in")
+    if not isinstance(places, str):
+        return name(finding.name)
+    return f"requests wait for a lock or a pool in {_joined(places, 'or')}, or outside of what is watched"
+
+
+def _joined(names: str, word: Literal["and", "or"]) -> str:
     """`web1, web3 and web4`."""
     *others, last = names.split(", ")
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {word} {last}" if others else last
 
 
 def _figure(finding: Blame) -> str:

@@ -26,15 +26,15 @@ IN_PROXY, IN_DATABASE = "server.writing", "server.active"
 
 
 def located(found: Found | None, level: MeasuredLevel, parts: WatchedParts) -> Found | None:
-    """A lock or pool, or an unwatched party, where it is known which part holds the requests: of that part. None where a watched
-    database holds them, since they wait neither elsewhere nor in the service."""
+    """A lock or pool, or an unwatched party, where it is known which part holds the requests: of that part. No lock or pool of
+    the service where a watched database holds them."""
     inside = level.requests_inside
     if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party") or "rate_limit" in found.competing:
         return found
     if inside is None or inside < REQUESTS_LEAST:
         return found
     if _has_most(parts.levels, IN_DATABASE, inside):
-        return None
+        return found if found.id == "unwatched_party" else None
     holder = _between(parts.levels) if _has_most(parts.levels, IN_PROXY, inside) else None
     if holder is None:
         return found

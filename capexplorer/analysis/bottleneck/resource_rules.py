@@ -208,6 +208,12 @@ def disk_full(level: MeasuredLevel) -> Found | None:
     return Found("disk_full", {} if left is None else {"disk_free_bytes": left}, level.missing("target.disk_free_bytes"))
 
 
+def is_disk_full(found: Found) -> bool:
+    """Whether the reading shows it, not only the words of replies."""
+    left = found.readings.get("disk_free_bytes")
+    return isinstance(left, float | int) and left < DISK_LEFT_BYTES
+
+
 def _read(level: MeasuredLevel, **names: str) -> Readings:
     """Additional readings, by the name that they get; without those that were not taken."""
     known = {name: level.read(reading) for name, reading in names.items()}

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.events import PartState
+from ...model.findings import Readings
 from ...model.reading_means import READ_RATIO
 from ...model.timeline import Timeline
 from . import queue_rules, resource_rules
@@ -30,6 +31,10 @@ IN_USE_LEAST = 0.9
 
 LOCK_WAITS_LEAST = 0.5
 """Share of a server's active sessions that wait for locks, from which locks are what it waits for."""
+
+SESSIONS_LEAST = 0.5
+"""Share of the requests inside the whole service (Little's law) that must be active sessions of a server, for the server to be
+where they wait."""
 
 WAITING_LEAST = 2.0
 """Sessions: one that waits for one other is no queue."""
@@ -102,9 +107,9 @@ def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
 
 
 def _of_part(level: MeasuredLevel, part: PartState) -> MeasuredLevel:
-    """The level with the part's readings, on its machine."""
-    is_here = part.machine == HERE
-    return replace(level, part=part.name, host=part.host, program=part.program, withheld=None, is_loopback=is_here)
+    """The level with the part's readings, on its machine. Replies that name a full disk do not say whose it is."""
+    own = replace(level, part=part.name, host=part.host, program=part.program, is_loopback=part.machine == HERE)
+    return replace(own, withheld=None, reported_no_space=False)
 
 
 def _is_read(level: MeasuredLevel, part: PartState) -> bool:
@@ -169,13 +174,22 @@ def _is_idle(level: MeasuredLevel) -> bool:
 
 
 def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Found | None:
-    """More users bring nothing, and every part is idle; the target itself is not watched. What waits is elsewhere."""
+    """More users bring nothing, and every part is idle; the target itself is not watched. An idle part may hide a lock or a pool,
+    unless it counts its sessions: `may_wait_in` names those that may. Else requests wait elsewhere."""
     idle = idle_parts(parts)
     if not idle or level.target_is_here or not gate.is_open:
         return None
     if not queue_rules.generator_is_at_ease(level) or not queue_rules.accounts_for_users(level):
         return None
-    return Found("unwatched_party", {"idle_parts": ", ".join(idle)}, parts.use_unknown, ("lock_or_pool_limit",))
+    inside = ", ".join(part.part or "" for part in parts.with_use if not _counts_few_sessions(part))
+    readings: Readings = {"idle_parts": ", ".join(idle), **({"may_wait_in": inside} if inside else {})}
+    return Found("unwatched_party", readings, parts.use_unknown, ("lock_or_pool_limit",))
+
+
+def _counts_few_sessions(level: MeasuredLevel) -> bool:
+    """Whether its server's own count shows that most requests wait elsewhere: who waits in a database has an active session."""
+    active, inside = level.read("server.active"), level.requests_inside
+    return active is not None and inside is not None and active < SESSIONS_LEAST * inside
 
 
 def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
@@ -192,6 +206,14 @@ def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
         unavailable=(*found.unavailable, *parts.use_unknown),
         competing=(*found.competing, "unwatched_party"),
     )
+
+
+def without_relayed(findings: Sequence[Found]) -> list[Found]:
+    """Without the target's full disk where only its replies name one, and the disk of a part is seen to be full: it passed the
+    part's error on."""
+    if not any(each.id == "disk_full" and each.part is not None for each in findings):
+        return list(findings)
+    return [each for each in findings if each.part is not None or each.id != "disk_full" or resource_rules.is_disk_full(each)]
 
 
 def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:

@@ -12,7 +12,7 @@ from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.measured_level import measured_levels
 from capexplorer.analysis.bottleneck.watched_parts import watched_parts
 from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.model.events import Mark, PartState
+from capexplorer.model.events import FailureSignature, FailureTick, Mark, PartState, Sample
 from capexplorer.model.timeline import Timeline
 from capexplorer.wording.marks import title
 
@@ -131,6 +131,23 @@ def test_a_disk_that_two_parts_share_is_blamed_once() -> None:
     assert blamed(timeline) == {("disk_saturated", "db")}
 
 
+NO_SPACE = FailureSignature(types=("CatchResponseError",), text="could not extend file: No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("db", "expected"), [({"target.disk_free_bytes": 0.0}, {("disk_full", "db")}), ({}, {("disk_full", None)})]
+)
+def test_a_reply_that_names_a_full_disk_blames_the_part_whose_disk_is_full_and_no_other(
+    db: Readings, expected: set[tuple[str, str | None]]
+) -> None:
+    timeline = session({"db": db, "proxy": {}}, unread=UNWATCHED)
+    failures = (FailureTick(name="/a", method="POST", signature=NO_SPACE, count=3),)
+    timeline.apply(
+        Sample(t_s=70.0, duration_s=1.0, level=2, users=16, wanted=16, phase="settled", settled=True, failures=failures)
+    )
+    assert {each for each in blamed(timeline) if each[0] == "disk_full"} == expected
+
+
 def test_a_lock_in_the_service_names_the_idle_parts_and_what_is_not_watched_as_the_alternative() -> None:
     (mark,) = marks(session({"db": {}, "proxy": {}}))
     assert mark.id == "lock_or_pool_limit"
@@ -142,11 +159,28 @@ def test_a_part_at_two_thirds_of_its_cores_is_neither_blamed_nor_called_idle() -
     assert blamed(session({"db": {"target.cpu_ratio": 2.7, "host.cpu_ratio": 2.8}})) == set()
 
 
-def test_requests_wait_outside_of_what_is_watched_where_the_service_is_not() -> None:
-    (mark,) = marks(session({"db": {}}, unread=UNWATCHED))
+QUERIES = {"server.connections": 12.0, "server.connections_limit": 60.0}
+
+
+@pytest.mark.parametrize(
+    ("parts", "named", "words"),
+    [
+        ({"db": {}}, "db", "requests wait for a lock or a pool in db, or outside of what is watched"),
+        ({"web": {}, "db": {**QUERIES, "server.active": 0.4}, "proxy": {}}, "web, proxy",
+         "requests wait for a lock or a pool in web or proxy, or outside of what is watched"),
+        ({"web": {}, "db": {**QUERIES, "server.active": 20.0}}, "web, db",
+         "requests wait for a lock or a pool in web or db, or outside of what is watched"),
+        ({"db": {**QUERIES, "server.active": 0.4}}, None, "requests wait outside of what is watched"),
+    ],
+)  # fmt: skip
+def test_where_nothing_is_busy_requests_wait_in_a_part_that_does_not_count_its_sessions_or_outside(
+    parts: Mapping[str, Readings], named: str | None, words: str
+) -> None:
+    (mark,) = marks(session(parts, unread=UNWATCHED))
     assert mark.id == "unwatched_party"
-    assert title(mark) == "requests wait outside of what is watched"
-    assert mark.finding.figures()["idle_parts"] == "db"
+    assert title(mark) == words
+    assert mark.finding.figures()["idle_parts"] == ", ".join(parts)
+    assert mark.finding.figures().get("may_wait_in") == named
 
 
 def test_a_remote_service_that_is_watched_as_a_part_is_judged_as_one_that_runs_here() -> None:
@@ -179,5 +213,5 @@ def test_no_part_is_said_to_hold_the_requests_where_others_may(parts: Mapping[st
     assert blamed(session(parts, unread=UNWATCHED)) == {("unwatched_party", None)}
 
 
-def test_requests_that_a_database_works_on_do_not_wait_outside_of_what_is_watched() -> None:
-    assert blamed(session({"web": {}, "db": {"server.active": 30.0}, "proxy": PROXY}, unread=UNWATCHED)) == set()
+def test_requests_that_a_database_works_on_wait_for_no_lock_of_the_service() -> None:
+    assert blamed(session({"web": {}, "db": {"server.active": 30.0}, "proxy": PROXY})) == set()
