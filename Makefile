@@ -12,7 +12,7 @@ COMPUTING := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "no
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests short-trials check lint pictures bench experiments faults fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests short-trials check lint pictures bench experiments faults parts fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -53,6 +53,10 @@ experiments: setup
 
 faults: setup
 	$(BIN)/python -m trials.faults $(ROWS)
+
+# 40 minutes as root, or some rows: ROWS="db-lock link-cut".
+parts: setup
+	$(BIN)/python -m trials.parts $(ROWS)
 
 # COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take about 20 minutes of CPU.
 fuzz: setup

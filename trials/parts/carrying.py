@@ -1,0 +1,131 @@
+"""Carries one row out: the room, the three parts, one run of capexplorer, and its session as it was saved."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+
+from capexplorer.model.events import Event, Mark, Sample
+from capexplorer.model.part_reading import LATE_S
+from capexplorer.session.reader import read
+from trials.faults.judge import Verdict
+from trials.faults.room import NAMESPACE_PROGRAMS, is_root
+from trials.programs import missing
+
+from .judge import judge
+from .room import Room, room
+from .row import Place, Row
+from .shop import PORTS, POSTGRES, STATUS_PORT, database_url, shop
+
+PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
+LIMIT_S = 150.0
+PROGRAMS = (*NAMESPACE_PROGRAMS, "nginx", "setpriv", "ssh", "ssh-keygen", "sshd", "taskset")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A row that was carried out."""
+
+    row: Row
+    place: Place
+    events: tuple[Event, ...]
+    stderr: str
+
+    @property
+    def marks(self) -> list[Mark]:
+        return [event for event in self.events if isinstance(event, Mark)]
+
+    @property
+    def samples(self) -> list[Sample]:
+        return [event for event in self.events if isinstance(event, Sample)]
+
+    @property
+    def neighbours(self) -> float:
+        """Cores that processes other than parts and generator kept busy: the median second."""
+        return round(median([_others(sample) for sample in self.samples] or [0.0]), 2)
+
+    @property
+    def reader_cpu_ratio(self) -> dict[str, float]:
+        """Cores that each part's reader used, over the run."""
+        shares: dict[str, list[float]] = {}
+        for part in (part for sample in self.samples for part in sample.parts if part.reader_cpu_ratio is not None):
+            shares.setdefault(part.name, []).append(part.reader_cpu_ratio or 0.0)
+        return {name: round(fmean(each), 4) for name, each in shares.items()}
+
+    @property
+    def verdict(self) -> Verdict:
+        found = judge(self.row, self.place, self.marks, self.neighbours)
+        old = tuple(self._old_figures()) if self.row.cut_s is not None else ()
+        return Verdict(found.missing, (*found.wrong, *old))
+
+    def _old_figures(self) -> Iterator[str]:
+        """A part that cannot be reached shows no figure in any of its seconds, and there are such seconds."""
+        silent = [part for sample in self.samples for part in sample.parts if part.age_s is not None and part.age_s >= LATE_S]
+        if not silent:
+            yield "no second in which the link was silent"
+        if any(part.target or part.host or part.server for part in silent):
+            yield "figures in a second without a reading"
+
+
+def _others(sample: Sample) -> float:
+    """All that is busy here, less the generator and the parts."""
+    busy = sample.host.cpu_ratio if sample.host is not None else None
+    own = [part.target.cpu_ratio or 0.0 for part in sample.parts if part.target is not None]
+    generator = sample.generator.process_cpu_ratio if sample.generator is not None else None
+    return max(0.0, (busy or 0.0) - (generator or 0.0) - sum(own))
+
+
+def why_not() -> str:
+    """Why no row can be carried out here; empty when they can."""
+    if reason := missing(*PROGRAMS):
+        return reason
+    if POSTGRES is None:
+        return "not installed: PostgreSQL (Debian: apt-get install postgresql)"
+    return "" if is_root() else "needs root for network namespaces"
+
+
+def carry_out(row: Row, place: Place, folder: Path) -> Ran:
+    """One run, its files in `folder`, which PostgreSQL's user can enter."""
+    folder.mkdir(parents=True, mode=0o755)
+    with room(place, folder) as where, shop(row, where, folder):
+        profile = folder / f"{row.name}.toml"
+        profile.write_text(_profile(row, where))
+        cut = threading.Timer((row.cut_s or 0.0), lambda: where.cut("db"))
+        sessions = folder / "sessions"
+        hosts = [word for spot in where.spots.values() for word in ("--allow-host", spot.address)]
+        command = [*where.words, PROGRAM, "run", str(profile), "--plan", row.plan, "--headless", "--sessions-dir", str(sessions)]
+        with (folder / "stderr").open("wb") as stderr:
+            process = subprocess.Popen(
+                [*command, *hosts], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, env=dict(os.environ)
+            )
+            try:
+                if row.cut_s is not None:
+                    cut.start()
+                process.wait(LIMIT_S)
+            finally:
+                cut.cancel()
+                process.terminate()
+                process.wait()
+    said = (folder / "stderr").read_text(errors="replace")
+    (log,) = sessions.glob("*.jsonl") if sessions.exists() else (None,)
+    if log is None:
+        raise RuntimeError(f"no session: {said}")
+    return Ran(row, place, tuple(read(log)), said)
+
+
+def _profile(row: Row, where: Room) -> str:
+    proxy = where.spots["proxy"].address
+    own = {"db": f'postgres = "{database_url(where)}"', "proxy": f'nginx = "http://{proxy}:{STATUS_PORT}/"'}
+    parts = [
+        f'[[watch]]\nname = "{part}"\nat = "{where.spots[part].at}"\nport = {port}\n{own.get(part, "")}\n'
+        for part, port in PORTS.items()
+    ]
+    users = f'[users]\nclient = "fast"\nwait_s = {{ constant = 0.05 }}\nkeep_alive = {str(row.keep_alive).lower()}\n'
+    task = '[[users.task]]\nname = "/work"\n'
+    return f'title = "{row.fault}"\nurl = "http://{proxy}:{PORTS["proxy"]}"\n\n{users}\n{task}\n' + "\n".join(parts)

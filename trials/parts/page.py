@@ -1,0 +1,83 @@
+"""The results as a table: on a terminal, a line a run; in docs/parts.md, the latest of each row and place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+
+from trials.reworded import reworded
+
+from .records import Result, latest
+from .rows import ALL, NOT_INJECTED
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "parts.md"
+
+_INTRODUCTION = """\
+# Faults in watched parts
+
+Written by `make parts` from `trials/results/parts.jsonl`; not by hand. nginx, a service of one Python process and PostgreSQL run
+in three network namespaces, and each is read over an SSH server in its namespace; then all three run beside the generator and
+are read here. One fault is injected into one part. A verdict is right when the expected finding is marked of that part, and when
+at no moment of the run another bottleneck, leak or state of a watched part is marked. Failures of requests, which most of these
+faults cause as well, are judged by [faults.md](faults.md).
+
+Load goes to nginx, which is the target where all run here. Three namespaces of one machine share its cores, clock and disks: CPU
+that one part takes from another is real here. A wrong run is repeated once if other processes kept more than half a core busy."""
+
+_COLUMNS = ("fault", "place", "expected", "marked", "evidence", "verdict", "busy cores of others", "commit")
+
+
+def line(result: Result) -> str:
+    """One run in one line."""
+    state = "skip" if result.skipped else "ok  " if result.right else "FAIL"
+    ran = f"{state} {result.row:19} {result.place:10} ({result.seconds} s, others {result.neighbours:g} cores)"
+    said = result.evidence if result.right else result.verdict
+    return f"{ran} expected {' or '.join(result.expected) or 'nothing'}; marked {', '.join(result.marked) or 'nothing'} | {said}"
+
+
+def write() -> None:
+    """Write the page anew; it has nothing that the results do not have."""
+    order = {name: index for index, name in enumerate(ALL)}
+    results = sorted(
+        (each for each in latest() if each.row in ALL), key=lambda each: (order[each.row], each.place != "namespaces")
+    )
+    table = [f"| {' | '.join(_COLUMNS)} |", "|" + " --- |" * len(_COLUMNS), *map(_row, results)]
+    left_out = ["Not injected:", "", *(f"- {what}: {why}." for what, why in NOT_INJECTED.items())]
+    parts = [_INTRODUCTION, _totals(results), _reader(results), "\n".join(table), "\n".join(left_out)]
+    PAGE.write_text(reworded("\n\n".join(part for part in parts if part) + "\n"), encoding="utf-8")
+
+
+def _totals(results: list[Result]) -> str:
+    right, skipped = sum(each.right for each in results), sum(each.skipped for each in results)
+    rows = {each.row for each in results}
+    same = [row for row in rows if len({each.right for each in results if each.row == row}) == 1]
+    wrong = len(results) - right - skipped
+    return (
+        f"{len(rows)} of {len(ALL)} rows, {len(results)} runs: {right} right, {skipped} skipped, {wrong} wrong; "
+        f"{len(same)} rows have the same verdict in all places they ran in."
+    )
+
+
+def _reader(results: list[Result]) -> str:
+    """What reading costs on the other machine."""
+    shares = [share for each in results if each.place == "namespaces" for share in each.reader_cpu_ratio.values()]
+    if not shares:
+        return ""
+    return (
+        f"A reader at the other end of SSH used {fmean(shares):.2%} of a core on average, {max(shares):.2%} at most, "
+        f"over {len(shares)} readers, each a mean over its run."
+    )
+
+
+def _row(result: Result) -> str:
+    cells = [
+        f"**{result.row}**: {result.fault}",
+        result.place,
+        " or ".join(f"`{each}`" for each in result.expected) or "–",
+        "<br>".join(f"`{each}`" for each in result.marked) or "–",
+        result.evidence or "–",
+        result.verdict if result.right or result.skipped else f"**{result.verdict}**",
+        f"{result.neighbours:g}",
+        f"{result.commit}, {result.at[:10]}",
+    ]
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

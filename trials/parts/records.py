@@ -1,0 +1,57 @@
+"""What rows gave, as lines of JSON: appended as each ends, so that what went wrong once stays."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trials.faults.records import DISTURBED_CORES
+from trials.record import RESULTS
+
+PATH = RESULTS / "parts.jsonl"
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One row in one place."""
+
+    at: str
+    commit: str
+    row: str
+    place: str
+    fault: str
+    part: str | None
+    expected: list[str]
+    marked: list[str]
+    """`ID of PART`: every cause of failures, bottleneck and leak that stood at the end."""
+    evidence: str
+    verdict: str
+    """`right`, what is missing and what is wrong, or `skipped: why`."""
+    seconds: int
+    neighbours: float
+    """Cores that others kept busy meanwhile."""
+    reader_cpu_ratio: dict[str, float]
+    """Cores that each part's reader used."""
+
+    @property
+    def right(self) -> bool:
+        return self.verdict == "right"
+
+    @property
+    def skipped(self) -> bool:
+        return self.verdict.startswith("skipped")
+
+    @property
+    def disturbed(self) -> bool:
+        return self.neighbours > DISTURBED_CORES
+
+
+def append(result: Result) -> None:
+    """One line more."""
+    with PATH.open("ab") as file:
+        file.write(msgspec.json.encode(result) + b"\n")
+
+
+def latest() -> list[Result]:
+    """The last of each row and place."""
+    lines = PATH.read_bytes().splitlines() if PATH.exists() else []
+    results = [msgspec.json.decode(line, type=Result) for line in lines]
+    return list({(result.row, result.place): result for result in results}.values())

@@ -1,0 +1,124 @@
+"""Where the parts run: a network namespace with an SSH server each, joined by a bridge in the generator's; or one for all.
+
+Namespaces belong to processes that hold them, so that nothing is left when a trial is killed. Process ids, files and cores are
+those of this machine.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trials.faults.room import namespace
+from trials.programs import find
+
+from .row import PARTS, Part, Place
+
+SSH_PORT = 2222
+TIMEOUT_S = 30.0
+_SSHD = """
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin yes
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where one part is."""
+
+    words: tuple[str, ...]
+    """Run a command there."""
+    address: str
+    at: str
+    """How its readings are reached, as in `[[watch]]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """All of them, and the generator's own."""
+
+    words: tuple[str, ...]
+    spots: dict[Part, Spot]
+
+    def cut(self, part: Part) -> None:
+        """Take its link down."""
+        subprocess.run([*self.words, "ip", "link", "set", f"to-{part}", "down"], check=True)
+
+
+@contextmanager
+def room(place: Place, folder: Path) -> Iterator[Room]:
+    """`folder`: of keys and logs."""
+    with ExitStack() as stack:
+        if place == "here":
+            words = stack.enter_context(namespace())
+            yield Room(words, {part: Spot(words, "127.0.0.1", "") for part in PARTS})
+            return
+        bridge = ("ip link add hub type bridge", "ip addr add 10.77.0.1/24 dev hub", "ip link set hub up")
+        hub = stack.enter_context(namespace(bridge))
+        _make_keys(folder)
+        spots = {part: _spot(stack, hub, part, f"10.77.0.{index + 2}", folder) for index, part in enumerate(PARTS)}
+        yield Room(hub, spots)
+
+
+def _spot(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, folder: Path) -> Spot:
+    words = stack.enter_context(namespace())
+    holder = words[1].split("/")[2]
+    for line in (
+        f"ip link add to-{part} type veth peer name eth0 netns {holder}",
+        f"ip link set to-{part} master hub",
+        f"ip link set to-{part} up",
+    ):
+        subprocess.run([*hub, *line.split()], check=True)
+    for line in (f"ip addr add {address}/24 dev eth0", "ip link set eth0 up"):
+        subprocess.run([*words, *line.split()], check=True)
+    stack.enter_context(_sshd(words, address, part, folder))
+    options = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o IdentitiesOnly=yes"
+    return Spot(words, address, f"ssh -F none -p {SSH_PORT} {options} -o IdentityFile={folder / 'user'} root@{address}")
+
+
+def _make_keys(folder: Path) -> None:
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
+    (folder / "sshd").write_text(_SSHD.format(folder=folder))
+    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+
+
+@contextmanager
+def _sshd(words: tuple[str, ...], address: str, part: Part, folder: Path) -> Iterator[None]:
+    command = [*words, str(find("sshd")), "-D", "-e", "-f", str(folder / "sshd"), "-o", f"ListenAddress={address}:{SSH_PORT}"]
+    with (folder / f"sshd-{part}.log").open("wb") as log, ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)):
+        listens(words, address, SSH_PORT)
+        yield
+
+
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """At the end of the block, at the latest."""
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def listens(words: tuple[str, ...], address: str, port: int) -> None:
+    """Wait until somebody listens there. Raises RuntimeError after TIMEOUT_S."""
+    asked = ["ss", "-Hltn", f"src {address}:{port} or src 0.0.0.0:{port}"]
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not subprocess.run([*words, *asked], capture_output=True, check=True).stdout:
+        if time.monotonic() > deadline_s:
+            raise RuntimeError(f"nobody listens on {address}:{port}")
+        time.sleep(0.1)

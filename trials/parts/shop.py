@@ -1,0 +1,184 @@
+"""The three parts as processes: nginx before the service before PostgreSQL, with the row's fault in one of them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from signal import SIGCONT, SIGSTOP
+
+from .room import Room, ended, listens
+from .row import Part, Row
+
+PORTS: dict[Part, int] = {"web": 9000, "db": 5432, "proxy": 8080}
+STATUS_PORT = 8081
+STOPPED_S, RUNNING_S = 0.2, 0.003
+"""Of a process that stands still most of the time."""
+POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+
+_NGINX = """
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log;
+{open_files}
+events {{ worker_connections {connections}; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+    proxy_buffers 8 128k;
+    {compressed}
+    server {{ listen {address}:{port} backlog=256; location / {{ proxy_pass http://{web}:{web_port}; }} }}
+    server {{ listen {address}:{status_port}; location / {{ stub_status; }} }}
+}}
+"""
+
+
+@contextmanager
+def shop(row: Row, room: Room, folder: Path) -> Iterator[None]:
+    """All three run, and the first request would be answered."""
+    with ExitStack() as stack:
+        folders = {part: _folder(stack, row, part, folder) for part in PORTS}
+        pids = {
+            "db": _database(stack, row, room, folders["db"]),
+            "web": _service(stack, row, room, folders["web"]),
+            "proxy": _nginx(stack, row, room, folders["proxy"]),
+        }
+        if row.small_disk:
+            _fill(folders[row.small_disk])
+        if row.paused:
+            stack.enter_context(_paused(_acceptor(row.paused, pids[row.paused])))
+        yield
+
+
+def database_url(room: Room) -> str:
+    """For a role without the superuser's connections."""
+    return f"postgresql://shop@{room.spots['db'].address}:{PORTS['db']}/postgres"
+
+
+def _folder(stack: ExitStack, row: Row, part: Part, folder: Path) -> Path:
+    own = folder / part
+    own.mkdir()
+    if row.small_disk == part:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "none", str(own)], check=True)
+        stack.callback(subprocess.run, ["umount", "-l", str(own)], check=False)
+    return own
+
+
+def _fill(folder: Path) -> None:
+    with suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
+        while file.write(bytes(1 << 16)):
+            pass
+
+
+def _words(row: Row, room: Room, part: Part) -> list[str]:
+    core = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if row.one_core == part else []
+    return [*room.spots[part].words, *core]
+
+
+def _database(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
+    assert POSTGRES is not None
+    user, data = pwd.getpwnam("postgres"), folder / "data"
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    become = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+    initialise = [str(POSTGRES / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
+    subprocess.run([*become, *initialise], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+    with (data / "pg_hba.conf").open("a") as file:
+        file.write("host all all 0.0.0.0/0 trust\n")
+    settings = {
+        "listen_addresses": room.spots["db"].address,
+        "unix_socket_directories": str(folder),
+        "fsync": "off",
+        "jit": "off",
+        "max_parallel_workers_per_gather": "0",
+        "shared_buffers": "16MB",
+        **row.settings,
+    }
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    words = _words(row, room, "db")
+    with (folder / "log").open("wb") as log:
+        command = [*words, *become, str(POSTGRES / "postgres"), "-D", str(data), *options]
+        process = stack.enter_context(
+            ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data))
+        )
+    listens(room.spots["db"].words, room.spots["db"].address, PORTS["db"])
+    made = (
+        "CREATE ROLE shop LOGIN; CREATE TABLE stock AS SELECT 0 AS left_over; CREATE TABLE orders (what text); "
+        "GRANT ALL ON stock, orders TO shop"
+    )
+    asked = [str(POSTGRES / "psql"), "-q", "-h", str(folder), "-U", "postgres", "-c", made]
+    subprocess.run(asked, check=True, timeout=30)
+    return process.pid
+
+
+def _service(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
+    spot, here = room.spots["web"], Path(__file__).with_name("service.py")
+    given = {"address": spot.address, "port": PORTS["web"], "database": database_url(room), "act": row.act, "amount": row.amount}
+    given["open-files"] = row.open_files.get("web", 0)
+    words = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    with (folder / "log").open("wb") as log:
+        command = [*_words(row, room, "web"), sys.executable, str(here), *words]
+        process = stack.enter_context(
+            ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder))
+        )
+    listens(spot.words, spot.address, PORTS["web"])
+    return process.pid
+
+
+def _nginx(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
+    spot, limit = room.spots["proxy"], row.open_files.get("proxy")
+    text = _NGINX.format(
+        folder=folder,
+        open_files=f"worker_rlimit_nofile {limit};" if limit else "",
+        connections=row.worker_connections,
+        compressed="gzip on; gzip_comp_level 9; gzip_types text/plain; gzip_proxied any; gzip_http_version 1.0;" * row.compressed,
+        address=spot.address,
+        port=PORTS["proxy"],
+        status_port=STATUS_PORT,
+        web=room.spots["web"].address,
+        web_port=PORTS["web"],
+    )
+    (folder / "nginx.conf").write_text(text)
+    command = [*_words(row, room, "proxy"), str(shutil.which("nginx") or "/usr/sbin/nginx"), "-c", str(folder / "nginx.conf")]
+    process = stack.enter_context(
+        ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder))
+    )
+    listens(spot.words, spot.address, PORTS["proxy"])
+    return process.pid
+
+
+def _acceptor(part: Part, pid: int) -> int:
+    """The process that accepts: nginx's worker, PostgreSQL's first one."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(children[0]) if part == "proxy" else pid
+
+
+@contextmanager
+def _paused(pid: int) -> Iterator[None]:
+    """Stopped but for a moment now and then."""
+    over = threading.Event()
+
+    def pause() -> None:
+        with suppress(ProcessLookupError):
+            while not over.wait(RUNNING_S):
+                os.kill(pid, SIGSTOP)
+                over.wait(STOPPED_S)
+                os.kill(pid, SIGCONT)
+
+    thread = threading.Thread(target=pause)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        with suppress(ProcessLookupError):
+            os.kill(pid, SIGCONT)
