@@ -86,6 +86,11 @@ KEYS = tuple(f"{name}.{field}" for name, fields in _FIELDS.items() for field in 
 READ_RATIO = "read_ratio"
 """Of a watched part: share of the ticks in which it was read."""
 
+FDS_FULL_RATIO = "target.fds_full_ratio"
+"""Of a watched part: share of the ticks in which one of its processes had FDS_FULL_LEAST of its descriptors or more. A server
+without a descriptor stops to accept for up to a second, so that the mean is below the limit (0.83 of 40, measured)."""
+FDS_FULL_LEAST = 0.95
+
 _OF_PARTS = ("target", "host", "neighbours")
 
 
@@ -204,6 +209,9 @@ def _values_of_part(part: PartReading) -> Iterator[tuple[str, float]]:
         for key, value in zip(_keys_of_part(part.name, name), _part(name, reading), strict=True):
             if value is not None:
                 yield key, value
+    if part.target is not None and part.target.fds_fullest is not None and part.target.fds_limit:
+        is_full = part.target.fds_fullest >= FDS_FULL_LEAST * part.target.fds_limit
+        yield part_key(part.name, FDS_FULL_RATIO), float(is_full)
     for figure, value in part.server.items():
         yield part_key(part.name, f"server.{figure}"), value
 

@@ -5,6 +5,7 @@ need every measurement: without a reading they find nothing.
 from __future__ import annotations
 
 from ...model.findings import Readings
+from ...model.reading_means import FDS_FULL_RATIO
 from ..causes.generator_saturation import little_ratio
 from ..causes.saturation_grounds import LITTLE_MOST
 from .found import Found
@@ -120,4 +121,6 @@ def idleness(level: MeasuredLevel) -> Readings:
 
 def _lacks_descriptors(level: MeasuredLevel) -> bool:
     used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
+    if level.read(FDS_FULL_RATIO):
+        return True
     return used is not None and bool(limit) and used >= FDS_NEAR * (limit or 0.0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...model.events import PartState
 from ...model.findings import Readings
-from ...model.reading_means import READ_RATIO
+from ...model.reading_means import FDS_FULL_RATIO, READ_RATIO
 from ...model.timeline import Timeline
 from . import queue_rules, resource_rules
 from .found import Found
@@ -23,6 +23,8 @@ READ_LEAST = 0.8
 """Share of a level's seconds in which a part must have been watched: readings come late now and then."""
 
 OPEN_FILES_LEAST = queue_rules.FDS_NEAR
+FULL_SECONDS_LEAST = 0.2
+"""Share of a level's seconds with no descriptor left, from which the limit is at work even if the mean is below it."""
 CONNECTIONS_LEAST = 0.95
 """Share of a server's connections from which no more are free: some are kept for administrators."""
 
@@ -124,9 +126,10 @@ def _is_read(level: MeasuredLevel, part: PartState) -> bool:
 def open_files(level: MeasuredLevel) -> Found | None:
     """A process of it has no descriptor left for another connection."""
     used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
-    if used is None or not limit or used < OPEN_FILES_LEAST * limit:
+    full = level.read(FDS_FULL_RATIO) or 0.0
+    if used is None or not limit or (used < OPEN_FILES_LEAST * limit and full < FULL_SECONDS_LEAST):
         return None
-    return Found("open_files_limit", {"fds_fullest": used, "fds_limit": limit})
+    return Found("open_files_limit", {"fds_fullest": used, "fds_limit": limit, **({"fds_full_ratio": full} if full else {})})
 
 
 def connections(level: MeasuredLevel) -> Found | None:

@@ -70,6 +70,8 @@ UNWATCHED = tuple(name for name in READINGS if name.startswith("target."))
         ({"target.listen_queue": 40.0}, "worker_pool_exhausted",
          "connections wait in the accept queue of db: its workers are exhausted"),
         ({"target.fds_fullest": 1020.0}, "open_files_limit", "db is at its limit of open files"),
+        ({"target.fds_fullest": 850.0, "target.fds_full_ratio": 0.4, "target.listen_queue": 30.0}, "open_files_limit",
+         "db is at its limit of open files"),
         ({"target.throttled_ratio": 0.4}, "cpu_throttled", "the CPU quota throttles db"),
         ({"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 38.0}, "connection_limit",
          "db has no connection left (40 of 40)"),
