@@ -8,12 +8,13 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 
-from .room import Room, ended, listens
+from .room import TIMEOUT_S, Room, ended, listens
 from .row import Part, Row
 
 PORTS: dict[Part, int] = {"web": 9000, "db": 5432, "proxy": 8080}
@@ -115,6 +116,12 @@ def _database(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
         "GRANT ALL ON stock, orders TO shop"
     )
     asked = [str(POSTGRES / "psql"), "-q", "-h", str(folder), "-U", "postgres", "-c", made]
+    ready = [str(POSTGRES / "pg_isready"), "-q", "-h", str(folder)]
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while subprocess.run(ready, check=False).returncode != 0:  # it listens before it lets anybody in
+        if time.monotonic() > deadline_s:
+            raise RuntimeError("PostgreSQL does not let anybody in")
+        time.sleep(0.1)
     subprocess.run(asked, check=True, timeout=30)
     return process.pid
 

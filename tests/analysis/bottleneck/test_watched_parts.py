@@ -211,7 +211,7 @@ def test_a_lock_is_that_of_the_part_between_a_proxy_that_waits_and_a_database_at
     ],
     ids=["two parts may hold them", "nobody knows what the database holds", "the proxy has few of them"],
 )
-def test_no_part_is_said_to_hold_the_requests_where_others_may(parts: Mapping[str, Readings]) -> None:
+def test_no_part_is_blamed_for_requests_that_another_part_may_hold(parts: Mapping[str, Readings]) -> None:
     assert blamed(session(parts, unread=UNWATCHED)) == {("unwatched_party", None)}
 
 
