@@ -66,7 +66,7 @@ class Ran:
 
     def _old_figures(self) -> Iterator[str]:
         """A part that cannot be reached shows no figure in any of its seconds, and there are such seconds."""
-        silent = [part for sample in self.samples for part in sample.parts if part.age_s is not None and part.age_s >= LATE_S]
+        silent = [part for sample in self.samples for part in sample.parts if part.age_s is None or part.age_s >= LATE_S]
         if not silent:
             yield "no second in which the link was silent"
         if any(part.target or part.host or part.server for part in silent):

@@ -148,8 +148,8 @@ ROWS = (
         fault="the link to the database goes down, and with it the way of the readings",
         expected=("part_not_read",),
         places=("namespaces",),
-        cut_s=12.0,
-        plan="4:30s",
+        cut_s=20.0,
+        plan="4:40s",
     ),
 )
 
