@@ -50,13 +50,13 @@ def write() -> None:
 def _totals(results: list[Result]) -> str:
     right, skipped = sum(each.right for each in results), sum(each.skipped for each in results)
     rows = {each.row for each in results}
-    same = [row for row in rows if len({each.right for each in results if each.row == row}) == 1]
+    both = sum([each.right for each in results if each.row == row] == [True, True] for row in rows)
     disturbed = sum(each.disturbed and not each.right and not each.skipped for each in results)
     wrong = len(results) - right - skipped - disturbed
     return (
         f"{len(rows)} of {len(ALL)} rows, {len(results)} runs: {right} right, {skipped} skipped, {wrong} wrong, and {disturbed} "
-        "not right while other processes kept more than half a core busy, which shows nothing. "
-        f"{len(same)} rows have the same verdict in all places they ran in."
+        "not right while other processes kept more than half a core busy: those are to be repeated on an idle machine. "
+        f"{both} rows are right in both places."
     )
 
 
