@@ -44,11 +44,14 @@ def cores_of(system: System) -> int:
     return system.servers + 1
 
 
-def machine(system: System, at_s: float, served: int, sent: int, rng: np.random.Generator) -> Machine:
-    """The second that begins at `at_s`, in which the service finished `served` requests of `sent`."""
+def machine(system: System, at_s: float, busy_s: float, sent: int, rng: np.random.Generator) -> Machine:
+    """The second that begins at `at_s`, in which the service's servers had `busy_s` of work, and `sent` requests were sent.
+
+    Beside a neighbour its servers run for a part of that time, and wait for a core for the rest.
+    """
     crowded = system.trouble.by_neighbour and system.trouble.now(at_s)
     cores, speed = cores_of(system), system.trouble.speed if crowded else 1.0
-    target_cpu = min(served * system.service_s, system.servers * speed)
+    target_cpu = min(busy_s, system.servers) * speed
     generator_cpu = IDLE_CPU + sent * system.generator_s
     others_cpu = max(QUIET_CPU, cores - target_cpu - generator_cpu) if crowded else QUIET_CPU
     delay = (1 / speed - 1 + QUIET_DELAY) * float(rng.lognormal(0.0, DELAY_SPREAD))

@@ -128,6 +128,20 @@ class Run:
         self._think = Stream(rng, system.think_s, system.think_spread)
         self._speed: list[float] = []
         self._speed_now = 0.0
+        self._busy_s: dict[int, float] = {}
+
+    def busy_s(self, second: int) -> float:
+        """For how long servers worked in that second of the run, all together; work for clients who gave up is work."""
+        return self._busy_s.get(second, 0.0)
+
+    def _works(self, from_s: float, until_s: float) -> None:
+        """Note that one server works."""
+        busy, second = self._busy_s, int(from_s)
+        while until_s > second + 1:
+            busy[second] = busy.get(second, 0.0) + second + 1 - from_s
+            second += 1
+            from_s = float(second)
+        busy[second] = busy.get(second, 0.0) + until_s - from_s
 
     def to(self, users: int) -> None:
         """Set the number of users; new ones send a request within a second, those that leave do so before their next request."""
@@ -192,6 +206,7 @@ class Run:
                 else:
                     end = max(asked_s, free[0]) + taken_s
                     heapreplace(free, end)
+                self._works(end - taken_s, end)
                 if system.queue_limit is not None:
                     heappush(done, end)
                 if system.ports is not None:
@@ -237,7 +252,9 @@ class UslRun(Run):
                 uniforms = self._rng.random(4096).tolist()
                 waits = self._rng.standard_exponential(4096).tolist()
             total_rps = asking_rps + serving_rps
-            now_s += waits.pop() / total_rps
+            began_s, now_s = now_s, now_s + waits.pop() / total_rps
+            if n:
+                self._works(began_s, min(now_s, end_s))
             if now_s >= end_s:
                 break
             if uniforms.pop() * total_rps < asking_rps:

@@ -141,7 +141,8 @@ class VirtualRates:
         )
 
     def _sample(self, tick: Tick, offered: OfferedTick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
-        read = machine(self.running.system, self.now_s - 1.0, tick.finished, tick.all_requests, self._machine_rng)
+        busy_s = tick.finished * self.running.system.service_s
+        read = machine(self.running.system, self.now_s - 1.0, busy_s, tick.all_requests, self._machine_rng)
         return sample_of(
             tick,
             read,

@@ -119,8 +119,7 @@ class VirtualRun:
 
     def _sample(self, tick: Tick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
         system = self.running.system
-        served = tick.all_requests if system.timeout_s is not None else tick.finished  # it works on for users who gave up
-        read = machine(system, self.now_s - 1.0, served, tick.all_requests, self._machine_rng)
+        read = machine(system, self.now_s - 1.0, self.running.busy_s(int(self.now_s) - 1), tick.all_requests, self._machine_rng)
         return sample_of(
             tick,
             read,

@@ -17,6 +17,7 @@ from ...model.level import Level
 from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
+from ..epoch.crowded_seconds import withheld_from
 from ..epoch.failed_replies import REFUSING, failures_by_status
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld
@@ -138,7 +139,7 @@ def measured_levels(epoch: MeasuredEpoch) -> Iterator[MeasuredLevel]:
                 program=program,
                 is_loopback=local,
                 reported_no_space=reported_no_space(timeline, each.level),
-                withheld=neighbours.withheld(each.figures),
+                withheld=withheld_from(neighbours, timeline, each.level, each.part),
                 refused_status=refused_status(timeline, each.level),
                 own_ms=epoch.own_ms,
                 pacing_s=timeline.header.pacing_s if timeline.header is not None else None,

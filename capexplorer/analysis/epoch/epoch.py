@@ -24,6 +24,7 @@ from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
+from .crowded_seconds import withheld_from
 from .failed_replies import replied_shares
 from .measured_epoch import MeasuredEpoch
 from .measured_rates import RateLadder, rate_ladder
@@ -59,7 +60,7 @@ class Epoch(MeasuredEpoch):
         aside = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
-        capacity = conclude(self.split, self.judgeable, epoch=self.index, structural=self.structural_error)
+        capacity = conclude(self.split, self.judgeable, later=self.after_step, epoch=self.index, structural=self.structural_error)
         found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
         if capacity.knee is not None and found:
             capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
@@ -139,7 +140,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         epoch=index,
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
-        disturbed=lambda figures: disturbance_of(neighbours.withheld(figures)),
+        disturbed=lambda level, part: disturbance_of(withheld_from(neighbours, timeline, level, part)),
         replied={level.opened.index: shares for level in counted if (shares := replied_shares(timeline, level)) is not None},
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )

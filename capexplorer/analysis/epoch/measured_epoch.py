@@ -11,6 +11,7 @@ from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
 from ..knee.missing_levels import LEVELS_LEAST
 from ..ladder import LadderLevel, Measured, pooled
 from .judgeable import judgeable_levels
+from .level_comparison import FAILING, failure_ratio_of
 from .neighbours import usable_levels
 from .recovery import Split, split
 from .regime import Regime, return_users
@@ -105,6 +106,15 @@ class MeasuredEpoch:
     def split(self) -> Split:
         """Judgeable levels that the fit uses, and levels of recovery from overload."""
         return split(self.judgeable)
+
+    @property
+    def after_step(self) -> tuple[LadderLevel, ...]:
+        """Levels without failures of their own of regimes that began after the judged one with a step: what changed then was not
+        seen to change, so it may have changed during the levels before.
+        """
+        least = min((failure_ratio_of(level) for level in self.judged.levels), default=0.0)
+        later = [each for each in self.regimes if each.started_s > self.judged.started_s and not each.began_inside]
+        return tuple(level for each in later for level in each.levels if failure_ratio_of(level) - least < FAILING)
 
     @property
     def structural_error(self) -> float:

@@ -88,6 +88,17 @@ class NeighbourCheck:
             return None
         return Withheld(others, of_goodput=is_starved or self._lowers_goodput(figures))
 
+    def may_matter(self, figures: LevelFigures) -> bool:
+        """Whether others withheld a relevant amount of CPU from the service, if CPU is what it needed."""
+        cpu, others = figures.readings.get("target.cpu_ratio"), others_cpu(figures)
+        return cpu is not None and others is not None and self._withheld_ratio(figures, cpu, others) >= WITHHELD_LEAST * cpu
+
+    def _withheld_ratio(self, figures: LevelFigures, cpu: float, others: float) -> float:
+        """Cores that the service had used in addition without others, at the most."""
+        usable = self._cores_usable(figures, cpu)
+        delay = figures.readings.get("target.run_delay_ratio", math.inf)
+        return min(others, delay, math.inf if usable is None else usable - cpu)
+
     def _lowers_goodput(self, figures: LevelFigures) -> bool:
         """Whether the service wanted nearly all that it can use, or its waits for a core make users' cycles longer."""
         cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))
@@ -104,9 +115,8 @@ class NeighbourCheck:
             return False
         if delay is None:
             return self._is_full(figures, others)
-        usable = self._cores_usable(figures, cpu)
-        withheld = min(others, delay, math.inf if usable is None else usable - cpu)
-        return withheld >= WITHHELD_LEAST * cpu and _needs_cpu(figures, cpu + delay, usable)
+        relevant = self._withheld_ratio(figures, cpu, others) >= WITHHELD_LEAST * cpu
+        return relevant and _needs_cpu(figures, cpu + delay, self._cores_usable(figures, cpu))
 
     def _waits_for_no_neighbour(self, figures: LevelFigures) -> bool:
         """Whether a quota held it back, or cores were left that it could have used."""

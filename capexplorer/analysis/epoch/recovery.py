@@ -80,11 +80,20 @@ def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float 
     return conclude(split(levels), levels, epoch=epoch, structural=structural)
 
 
-def conclude(parts: Split, levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
-    """The same, of levels that were split already."""
+def conclude(
+    parts: Split,
+    levels: Sequence[LadderLevel],
+    *,
+    later: Sequence[LadderLevel] = (),
+    epoch: int = 0,
+    structural: float = LADDER_ERROR,
+) -> CapacityVerdict:
+    """The same, of levels that were split already. `later`: levels of other regimes after them, before which the service may have
+    changed at any time.
+    """
     free = [level for level in levels if not level.disturbed]
     verified = functools.partial(verify, free, parts.fit) if free else None
-    disputed = bool(levels) and _returned_slower(levels)
+    disputed = bool(levels) and _returned_slower((*levels, *later))
     return judge(parts.fit, epoch=epoch, structural=structural, verify=verified, disputed=disputed)
 
 

@@ -57,7 +57,7 @@ def measured_of(
     epoch: int = 0,
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
-    disturbed: Callable[[LevelFigures], tuple[bool, bool]] = lambda figures: (False, False),
+    disturbed: Callable[[Level, Part], tuple[bool, bool]] = lambda level, part: (False, False),
     replied: Mapping[int, tuple[float, float]] = MappingProxyType({}),
     first_requests: bool = False,
     parts_of: Callable[[Level], Sequence[Part]] = parts,
@@ -75,7 +75,7 @@ def measured_of(
         for part in parts_of(level):
             figures = part.figures
             if figures.settled and figures.goodput_rps is not None and part.users > 0:
-                is_disturbed, goodput_disturbed = disturbed(figures)
+                is_disturbed, goodput_disturbed = disturbed(level, part)
                 shares = replied.get(level.opened.index, (None, None))
                 rates = ladder_level(
                     part.users,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,20 +30,25 @@ def found_in(name: str) -> Timeline:
     return reanalysed(Timeline(events), reanalyse_events(events), "now")
 
 
-def session(*levels: tuple[int, Seconds]) -> Timeline:
+def session(*levels: tuple[int, Seconds], settling: Sequence[tuple[int, int]] = (), failed_after_ms: float = 1.0) -> Timeline:
+    """`settling`: seconds before the settled ones of the last level."""
     events: list[Event] = [HEADER]
     t_s = 1.0
-    for index, (users, seconds) in enumerate(levels):
+    for index, (users, settled) in enumerate(levels):
         events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="plan"))
-        for requests, failures in seconds:
+        before = settling if index == len(levels) - 1 else ()
+        for second, (requests, failures) in enumerate([*before, *settled]):
             t_s += 1.0
+            is_settled = second >= len(before)
             good = requests - failures
             tick = EndpointTick(
-                name="/", requests=requests, failures=failures, latency_sum_ms=15.0 * good, failure_latency_sum_ms=failures
-            )
+                name="/", requests=requests, failures=failures, latency_sum_ms=15.0 * good,
+                failure_latency_sum_ms=failed_after_ms * failures,
+            )  # fmt: skip
             events.append(
                 Sample(
-                    t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, phase="settled", settled=True,
+                    t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, settled=is_settled,
+                    phase="settled" if is_settled else "settling",
                     endpoints=(tick,), work=float(good), waits=requests, wait_sum_s=WAIT_S * requests,
                 )
             )  # fmt: skip
@@ -99,6 +105,37 @@ def test_failures_that_begin_inside_a_short_level_end_the_regime_there(good: int
     epoch = epoch_of(session(*CLIMB[:2], (24, clean(120, good) + failing(120, 9 - good)), (32, failing(160))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [24, 32])]
     assert epoch.has_fault and epoch.judged is epoch.regimes[0]
+
+
+@pytest.mark.parametrize("clean_s", [0, 1])
+def test_failures_that_begin_while_a_level_settles_are_a_fault_if_all_users_had_sent_requests_without_failures(
+    clean_s: int,
+) -> None:
+    settled = [*clean(144, clean_s), *[(144, 60)] * 8]
+    epoch = epoch_of(session(*CLIMB, (32, settled), settling=clean(144, 4)), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [32])]
+    assert epoch.has_fault and epoch.regimes[1].levels[0].failure_ratio == pytest.approx(60 / 144)
+
+
+def test_failures_that_passed_while_a_level_settled_are_not_in_its_figures() -> None:
+    epoch = epoch_of(session(*CLIMB, (32, clean(160)), settling=[*clean(160, 4), *failing(160, 3), *clean(160, 3)]), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24, 32])]
+
+
+@pytest.mark.parametrize(
+    ("why", "clean_s", "failed_after_ms"),
+    [("the step's own users sent them", 1, 1.0), ("they were sent before they timed out after 3 s", 4, 3000.0)],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_failures_that_the_step_may_have_caused_are_open(why: str, clean_s: int, failed_after_ms: float) -> None:
+    timeline = session(*CLIMB, (32, failing(144)), settling=clean(144, clean_s), failed_after_ms=failed_after_ms)
+    epoch = epoch_of(timeline, 0)
+    assert not epoch.has_fault and epoch.is_undecided
+
+
+def test_a_first_second_with_a_few_failures_does_not_hide_when_most_requests_began_to_fail() -> None:
+    epoch = epoch_of(session(*CLIMB[:2], (24, [(120, 7), (120, 0), *[(120, 60)] * 7])), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [24])]
 
 
 def test_failures_that_continue_at_a_load_that_was_clean_are_a_fault_though_they_came_with_a_step() -> None:
@@ -215,6 +252,16 @@ def test_a_knee_is_not_proven_where_the_first_load_makes_less_when_it_returns() 
         verdict = epoch_of(closed_session(*up, Load(8, back, 50.0, WAIT_S)), 0).verdict
         assert verdict is not None and verdict.capacity.knee is not None
         assert verdict.capacity.knee.kind == kind
+
+
+def test_a_return_after_another_change_that_began_with_a_step_disputes_the_knee_as_well() -> None:
+    rising = [(2, clean(20)), (3, clean(26)), (5, clean(27)), (6, clean(31)), (8, clean(36))]
+    collapsed = (11, [(45, 40)] * 9)
+    known = epoch_of(session(*rising, collapsed, (2, clean(20))), 0).verdict
+    slower = epoch_of(session(*rising, collapsed, (2, [(14, 2)] * 9)), 0)
+    assert known is not None and known.capacity.knee is not None and known.capacity.knee.kind == "knee"
+    assert slower.verdict is not None and slower.verdict.capacity.knee is not None
+    assert slower.verdict.capacity.knee.kind == "bend" and slower.verdict.capacity.knee.evidence.return_agrees is False
 
 
 def test_failures_that_begin_with_a_step_and_continue_at_a_load_that_was_clean_are_a_fault_in_time() -> None:

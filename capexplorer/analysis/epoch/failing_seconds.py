@@ -1,0 +1,76 @@
+"""At which of a level's seconds requests began to fail, or stopped failing: the likeliest course of two states (Viterbi 1967)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.ma  # np.percentile imports it at its first call, when a generator may be out of descriptors
+from numpy.typing import NDArray
+
+from .shifts import Series
+
+SIDE_LEAST = 2
+"""Seconds on each side of a change: the first of them is often mixed."""
+
+CLEAN = 0.02
+CLEAN_MOST = 0.05
+"""Failure ratio of a clean second, and the most of a clean part. Failures that vary but have existed since the step are caused
+by load.
+"""
+
+FAILING_MORE = 0.2
+"""Points by which the failure ratio changes. Overload near the knee refuses a few percent now and then."""
+
+SWITCH_LEAST = 12.0
+"""Log likelihood that a change from clean to failing must gain: e^12 to 1 against, as seconds of a service are correlated."""
+
+BUSY_PERCENTILE, BUSY_LEAST = 75, 5
+"""Requests in a usual busy second of the level, from which a second without any says that the service stalled."""
+
+
+def failing_changes(requests: Series, failures: Series) -> list[int]:
+    """The first second of each stretch but the first, ascending. One without any answer of a service that is usually busy
+    counts as failed.
+    """
+    usual = float(np.percentile(requests, BUSY_PERCENTILE))
+    silent = (requests == 0) & (usual >= BUSY_LEAST)
+    requests, failures = np.where(silent, usual, requests), np.where(silent, usual, failures)
+    ratios = np.divide(failures, requests, out=np.zeros(len(requests)), where=requests > 0)
+    bad = ratios >= FAILING_MORE
+    if not bad.any() or bad.all():
+        return []
+    failing = min(float(failures[bad].sum() / requests[bad].sum()), 1 - CLEAN)
+    gains = failures * math.log(failing / CLEAN) + (requests - failures) * math.log((1 - failing) / (1 - CLEAN))
+    course = _course(gains)
+    beside = np.append(False, course[:-1]) | np.append(course[1:], False)
+    course |= (ratios > CLEAN_MOST) & beside  # the second in which it began or ended
+    at = [index for index in range(1, len(course)) if course[index] != course[index - 1]]
+    return at if _holds(requests, failures, at) else []
+
+
+def _course(gains: Series) -> NDArray[np.bool_]:
+    """Whether each second is failing. `gains`: log likelihood of failing over clean, by second."""
+    best = np.array([0.0, 0.0])
+    came_from = np.zeros((len(gains), 2), int)
+    for second, gain in enumerate(gains):
+        switched = best[::-1] - SWITCH_LEAST
+        came_from[second] = np.where(best >= switched, (0, 1), (1, 0))
+        best = np.maximum(best, switched) + (0.0, gain)
+    state = int(best.argmax())
+    course = np.zeros(len(gains), bool)
+    for second in range(len(gains) - 1, -1, -1):
+        course[second] = bool(state)
+        state = came_from[second, state]
+    return course
+
+
+def _holds(requests: Series, failures: Series, at: Sequence[int]) -> bool:
+    """Whether every part is long enough, and clean and failing parts lie far apart."""
+    edges = [0, *at, len(requests)]
+    if any(last - first < SIDE_LEAST for first, last in pairwise(edges)):
+        return False
+    ratios = [float(failures[a:b].sum() / max(requests[a:b].sum(), 1.0)) for a, b in pairwise(edges)]
+    return all(min(before, after) <= CLEAN_MOST and abs(after - before) >= FAILING_MORE for before, after in pairwise(ratios))
