@@ -35,7 +35,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     goodput_or_capacity: float
     """What the headline claims of it, as a ratio; 0: nothing."""
     latency: float
-    """What the headline claims of latency, as a ratio; 0: nothing."""
+    """What the headline claims of service time and latency, as a ratio; 0: nothing."""
     knee: float
     failed: bool
     """Whether `--fail-if "p95>5%"` or `"goodput<-5%"` ends with exit code 3."""
@@ -43,7 +43,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """For each user count that both have: other processes used the machine."""
     sentence: str
     detectable: float | None
-    """Smallest change of mean latency that the comparison says it would find."""
+    """Smallest change of service time that the comparison says it would find."""
 
     @property
     def headline(self) -> bool:
@@ -71,7 +71,7 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
         failed=failed,
         held=tuple(level.held_by_others for level in pair.levels),
         sentence=sentences.verdict(comparison),
-        detectable=next((one.detectable for one in pair.overall if one.figure == "mean"), None),
+        detectable=next((one.detectable for one in pair.overall if one.figure == "service_time"), None),
     )
 
 

@@ -1,6 +1,8 @@
 """What the verdict of a pair may claim: of many figures at many user counts, only what chance would rarely show in any of them.
 
-Three questions are asked of the whole curve: has goodput changed, mean latency, p95? They share CLAIMED_OVERALL (Holm 1979). A
+Four questions are asked of the whole curve. The first is whether the service time has changed, of which every level tells
+something; it has CLAIMED_SERVICE_TIME. Goodput, mean latency and p95 share the rest of CLAIMED_OVERALL (Holm 1979), and all of it
+where the first is answered (fallback; Wiens & Dmitrienko, J. Biopharmaceutical Statistics 15, 2005). A
 change at single user counts is claimed with CLAIMED_SINGLE (Holm again, over every count and figure), and only if the counts on
 one side of it show it too: a service that now and then collapses does so in one of two equal runs, and no error that one run has
 can tell. Knee and capacity follow from goodput and latency, so they are claimed only beside one of these (gatekeeping; Maurer,
@@ -18,11 +20,14 @@ from dataclasses import replace
 from .across_levels import OverallChange
 from .comparison import MatchedLevel, Pair
 from .difference import Difference
-from .figures import CLAIMED_FIGURES
+from .figures import CLAIMED_FIGURES, SERVICE_TIME
 from .significance import FALSE_MOST, sure
 
 CLAIMED_OVERALL = 0.8 * FALSE_MOST
 """Share of the pairs of equal services about whose whole curve something false may be claimed."""
+
+CLAIMED_SERVICE_TIME = 0.5 * FALSE_MOST
+"""The part of it for the service time."""
 
 CLAIMED_SINGLE = FALSE_MOST - CLAIMED_OVERALL
 """The same about single user counts. With too few levels for a question of the whole curve they have all of FALSE_MOST."""
@@ -48,10 +53,18 @@ def with_claims(pair: Pair) -> Pair:
 
 
 def _overall_claims(changes: tuple[OverallChange, ...]) -> tuple[OverallChange, ...]:
+    first = next((one for one in changes if one.figure == SERVICE_TIME.name), None)
+    is_first_sure = first is not None and first.p < CLAIMED_SERVICE_TIME
+    rest = CLAIMED_OVERALL - CLAIMED_SERVICE_TIME if first is not None and not is_first_sure else CLAIMED_OVERALL
     asked = {one.figure: one.p for one in changes if one.figure in CLAIMED_FIGURES}
-    kept = sure(asked, CLAIMED_OVERALL)
+    kept = sure(asked, rest) | ({SERVICE_TIME.name} if is_first_sure else frozenset())
+    least = CLAIMED_OVERALL if first is None else CLAIMED_OVERALL - CLAIMED_SERVICE_TIME
     return tuple(
-        replace(one, sure=one.counts and one.figure in kept, detectable=one.found_from(CLAIMED_OVERALL / max(len(asked), 1)))
+        replace(
+            one,
+            sure=one.counts and one.figure in kept,
+            detectable=one.found_from(CLAIMED_SERVICE_TIME if one is first else least / max(len(asked), 1)),
+        )
         for one in changes
     )
 

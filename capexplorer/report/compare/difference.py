@@ -22,6 +22,7 @@ RUN_TO_RUN = {
     "p99": 0.05,
     "target_cpu": 0.03,
     "capacity": 0.02,
+    "service_time": 0.015,
 }
 """Relative standard deviation of a figure from run to run of an unchanged service, beyond what varies within a run: memory
 layout, CPU frequency, other processes. A single run's seconds cannot show it (docs/compare.md).

@@ -36,7 +36,10 @@ LEVEL_FIGURES = (
 
 KNEE_FIGURES = (Figure("knee", "knee", "users", 1), Figure("capacity", "capacity", "/s", 1))
 
-FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *KNEE_FIGURES)}
+SERVICE_TIME = Figure("service_time", "service time", "ms", -1)
+"""Of the whole curve only (`across_levels.service_time_change`)."""
+
+FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *KNEE_FIGURES, SERVICE_TIME)}
 
 LATENCIES = ("mean", "p50", "p95", "p99")
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...model.clients import clients_of
 from . import rates
-from .across_levels import LEVELS_LEAST, OverallChange, Pairs, overall_change, with_scatter
+from .across_levels import LEVELS_LEAST, OverallChange, Pairs, overall_change, service_time_change, with_scatter
 from .claims import with_claims
 from .comparison import Curve, MatchedLevel, Pair
 from .difference import Difference, difference, overhead_difference
@@ -39,7 +39,9 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         each = (_difference(name, *pairs[index], before, after, clients) for name, pairs in figures.items())
         return tuple(map(_neighbours, each) if held[index] else each)
 
-    beyond = [users >= _lesser_knee(before, after) for users in common]
+    knees = _knee_counts(before, after)
+    least_knee, greatest_knee = min(knees, default=math.inf), max(knees, default=math.inf)
+    beyond = [len(knees) == 2 and users >= least_knee for users in common]
     knee = tuple(difference(name, before.knee.get(name), after.knee.get(name)) for name in ("knee", "capacity"))
     found = Pair(
         before=before,
@@ -50,7 +52,7 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         knee=tuple(map(_neighbours, knee))
         if any(is_held and is_beyond for is_held, is_beyond in zip(held, beyond, strict=True))
         else knee,
-        overall=_overall(figures, held, [users >= _greatest_knee(before, after) for users in common], clients is not None),
+        overall=_overall(common, figures, held, (least_knee, greatest_knee), clients is not None),
         clients=clients,
     )
     if before.rate_points and after.rate_points:
@@ -69,35 +71,23 @@ def _neighbours(one: Difference) -> Difference:
 
 
 def _overall(
-    figures: Mapping[str, Pairs], held: Sequence[bool], beyond: Sequence[bool], other_clients: bool
+    common: Sequence[int], figures: Mapping[str, Pairs], held: Sequence[bool], knees: tuple[float, float], other_clients: bool
 ) -> tuple[OverallChange, ...]:
-    """Latencies over all user counts in common, goodput over those beyond the knee (over all, where these are too few).
+    """Latencies over all user counts in common, goodput over those beyond the knee (over all, where these are too few), and the
+    service time. `knees`: the lesser and the greater one, in users; infinite where neither session has one.
 
     Levels that others held are left out. Below the knee goodput is the users' and hardly the service's.
     """
-    everywhere = [True] * len(held)
-    saturated = _chosen(figures["goodput"], held, beyond)
+    users = [count for count, is_held in zip(common, held, strict=True) if not is_held]
+    free = {name: [pair for pair, is_held in zip(pairs, held, strict=True) if not is_held] for name, pairs in figures.items()}
+    saturated = [pair for count, pair in zip(users, free["goodput"], strict=True) if count >= knees[1]]
     enough = len(saturated) >= LEVELS_LEAST
-    goodput = overall_change("goodput", saturated if enough else _chosen(figures["goodput"], held, everywhere))
+    goodput = overall_change("goodput", saturated if enough else free["goodput"])
     found = [None if goodput is None else replace(goodput, beyond_knee=enough)]
     if not other_clients:
-        found += [overall_change(name, _chosen(figures[name], held, everywhere)) for name in HEADLINE_LATENCIES]
+        found.append(service_time_change(users, free["mean"], free["goodput"], *knees))
+        found += [overall_change(name, free[name]) for name in HEADLINE_LATENCIES]
     return tuple(each for each in found if each is not None)
-
-
-def _chosen(pairs: Pairs, held: Sequence[bool], wanted: Sequence[bool]) -> Pairs:
-    return [pair for pair, is_held, is_wanted in zip(pairs, held, wanted, strict=True) if is_wanted and not is_held]
-
-
-def _lesser_knee(before: Curve, after: Curve) -> float:
-    """The lower of both knees, in users; infinite unless both have one."""
-    found = _knee_counts(before, after)
-    return min(found) if len(found) == 2 else math.inf
-
-
-def _greatest_knee(before: Curve, after: Curve) -> float:
-    """In users; infinite where neither has one."""
-    return max(_knee_counts(before, after), default=math.inf)
 
 
 def _knee_counts(before: Curve, after: Curve) -> list[float]:

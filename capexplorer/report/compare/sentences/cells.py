@@ -8,15 +8,16 @@ from .... import wording
 from ..across_levels import OverallChange
 from ..comparison import Pair
 from ..difference import Difference
-from ..figures import FIGURES
+from ..figures import FIGURES, SERVICE_TIME
 
 MISSING = "–"
 
 NOISE = (
     "A difference is significant if it exceeds its noise and 2%. Noise is computed for each row separately: if nothing differs, "
     "about 1 row in 20 is significant. It is the variation within both sessions (overlapping batches of seconds) and between "
-    "levels, and an allowance for the variation between equal runs. The verdict tests goodput, mean latency and p95 over all "
-    "user counts together, and claims a difference at single ones only if their neighbours show it too; what 'would be found' "
+    "levels, and an allowance for the variation between equal runs. The verdict tests service time (mean latency below the knee, "
+    "1/goodput beyond it), goodput, mean latency and p95 over all user counts together, and claims a difference at single ones "
+    "only if their neighbours show it too; what 'would be found' "
     "is the smallest change that it finds in nine of ten comparisons (docs/compare.md has its error rate). Where other processes "
     f"used a saturated machine, no difference is claimed. Repeat important measurements. {wording.INTERVALS}"
 )
@@ -89,7 +90,8 @@ def _how_sure(one: OverallChange) -> str:
 def detectable(pair: Pair, figure: str) -> str:
     """` (a change of 6.2% would be found)`; empty where nothing was asked of the whole curve."""
     asked = next((one.detectable for one in pair.overall if one.figure == figure), None)
-    return "" if asked is None else f" (a change of {percent(asked).lstrip('+')} would be found)"
+    of = " in service time" if figure == SERVICE_TIME.name else ""
+    return "" if asked is None else f" (a change of {percent(asked).lstrip('+')}{of} would be found)"
 
 
 def alone(pair: Pair, figures: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..comparison import MatchedLevel, Pair
 from ..difference import Difference
-from ..figures import HEADLINE_LATENCIES
+from ..figures import HEADLINE_LATENCIES, SERVICE_TIME
 from .cells import alone, detectable, percent, strongest
 
 _CLIENTS = ("client", "partly_client")
@@ -45,7 +45,7 @@ def _over_all(pair: Pair, sure: _Differences) -> str:
 
 def _at_single_counts(pair: Pair, judged: _Differences, sure: _Differences) -> str:
     if not sure:
-        beside = detectable(pair, "mean") + alone(pair, HEADLINE_LATENCIES)
+        beside = (detectable(pair, SERVICE_TIME.name) or detectable(pair, "mean")) + alone(pair, HEADLINE_LATENCIES)
         return f"and latency does not differ beyond noise{beside}" if judged else "and the noise of latency is unknown"
     _, one = max(sure, key=lambda each: abs(each[1].ratio or 0.0))
     also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in sure}) > 1 else ""
@@ -53,6 +53,8 @@ def _at_single_counts(pair: Pair, judged: _Differences, sure: _Differences) -> s
 
 
 def _moved(figure: str, change: float) -> str:
+    if figure == SERVICE_TIME.name:
+        return f"its service time is {'shorter' if change < 0 else 'longer'}"
     return f"its {'mean latency' if figure == 'mean' else figure} is {'lower' if change < 0 else 'higher'}"
 
 
