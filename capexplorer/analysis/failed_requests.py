@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ..model.conclusions import RequestsFailed, TargetDied
@@ -15,6 +16,12 @@ SHARE_LEAST = 0.01
 
 EVEN_MOST = 2.0
 """Ratio of the greatest to the least failure ratio of levels, up to which failures do not depend on load."""
+
+EVEN_ERRORS = 2.6
+"""Standard errors by which a level may lie outside of that."""
+
+NONE_EXPECTED = 3.0
+"""Failures expected at a level, up to which it may have none by chance (5%): where 2% fail, none of 24 requests may."""
 
 
 def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:
@@ -35,13 +42,15 @@ def _matters(mark: Mark, share: float | None) -> bool:
 
 def _failed(view: EpochView, mark: Mark, share: float | None) -> RequestsFailed:
     even = _at_every_load(view)
-    return RequestsFailed(mark, share, even, is_capacity=mark.id in REFUSALS and not even and _has_a_top(view))
+    return RequestsFailed(mark, share, even, is_capacity=mark.id in REFUSALS and not even and _failures_limit(view))
 
 
-def _has_a_top(view: EpochView) -> bool:
-    """Whether more users brought no more goodput: only then is a refusal the service's capacity."""
+def _failures_limit(view: EpochView) -> bool:
+    """Whether more users brought no more goodput but more failures: only then is a refusal the service's capacity."""
     found = view.knee
-    return found is not None and (found.kind in ("knee", "at_or_below") or found.peak is not None)
+    if found is None:
+        return False
+    return found.limit == "errors" if found.kind in ("knee", "at_or_below") else found.peak is not None
 
 
 def _share(view: EpochView, mark: Mark) -> float | None:
@@ -56,10 +65,18 @@ def _share(view: EpochView, mark: Mark) -> float | None:
 
 def _at_every_load(view: EpochView) -> bool:
     """Whether there is one cause only, with nearly the same failure ratio at levels of different users."""
-    levels = view.settled()
-    ratios = [level.figures.failure_ratio for level in levels]
-    known = [ratio for ratio in ratios if ratio]
+    found = [(level.users, level.figures.failure_ratio, level.figures.requests) for level in view.settled()]
+    levels = [(users, ratio, requests) for users, ratio, requests in found if ratio is not None]
     causes = [mark for mark in view.marks if mark.kind == "cause" and mark.severity in ("critical", "error")]
-    if len(known) < len(ratios) or len({level.users for level in levels}) < 2 or len(causes) > 1:
+    if len({users for users, _, _ in levels}) < 2 or len(causes) > 1:
         return False
-    return max(known) <= EVEN_MOST * min(known)
+    usual = math.fsum(ratio * (requests or 1) for _, ratio, requests in levels) / sum(requests or 1 for _, _, requests in levels)
+    return all(_is_near(ratio, usual, requests) for _, ratio, requests in levels)
+
+
+def _is_near(ratio: float, usual: float, requests: int) -> bool:
+    """`requests`: 0 if they were not counted."""
+    if not ratio:
+        return 0 < usual * requests <= NONE_EXPECTED
+    noise = EVEN_ERRORS * math.sqrt(usual * (1 - usual) / requests) if requests else 0.0
+    return usual / math.sqrt(EVEN_MOST) - noise <= ratio <= usual * math.sqrt(EVEN_MOST) + noise

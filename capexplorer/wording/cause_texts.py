@@ -169,7 +169,7 @@ _CAUSES = {
         "A rate limit answers, not the service: raise it for this client, unless the limit is what you explore.",
     ),
     "load_shedding": CauseText(
-        "the service sheds load (HTTP 503)",
+        "the service refuses requests (HTTP 503)",
         "If only at high load: this is the capacity; add workers or a longer queue. If at any load: read the reply's body.",
     ),
     "server_error": CauseText("server errors (HTTP 5xx)", "Read the traceback in the target's log."),

@@ -108,12 +108,12 @@ def seconds(count: int, *, users: int = 10, requests: int = 20) -> list[Event]:
     ]
 
 
-def failing_levels(*pairs: tuple[int, float]) -> list[Event]:
-    """Users, and the share of their requests that failed."""
+def failing_levels(*pairs: tuple[int, float], requests: int = 0) -> list[Event]:
+    """Users, and the share of their requests that failed. `requests`: of each level; 0: not counted."""
     events: list[Event] = []
     for event in levels(*(users for users, _ in pairs)):
         if isinstance(event, LevelClosed):
-            figures = msgspec.structs.replace(event.figures, failure_ratio=pairs[event.index][1])
+            figures = msgspec.structs.replace(event.figures, failure_ratio=pairs[event.index][1], requests=requests)
             event = msgspec.structs.replace(event, figures=figures)
         events.append(event)
     return events

@@ -111,7 +111,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "a knee by refusals": (
         [*UP, curve("knee", 47, "errors"), mark("load_shedding", 74, 130.0)],
-        "Knee at 47 users [43–52] and 122/s: the service sheds load (HTTP 503) (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: the service refuses requests (HTTP 503) (high confidence).",
     ),
     "a knee, a fall, then death": (
         [
@@ -134,16 +134,26 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "sheds": (
         [*UP, curve("no_knee", 74), mark("load_shedding")],
-        "The service sheds load (HTTP 503) from 03:00 at 82 users; no knee up to 74 users.",
+        "The service refuses requests (HTTP 503) from 03:00 at 82 users; no knee up to 74 users.",
     ),
-    "sheds beyond a knee": (
+    "refuses beyond a knee that queueing makes": (
         [*UP, curve("knee", 47), mark("load_shedding")],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
-        "the service sheds load (HTTP 503) from 03:00 at 82 users: this is its capacity.",
+        "the service refuses requests (HTTP 503) from 03:00 at 82 users.",
+    ),
+    "refuses beyond a knee that failures make, beside a bottleneck": (
+        [*UP, curve("knee", 47, "errors"), mark("load_shedding"), mark("worker_pool_exhausted", 74)],
+        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted (high confidence); "
+        "the service refuses requests (HTTP 503) from 03:00 at 82 users: this is its capacity.",
+    ),
+    "refuses as many at every load, though by chance none of a few": (
+        [*failing_levels((1, 0.0), (10, 0.017), (40, 0.02), requests=100), curve("knee", 27), mark("load_shedding", 1, 3.0)],
+        "Knee at 27 users [23–32] and 122/s, limited by queueing (high confidence); "
+        "the service refuses requests (HTTP 503) at every load.",
     ),
     "sheds as much at every load": (
         [*failing_levels((10, 0.017), (20, 0.02)), mark("load_shedding", 10, 3.0), mark("think_time_limited", 20)],
-        "The service sheds load (HTTP 503) at every load; the users' think time sets the throughput up to 20 users.",
+        "The service refuses requests (HTTP 503) at every load; the users' think time sets the throughput up to 20 users.",
     ),
     "fails, and sheds": (
         [*UP, mark("load_shedding", 74, 130.0), mark("server_error", 82, 190.0)],
