@@ -64,6 +64,10 @@ class Epoch(MeasuredEpoch):
         found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
         if capacity.knee is not None and found:
             capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
+        if capacity.knee is not None and self.levels_lacking:
+            # a knee of the service as it was cannot be verified any more
+            missing = Missing(kind="levels", count=self.levels_lacking)
+            capacity = replace(capacity, knee=replace(capacity.knee, verification=None), missing=(missing,))
         undecided = next((each.return_users for each in reversed(found) if each.return_users is not None), None)
         if undecided is not None:
             capacity = replace(capacity, missing=(Missing(kind="return_to_clean", users_below=undecided), *capacity.missing))

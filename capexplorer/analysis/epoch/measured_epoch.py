@@ -79,6 +79,15 @@ class MeasuredEpoch:
         return self._latest is not None and self._return_users(self._latest) is not None
 
     @property
+    def levels_lacking(self) -> int:
+        """User counts that the service as it is now lacks for a verdict, if it surely changed, and its failures are no fault."""
+        latest = self._latest
+        if latest is None or latest is self.judged or latest.fails:
+            return 0
+        is_sure = latest.began_without_load([each for each in self.regimes if each is not latest])
+        return max(0, LEVELS_LEAST - len(pooled(latest.levels))) if is_sure else 0
+
+    @property
     def has_fault(self) -> bool:
         """Whether the latest level fails, and that began in the middle of a level."""
         latest = self._latest

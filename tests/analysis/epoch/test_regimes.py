@@ -97,6 +97,16 @@ def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None
     assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in line and "since then 48 users reached 191/s" in line
 
 
+def test_a_knee_of_a_service_that_changed_since_cannot_be_verified_and_the_advice_is_about_the_service_as_it_is() -> None:
+    timeline = found_in("capacity-doubles-at-60-s.jsonl")
+    capacity = timeline.verdicts[0].capacity
+    assert capacity.knee is not None and capacity.knee.provisional
+    assert [wording.missing(each) for each in capacity.missing] == [
+        "2 more levels at other user counts would give a first result"
+    ]
+    assert "would verify it" not in wording.verdict(timeline)
+
+
 # -- faults
 
 
