@@ -28,6 +28,9 @@ def test_a_limit_that_refuses_is_named_though_the_generators_timers_were_late() 
     assert knee is not None and knee.kind == "knee" and knee.limit == "errors"
     assert knee.users_low is not None and knee.users_high is not None
     assert knee.users_low <= 21 <= knee.users_high
+    error = timeline.verdict.capacity.curve.capacity_se_rps if timeline.verdict.capacity.curve else None
+    assert knee.capacity_rps is not None and error is not None
+    assert abs(knee.capacity_rps - 100) < 1.96 * error < 0.4 * knee.capacity_rps
     assert knee.evidence.failures_replied_ratio == 1.0
     sentence = verdict(timeline)
     assert "no reading shows" not in sentence

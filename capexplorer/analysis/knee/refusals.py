@@ -41,11 +41,13 @@ def _chi_square_95(freedom: int) -> float:
 def up_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: float) -> Crossing:
     """The crossing, moved half of the way (in log users) to the first level with refusals if goodput is a lower bound only.
 
-    Not above what a level may have accepted, since no more was measured.
+    Not above what a level may have accepted, since no more was measured. The capacity's error then holds how much goodput
+    differs, as the interval of N* does.
     """
     first = next((level.users for level in ladder if (level.failure_ratio or 0.0) >= FAILURES_MORE), found.users)
     if uneven < UNEVEN_LEAST or first <= found.users:
         return found
     most_rps = max(level.goodput_rps + ONE_SIDED_95 * level.goodput_error_rps for level in ladder)
     factor = max(1.0, min(math.sqrt(first / found.users), most_rps / found.capacity))
-    return replace(found, capacity=factor * found.capacity, capacity_error=factor * found.capacity_error)
+    error = math.hypot(found.capacity_error, uneven * found.capacity)
+    return replace(found, capacity=factor * found.capacity, capacity_error=factor * error)
