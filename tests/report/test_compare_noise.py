@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from capexplorer.model.figures import LevelFigures
 from capexplorer.report.compare import compare, sentences
-from capexplorer.report.compare.across_levels import overall_change, with_scatter
+from capexplorer.report.compare.across_levels import OverallChange, overall_change, service_time_change, with_scatter
 from capexplorer.report.compare.comparison import Pair
 from capexplorer.report.compare.estimates import Estimate
 from capexplorer.report.compare.fail_if import judge, parse
@@ -178,6 +178,48 @@ def test_a_smaller_error_or_a_larger_share_of_mistakes_finds_smaller_changes() -
                       for wander in ((1, -1, 1, -1), (9, -9, 9, -9)))  # fmt: skip
     assert steady is not None and uneven is not None
     assert steady.found_from(0.05) < steady.found_from(0.01) < uneven.found_from(0.01)
+
+
+USERS = (4, 8, 12, 16, 20, 24, 28, 32)
+KNEE = 20
+
+
+def changed(values: tuple[float, ...], ratios: tuple[float, ...]) -> list[tuple[Estimate, Estimate]]:
+    """Before and after, with errors of 2%."""
+    return [
+        (Estimate(each, 0.02 * each), Estimate(each * ratio, 0.02 * each)) for each, ratio in zip(values, ratios, strict=True)
+    ]
+
+
+def a_tenth_slower() -> tuple[list[tuple[Estimate, Estimate]], list[tuple[Estimate, Estimate]]]:
+    """Mean latency and goodput of a service of 100/s whose service time grows by 10%: latency grows by most at the knee."""
+    mean = changed((50, 52, 56, 70, 120, 180, 240, 300), (1.10, 1.12, 1.15, 1.30, 1.60, 1.35, 1.20, 1.15))
+    goodput = changed((20, 40, 60, 79, 94, 99, 100, 100), (0.99, 0.99, 0.98, 0.96, 0.915, 0.91, 0.905, 0.91))
+    return mean, goodput
+
+
+def known(found: OverallChange | None) -> OverallChange:
+    assert found is not None
+    return found
+
+
+def test_each_level_shows_by_how_much_a_service_is_slower_though_its_latency_grows_differently_at_each() -> None:
+    mean, goodput = a_tenth_slower()
+    found, of_latency = known(service_time_change(USERS, mean, goodput, KNEE, KNEE)), known(overall_change("mean", mean))
+    assert found.levels == 8 and found.ratio == pytest.approx(0.12, abs=0.03)
+    assert found.se < 0.6 * of_latency.se and found.p < 0.001
+
+
+def test_levels_between_two_knees_show_neither_a_latency_nor_a_goodput_of_the_same_kind() -> None:
+    assert known(service_time_change(USERS, *a_tenth_slower(), 15, 21)).levels == 6
+
+
+def test_without_a_knee_the_service_time_is_the_latency() -> None:
+    mean, goodput = a_tenth_slower()
+    assert (
+        known(service_time_change(USERS, mean, goodput, math.inf, math.inf)).log_ratio
+        == known(overall_change("mean", mean)).log_ratio
+    )
 
 
 def widening(*afters: float) -> float:
