@@ -76,6 +76,16 @@ def _counted_error(level: LadderLevel) -> float:
     return max(level.goodput_error_rps, math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0)
 
 
+def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
+    """Whether a level under all of these may be of their service: its curve lies above their chord through the origin.
+
+    A service that lost half of its capacity has the old low-load line. It is not the old service for that.
+    """
+    lowest, best = min(levels, key=lambda level: level.users), max(levels, key=lambda level: level.goodput_rps)
+    most_rps = best.goodput_rps + ONE_SIDED_95 * error_of(best, now)
+    return now.users < lowest.users and lowest.goodput_rps * now.users / lowest.users <= now.goodput_rps <= most_rps
+
+
 def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel) -> Began | None:
     """Fewer users: other than this load made before. After overload a service may need a while (`recovery`)."""
     expected = expected_goodput(levels, now.users)
@@ -83,6 +93,7 @@ def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now:
         return None
     rate_rps, error = expected
     is_other = differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
+    is_other = is_other and not (found[-1].began_inside and _may_be_under(levels, now))
     fails = failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING
     if not (is_other or fails):
         return None

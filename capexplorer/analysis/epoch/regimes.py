@@ -74,10 +74,15 @@ def _follows_overload(one: Measured, current: Regime) -> bool:
 
 
 def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
-    """Whether goodput continues to fall with more users after it fell at a step: then the service is retrograde."""
+    """Whether goodput continues to fall with more users after it fell at a step: then the service is retrograde.
+
+    Where it fell by failures, these must grow as well: a dependency that is dead fails as much at any load.
+    """
     current, now = found[-1], each.rates
     first, last = current.levels[0], current.levels[-1]
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
+        return False
+    if current.fails and failure_ratio_of(now) - failure_ratio_of(first) < FAILING:
         return False
     fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps > now.goodput_rps
     return fell and first.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(first, now) > FALL * first.goodput_rps

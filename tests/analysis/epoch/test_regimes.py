@@ -243,6 +243,22 @@ def test_a_capacity_that_halves_inside_a_level_makes_no_knee_between_the_truths(
         assert reported.knee is None or reported.knee.kind != "knee"
 
 
+def test_low_loads_after_a_capacity_that_halved_belong_to_the_service_as_it_is_now() -> None:
+    halved = (48, clean(163, 8) + clean(72, 11))
+    before, after = [(6, clean(21)), (12, clean(42)), (24, clean(84)), halved], [(63, clean(71)), (82, clean(70))]
+    epoch = epoch_of(session(*before, *after, (12, clean(41)), (3, clean(11))), 0)
+    assert regimes(epoch) == [(None, [6, 12, 24, 48]), ("goodput", [48, 63, 82, 12, 3])]
+    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "knee" and epoch.verdict.capacity.knee.users == pytest.approx(20.5, rel=0.05)
+
+
+def test_failures_that_are_as_many_at_more_users_are_no_goodput_that_falls_on() -> None:
+    dead = [(21, [(20, 19)] * 9), (25, [(24, 23), *[(24, 24)] * 8]), (33, [(32, 31)] * 9)]
+    epoch = epoch_of(session(*CLIMB[:2], *dead), 0)
+    assert regimes(epoch) == [(None, [8, 16]), ("failures", [21, 25, 33])]
+    assert epoch.is_undecided
+
+
 def test_a_plateau_from_which_more_users_return_to_the_low_load_line_belongs_to_another_regime() -> None:
     loads = [Load(users, rate, 50.0, WAIT_S) for users, rate in ((8, 40), (16, 80), (24, 100), (32, 100), (40, 200), (48, 240))]
     assert regimes(epoch_of(closed_session(*loads), 0)) == [(None, [8, 16, 24, 32]), ("goodput", [40, 48])]
