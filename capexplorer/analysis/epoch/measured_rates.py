@@ -19,10 +19,11 @@ from ..rates.departure import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
 from .failed_replies import replied_shares
+from .failing_seconds import CLEAN_MOST
 from .judgeable import is_invalidated
 from .measured_epoch import MeasuredEpoch
 from .neighbours import NeighbourCheck
-from .onset import CLEAN_MOST, cut, halves_of, parts_of
+from .onset import cut, halves_of, parts_of
 
 SECONDS_LEAST = 5.5
 """Settled seconds from which an open level counts, as of a level of users."""
