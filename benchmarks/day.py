@@ -19,6 +19,7 @@ from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.playback import Playback
 from capexplorer.tui.recorded_feed import RecordedFeed
+from capexplorer.tui.time_window import TimeWindow
 
 from . import rig
 from .day_log import DAY_S, ENDPOINTS, LEVELS, write_day
@@ -90,7 +91,7 @@ async def _seek(path: Path) -> None:
         chance = random.Random(7)
         transport.action_play()
         for sentence, window_s in (("5 min, at once", 300.0), ("5 min", 300.0), ("all 24 h", None)):
-            app.explorer.options.window_s, took_ms = window_s, []
+            app.explorer.inspecting.time, took_ms = TimeWindow(window_s), []
             if sentence == "5 min":
                 await pilot.pause(4.0)  # by then what makes jumps quick has been got ready
             for _ in range(SEEKS):

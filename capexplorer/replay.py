@@ -229,6 +229,7 @@ class Replay:
             if last >= 0:
                 count = found[key] = FailureCount(*key, first_s=times[seen.ticks[0]])
                 count.count, count.last_s = seen.counts[last], times[seen.ticks[last]]
+                count.ticks, count.counts = seen.ticks, seen.counts
         return found
 
     # -- output

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -51,6 +51,22 @@ class FailureCount:
         self.name, self.method, self.signature = name, method, signature
         self.count = 0
         self.first_s = self.last_s = first_s
+        self.ticks, self.counts = array("Q"), array("Q")
+        """Column indices of the ticks that had such failures, and the count up to each. In a replay shared with later times."""
+
+    def add(self, tick: int, t_s: float, count: int) -> None:
+        """Count the failures of one tick."""
+        self.count += count
+        self.last_s = t_s
+        self.ticks.append(tick)
+        self.counts.append(self.count)
+
+    def at(self, tick: int) -> int:
+        """Failures in this tick."""
+        place = bisect_left(self.ticks, tick)
+        if place == len(self.ticks) or self.ticks[place] != tick:
+            return 0
+        return self.counts[place] - (self.counts[place - 1] if place else 0)
 
 
 class Timeline:
@@ -211,6 +227,14 @@ class Timeline:
         """Ticks of the open level that ended after `t_s`, within the last TAIL_S; none in a replay."""
         return [sample for sample in self._tail if sample.t_s > t_s]
 
+    def level_at(self, tick: int) -> Level | None:
+        """The level that the tick with this column index belongs to."""
+        begun = bisect_right(self.levels, tick, key=lambda level: level.first_index)
+        level = self.levels[begun - 1] if begun else None
+        if level is None or tick < level.opened_index:
+            return level
+        return self._level(int(self.columns["level"][tick]))
+
     def seconds_of(self, level: Level, *, settled: bool = True) -> list[int]:
         """Column indices of a level's ticks: only settled ones, or all. Read only: the list is cached."""
         index, named, counts = level.opened.index, self.columns["level"], self.columns["settled"]
@@ -246,8 +270,7 @@ class Timeline:
             count = self.failures.get(key)
             if count is None:
                 count = self.failures[key] = FailureCount(*key, first_s=sample.t_s)
-            count.count += failure.count
-            count.last_s = sample.t_s
+            count.add(self.ticks - 1, sample.t_s, failure.count)
         for failure in (*sample.failures, *sample.retried):
             if failure.example:
                 self.examples.setdefault(failure.signature, failure.example)

@@ -59,7 +59,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
     ) -> None:
         """`whole`: charts show all of the session's time. `requests`: those that were kept."""
         super().__init__(terminal=terminal, habits=habits)
-        self.set_keymap(keymap(self.habits.keys, actions.keys))
+        self.set_keymap(keymap(self.habits.keys, "inspect") | keymap(self.habits.keys, actions.keys))
         self.feed, self.actions, self._mouse = feed, actions, mouse
         self.explorer = ExplorerScreen(feed, actions, self.habits, whole=whole, requests=requests)
         self._waking = False

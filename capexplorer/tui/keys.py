@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-ScreenName = Literal["live", "replay", "picker"]
+ScreenName = Literal["live", "replay", "inspect", "picker"]
+"""`inspect`: a live or replayed session while it has an inspection cursor; the keys of that screen work beside these."""
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Users, or iterations a second, that one press of + or - adds or takes away."""
@@ -46,6 +47,7 @@ class Key:
 _LIVE: tuple[ScreenName, ...] = ("live",)
 _REPLAY: tuple[ScreenName, ...] = ("replay",)
 _CHARTS: tuple[ScreenName, ...] = ("live", "replay")
+_INSPECT: tuple[ScreenName, ...] = ("inspect",)
 _PICKER: tuple[ScreenName, ...] = ("picker",)
 
 KEYS = (
@@ -158,6 +160,60 @@ KEYS = (
         _LIVE,
     ),
     Key("space", "pause_display", "space", "space pause", 4, "pause or resume the display (load continues)", _LIVE),
+    Key(
+        "left",
+        "cursor(-1)",
+        "← →",
+        "",
+        0,
+        "inspect: move a cursor through all charts, one second a key",
+        _LIVE,
+        named="cursor_back",
+    ),
+    Key("right", "cursor(1)", "", "", 0, "", _LIVE, named="cursor_forward"),
+    # while there is an inspection cursor
+    Key(
+        "left",
+        "cursor(-1)",
+        "←",
+        "←→ 1 s",
+        0,
+        "move the cursor one second back; in the capacity curve, to the point on its left",
+        _INSPECT,
+        named="cursor_back",
+    ),
+    Key(
+        "right",
+        "cursor(1)",
+        "→",
+        "",
+        0,
+        "move the cursor one second forward; in the capacity curve, to the point on its right",
+        _INSPECT,
+        named="cursor_forward",
+    ),
+    Key(
+        "shift+left",
+        "leap(-1)",
+        "Shift+←",
+        "Shift+←→ 10 s",
+        6,
+        "move the cursor 10 s back, or a thirtieth of the time shown where that is more",
+        _INSPECT,
+        named="leap_back",
+    ),
+    Key("shift+right", "leap(1)", "Shift+→", "", 0, "the same forward", _INSPECT, named="leap_forward"),
+    Key("up", "cursor_level(1)", "↑", "↑↓ level", 0, "move the cursor to the next level", _INSPECT, named="cursor_next_level"),
+    Key("down", "cursor_level(-1)", "↓", "", 0, "move the cursor to the previous level", _INSPECT, named="cursor_previous_level"),
+    Key(
+        "i",
+        "open_level",
+        "i",
+        "i open level",
+        0,
+        "open the level at the cursor: latency histogram, endpoints, resources, marks; Esc closes it",
+        _INSPECT,
+    ),
     # moving through a replay
     Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", _REPLAY),
     Key("left", "skip(-10)", "←", "←→ 10 s", 0, "go 10 s back", _REPLAY, named="back"),
@@ -196,7 +252,16 @@ KEYS = (
         named="end",
     ),
     # view and export
-    Key("f", "failures", "f", "f failures", 0, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
+    Key(
+        "i",
+        "inspect",
+        "i",
+        "i inspect",
+        0,
+        "inspect: put a cursor into all charts; its second is read out in full; again: open its level",
+        _CHARTS,
+    ),
+    Key("f", "failures", "f", "f failures", 1, "show the failures by cause, with evidence and advice; again: go back", _CHARTS),
     Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", _CHARTS),
     Key("E", "endpoints", "E", "E endpoints", 6, "all endpoints: sort, filter, and one endpoint's charts", _CHARTS),
     Key(
@@ -224,6 +289,27 @@ KEYS = (
     Key("", "", "PgUp PgDn", "", 0, "scroll the list in focus; Home and End go to its ends", _CHARTS),
     Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", _CHARTS),
     Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", _CHARTS),
+    Key(
+        "right_parenthesis",
+        "zoom(1)",
+        ")",
+        "",
+        0,
+        "zoom in: show less time, around the cursor if there is one",
+        (*_CHARTS, *_INSPECT),
+        named="zoom_in",
+    ),
+    Key(
+        "left_parenthesis",
+        "zoom(-1)",
+        "(",
+        "( ) zoom",
+        5,
+        "zoom out: show more time",
+        (*_CHARTS, *_INSPECT),
+        named="zoom_out",
+    ),
+    Key("escape", "leave_inspection", "Esc", "Esc leave", 0, "end the inspection; the charts follow the newest second", _INSPECT),
     Key("l", "logarithmic", "l", "l log scale", 7, "draw latency on a logarithmic scale, or a linear one", _CHARTS),
     Key("e", "export", "e", "e export", 2, "export a report of the session so far to a file", _CHARTS),
     Key("y", "copy", "y", "y copy", 2, "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", _CHARTS),
@@ -250,7 +336,15 @@ KEYS = (
         "save a picture of the screen (SVG) in the working folder",
         (*_CHARTS, *_PICKER),
     ),
-    Key("question_mark,f1", "help", "? F1", "? help", 0, "show the keys, and what the figures mean", (*_CHARTS, *_PICKER)),
+    Key(
+        "question_mark,f1",
+        "help",
+        "? F1",
+        "? help",
+        0,
+        "show the keys, and what the figures mean",
+        (*_CHARTS, *_INSPECT, *_PICKER),
+    ),
     Key(
         "q",
         "app.leave",
@@ -263,6 +357,7 @@ KEYS = (
     ),
     Key("Q", "stop", "Q", "", 0, "end the run for all of its screens, after a question; the session is saved", _LIVE),
     Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", (*_REPLAY, *_PICKER), named="quit"),
+    Key("", "", "q Ctrl+C", "q quit", 0, "quit, as without a cursor", _INSPECT),
 )
 
 

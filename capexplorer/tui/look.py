@@ -36,6 +36,10 @@ class Look:
     palette: Palette = Palette()
     window_s: float | None = 300.0
     """Time window of the time charts; None: all."""
+    start_s: float | None = None
+    """Where that window begins; None: it is the page that holds the newest second."""
+    inspected: int | None = None
+    """Column index of the second under the inspection cursor, whose values legends and resources give; None: the newest."""
     log_latency: bool = False
     large: bool = False
     """The pane is maximised, or stands alone behind a tab: more detail fits."""

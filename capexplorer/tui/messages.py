@@ -1,4 +1,4 @@
-"""Messages between the app and its screens."""
+"""Messages between the app, its screens and their panes."""
 
 from __future__ import annotations
 
@@ -17,3 +17,11 @@ class FeedFailed(Message, bubble=False):
     def __init__(self, error: SessionError) -> None:
         super().__init__()
         self.error = error
+
+
+class Pointed(Message):
+    """A chart was clicked at this x: a time in seconds or, `by_load`, users or a rate."""
+
+    def __init__(self, x: float, *, by_load: bool) -> None:
+        super().__init__()
+        self.x, self.by_load = x, by_load

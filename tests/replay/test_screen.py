@@ -321,7 +321,7 @@ async def test_a_session_opens_on_all_of_it_with_its_verdict(size: tuple[int, in
         await until_read(stage, pilot)
         assert not stage.playback.playing
         assert stage.playback.position_s == stage.recording.duration_s
-        assert stage.screen.options.window_s is None
+        assert stage.screen.inspecting.time.length_s is None
         text = "\n".join(strip.text for strip in stage.app.screen._compositor.render_strips())
         assert "▸ Knee at 50 users [44–59] and 134/s" in text
         assert " NEXT  e: export a report of this session" in text

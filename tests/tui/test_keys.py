@@ -18,11 +18,12 @@ from capexplorer.tui.screens.arrangement import Arrangement
 from capexplorer.tui.screens.closer_looks import CloserLooks
 from capexplorer.tui.screens.explorer import ExplorerScreen
 from capexplorer.tui.screens.exporting import Exporting
+from capexplorer.tui.screens.inspecting import Inspecting
 from capexplorer.tui.screens.picker import Picker
 from capexplorer.tui.screens.view_options import ViewOptions
 
 README = Path(__file__).parents[2] / "README.md"
-SCREENS: tuple[ScreenName, ...] = ("live", "replay", "picker")
+SCREENS: tuple[ScreenName, ...] = ("live", "replay", "inspect", "picker")
 WORDS = {"play": "pause", "open": "replays", "other": "sessions"}
 
 
@@ -33,7 +34,7 @@ def test_the_readme_has_the_table_of_keys(screen: ScreenName) -> None:
 
 @pytest.mark.parametrize(
     ("width", "shown"),
-    [(79, "+/- [ ] g x a f ? q"), (119, "+/- [ ] g u x a p n f e y ? q")],
+    [(79, "+/- [ ] g x a i ? q"), (119, "+/- [ ] g u x a p i f e y ? q")],
 )
 def test_the_key_bar_of_the_live_screen_has_the_most_useful_keys(width: int, shown: str) -> None:
     bar = key_bar("live", width)
@@ -64,7 +65,7 @@ def test_every_binding_of_the_picker_is_in_the_table_and_does_something() -> Non
 
 def test_every_binding_of_the_explorer_screen_is_in_the_table() -> None:
     performed = {(key, *parse(action)) for key, action in bound(ExplorerScreen)}
-    charts: tuple[ScreenName, ...] = ("live", "replay")
+    charts: tuple[ScreenName, ...] = ("inspect", "live", "replay")
     assert performed == {
         (binding.key, "", "perform", (screen, binding.action)) for screen in charts for binding in bindings(screen)
     }
@@ -72,8 +73,11 @@ def test_every_binding_of_the_explorer_screen_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("actions", [Steer, Transport])
 def test_every_key_of_the_explorer_screen_is_done_by_one_of_its_parts(actions: type[Steer] | type[Transport]) -> None:
-    parts = (ExplorerScreen, Arrangement, ViewOptions, Exporting, CloserLooks, actions)
-    able = {name: [part for part in parts if hasattr(part, f"action_{name}")] for name in action_names(actions.keys)}
+    parts = (ExplorerScreen, Arrangement, Inspecting, ViewOptions, Exporting, CloserLooks, actions)
+    able = {
+        name: [part for part in parts if hasattr(part, f"action_{name}")]
+        for name in action_names(actions.keys) | action_names("inspect")
+    }
     assert {name: found for name, found in able.items() if len(found) != 1} == {}
 
 

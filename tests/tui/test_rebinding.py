@@ -26,7 +26,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.parametrize("screen", ["live", "replay", "picker"])
+@pytest.mark.parametrize("screen", ["live", "replay", "inspect", "picker"])
 def test_every_key_that_can_be_rebound_has_a_name_of_its_own(screen: ScreenName) -> None:
     names = Counter(key.name for key in keys_of(screen) if key.can_be_rebound)
     assert [name for name, count in names.items() if count > 1 or not name.isidentifier()] == []
@@ -102,7 +102,7 @@ async def test_pressed_keys_chosen_themes_and_the_window_follow_the_habits() -> 
     )
     app = ExplorerApp(LiveFeed(FakeSource()), Watch(None), habits=habits)
     async with app.run_test(size=(100, 30)) as pilot:
-        assert (app.theme, app.explorer.options.window_s, app.explorer.palette.markers) == ("nord", 60.0, "ascii")
+        assert (app.theme, app.explorer.inspecting.time.length_s, app.explorer.palette.markers) == ("nord", 60.0, "ascii")
         await pilot.press("o")
         assert app.explorer.options.log_latency and app.explorer.arrangement.shown == 0
         await pilot.press("l")

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from textual.geometry import Size
-from textual.strip import Strip
 
 from ... import wording
 from ...model.events import Verdict
@@ -21,12 +20,11 @@ from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render.axis import Axis, count_axis, figure, linear_axis
 from ..render.chart import Chart, Point, Series, note_rows, y_ticks
-from ..render.draw import draw_chart, message
 from ..render.legend import DOTTED, Legend
 from ..render.raster import Pattern, Shape
 from . import curve_verdict
-from .curve_points import LevelPoint, level_points
-from .pane import Pane
+from .chart_pane import ChartPane
+from .curve_points import LevelPoint, inspected_point, level_points
 from .rate_curve import rate_chart
 
 KNOWN_WELL_RATIO = 0.05
@@ -35,33 +33,29 @@ KNOWN_WELL_RATIO = 0.05
 KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇"}
 
 
-class CurvePane(Pane):
+class CurvePane(ChartPane):
     """Goodput of each level against users; while a rate is offered, of each level of rates against the rate."""
 
     TITLE = "Capacity curve  goodput req/s by users"
     RATE_TITLE = "Capacity curve  goodput by offered rate, iterations/s"
+    by_load = True
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title names the axis."""
         self.border_title = self.TITLE if timeline.offered_per_s is None else self.RATE_TITLE
         super().show(timeline, cursor, look)
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
         """Levels up to the cursor, with their figures and the verdict on them as they are known now."""
         if timeline.offered_per_s is not None:
-            at_rates = rate_chart(timeline, look, size)
-            return (
-                message("no settled level yet", look.palette, size)
-                if at_rates is None
-                else draw_chart(at_rates, look.palette, size)
-            )
+            return rate_chart(timeline, look, size) or "no settled level yet"
         levels = [level for level in timeline.levels if level.offered_per_s is None]
         points = level_points(timeline, levels, cursor)
         if not points:
-            return message(_missing(levels), look.palette, size)
+            return _missing(levels)
         verdict = wording.reported(timeline).get(levels[-1].opened.epoch)
         highest = max(_highest(timeline, levels[-1], cursor), *(point.top_rps for point in points))
-        return draw_chart(_chart(points, levels, verdict, highest, look, size), look.palette, size)
+        return _chart(points, inspected_point(timeline, points, look.inspected), levels, verdict, highest, look, size)
 
 
 def _highest(timeline: Timeline, level: Level, cursor: int) -> float:
@@ -75,7 +69,13 @@ def _missing(levels: Sequence[Level]) -> str:
 
 
 def _chart(
-    points: Sequence[LevelPoint], levels: Sequence[Level], verdict: Verdict | None, highest: float, look: Look, size: Size
+    points: Sequence[LevelPoint],
+    inspected: LevelPoint | None,
+    levels: Sequence[Level],
+    verdict: Verdict | None,
+    highest: float,
+    look: Look,
+    size: Size,
 ) -> Chart:
     epoch, palette = levels[-1].opened.epoch, look.palette
     most_users = max(*(point.users for point in points), levels[-1].users)
@@ -87,13 +87,18 @@ def _chart(
     return Chart(
         x=users_axis,
         y=linear_axis(highest, y_ticks(size.height - lines_of_notes)),
-        legend=_legend(points, levels, linear, found, palette),
+        legend=_legend(points, inspected, levels, linear, found, palette),
         notes=notes,
         series=(*_joined(points, palette), *(found.lines if found is not None else ()), *_linear(linear, users_axis, palette)),
-        points=tuple(_drawn(point, epoch, look) for point in sorted(points, key=lambda point: (point.current, point.epoch))),
+        points=tuple(
+            _drawn(point, epoch, look, read=point is inspected)
+            for point in sorted(points, key=lambda point: (point is inspected, point.current, point.epoch))
+        ),
         bands=found.bands if found is not None else (),
         boundaries=found.boundaries if found is not None else (),
         tags=found.tags if found is not None else (),
+        cursor=None if inspected is None else inspected.users,
+        cursor_label="" if inspected is None else f"{inspected.users:g}",
     )
 
 
@@ -121,15 +126,18 @@ def _joined(points: Sequence[LevelPoint], palette: Palette) -> tuple[Series, ...
     return tuple(lines)
 
 
-def _drawn(point: LevelPoint, epoch: int, look: Look) -> Point:
-    """Hollow and grey if it rests on few seconds; the current point is highlighted and labelled with its figure."""
+def _drawn(point: LevelPoint, epoch: int, look: Look, *, read: bool) -> Point:
+    """Hollow and grey if it rests on few seconds; the current point is highlighted and labelled with its figure, and so is the
+    one under the inspection cursor (`read`).
+    """
     palette, shape = look.palette, _shape(point, epoch)
     low, high = max(point.goodput_rps - point.half_rps, 0.0), point.goodput_rps + point.half_rps
     counts = shape in (Shape.FILLED, Shape.RING)
     color = palette.accent if point.current else palette.secondary if counts else palette.muted
-    labelled = point.current or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
+    labelled = point.current or read or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
     label = figure(point.goodput_rps) if labelled else ""
-    return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current, label=label)
+    color = palette.text if read else color
+    return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current or read, label=label)
 
 
 def _shape(point: LevelPoint, epoch: int) -> Shape:
@@ -142,20 +150,22 @@ def _shape(point: LevelPoint, epoch: int) -> Shape:
 
 def _legend(
     points: Sequence[LevelPoint],
+    inspected: LevelPoint | None,
     levels: Sequence[Level],
     linear: LevelPoint | None,
     found: curve_verdict.Drawn | None,
     palette: Palette,
 ) -> tuple[Legend, ...]:
-    """The current level's figures and the knee, then the chart's other series."""
+    """The figures of the level that is read and the knee, then the chart's other series."""
     if not any(point.settled for point in points):
         return (Legend(KEYS[Shape.HOLLOW], _missing(levels), "", palette.accent),)
     entries = []
-    epoch, last = levels[-1].opened.epoch, points[-1]
-    if last.current:
-        key = KEYS[_shape(last, epoch)]
-        value = f"{figure(last.goodput_rps)} ±{figure(last.half_rps)}" if last.certain else f"{figure(last.goodput_rps)} so far"
-        entries.append(Legend(key, counted(last.users), value, palette.accent, width=12, quiet=not last.certain))
+    epoch, read = levels[-1].opened.epoch, inspected or points[-1]
+    if read.current or inspected is not None:
+        key, so_far = KEYS[_shape(read, epoch)], read.current and not read.certain
+        value = f"{figure(read.goodput_rps)} so far" if so_far else f"{figure(read.goodput_rps)} ±{figure(read.half_rps)}"
+        color = palette.accent if read.current else palette.text
+        entries.append(Legend(key, counted(read.users), value, color, width=12, quiet=not read.certain))
     if found is not None:
         entries += found.legend
     if linear is not None:

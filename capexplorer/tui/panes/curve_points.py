@@ -20,6 +20,8 @@ SO_FAR_TICKS = 5
 class LevelPoint:
     """A level on the curve, or one bin of a ramp."""
 
+    level: int
+    """Its index."""
     epoch: int
     users: float
     goodput_rps: float
@@ -61,6 +63,16 @@ def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> li
     return [point for point in points if math.isfinite(point.goodput_rps)]
 
 
+def inspected_point(timeline: Timeline, points: Sequence[LevelPoint], tick: int | None) -> LevelPoint | None:
+    """The point of the level that this tick belongs to; of a ramp the bin that is nearest to the tick's users."""
+    level = None if tick is None else timeline.level_at(tick)
+    if level is None or tick is None:
+        return None
+    users = timeline.columns["users"][tick] if level.opened.ramp else level.users
+    own = [point for point in points if point.level == level.opened.index]
+    return min(own, key=lambda point: abs(point.users - users), default=None)
+
+
 def _point(
     level: Level,
     users: float,
@@ -71,6 +83,7 @@ def _point(
 ) -> LevelPoint:
     settled_rps = figures.goodput_rps if figures.settled else so_far_rps
     return LevelPoint(
+        level=level.opened.index,
         epoch=level.opened.epoch,
         users=users,
         goodput_rps=math.nan if settled_rps is None else settled_rps,

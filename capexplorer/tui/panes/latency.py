@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from textual.geometry import Size
-from textual.strip import Strip
 
-from ...model.level import Level
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render.axis import Axis, duration_axis, figure, linear_axis, log_axis
 from ..render.chart import Chart, Series, y_ticks
-from ..render.draw import draw_chart, message
 from ..render.legend import DASHED, DOTTED, SOLID, Legend
 from ..render.raster import Pattern
-from ..render.timepage import TimePage, boundaries, page_at, phases, tags
-from .pane import Pane
+from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
+from .chart_pane import ChartPane
 
 FROM_PLAN = "from_plan_"
 """Before the names of columns: the time from the moment that the schedule gave to the end of the task."""
@@ -23,7 +20,7 @@ ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
 """Successes that a percentile of a level must rest on; with fewer it is grey."""
 
 
-class LatencyPane(Pane):
+class LatencyPane(ChartPane):
     """p50, p95, p99 in ms; linear or logarithmic. While a rate is offered, of the time from plan, beside that of requests."""
 
     TITLE = "Latency  ms"
@@ -35,16 +32,16 @@ class LatencyPane(Pane):
         self.border_title = f"{title}, log scale" if look.log_latency else title
         super().show(timeline, cursor, look)
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
         """One page of seconds up to the cursor."""
-        shown = page_at(timeline, cursor, look.window_s)
+        shown = page_of(timeline, cursor, look)
         if shown is None:
-            return message("waiting for the first second", look.palette, size)
+            return NOTHING
         aside, measured = phases(shown)
         times, palette = shown.column("t_s"), look.palette
         at_rate = is_at_rate(shown)
         prefix = FROM_PLAN if at_rate else ""
-        chart = Chart(
+        return Chart(
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
             y=_axis(shown, prefix, look.log_latency, y_ticks(size.height)),
             legend=_legend(shown, palette),
@@ -59,12 +56,13 @@ class LatencyPane(Pane):
             tags=tags(shown, palette, words=look.large),
             aside=aside,
             measured=measured,
+            cursor=shown.inspected_s,
+            cursor_label=shown.inspected_label,
         )
-        return draw_chart(chart, palette, size)
 
 
 def is_at_rate(shown: TimePage) -> bool:
-    """Whether a rate is offered at the cursor: then the time from plan is shown, with the service time beside it."""
+    """Whether a rate is offered in the second that is read: then the time from plan is shown, with the service time beside it."""
     return shown.latest("offered_per_s") == shown.latest("offered_per_s")
 
 
@@ -92,15 +90,9 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
 
 
 def _successes(shown: TimePage) -> int:
-    """Settled successes of the level at the cursor."""
-    level = level_at(shown)
+    """Settled successes of the level of the second that is read."""
+    level = shown.level
     return level.figures.requests - level.figures.failures if level is not None else 0
-
-
-def level_at(shown: TimePage) -> Level | None:
-    """The level that the tick at the cursor belongs to."""
-    index = shown.latest("level")
-    return next((level for level in reversed(shown.timeline.levels) if level.opened.index == index), None)
 
 
 def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]:

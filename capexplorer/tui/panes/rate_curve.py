@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from textual.geometry import Size
 
@@ -36,9 +37,20 @@ def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
     epoch = timeline.levels[-1].opened.epoch
     event = wording.reported(timeline).get(epoch)
     verdict = event.rates if event is not None else None
-    points = [point for level in timeline.levels for point in _points(level, level is timeline.levels[-1], verdict, epoch, look)]
+    inspected = timeline.level_at(look.inspected) if look.inspected is not None else None
+    per_s = timeline.columns["offered_per_s"][look.inspected] if look.inspected is not None else math.nan
+    points, read = [], None
+    for level in timeline.levels:
+        own = _points(level, level is timeline.levels[-1], verdict, epoch, look)
+        points += own
+        if level is inspected and own:
+            read = min(own, key=lambda point: abs(point.x - per_s) if math.isfinite(per_s) else 0.0)
     if not points:
         return None
+    if read is not None:
+        points.remove(read)
+        read = replace(read, color=look.palette.text, bold=True, label=figure(read.y))
+        points.append(read)
     capacity, palette = verdict.capacity if verdict is not None else None, look.palette
     notes = _notes(timeline.levels[-1], verdict, palette)
     most_x = max(max(point.x for point in points), timeline.levels[-1].offered_per_s or 0.0)
@@ -48,6 +60,8 @@ def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
         x=x,
         y=linear_axis(most_y * 1.1, y_ticks(size.height - min(len(notes), note_rows(size.height)))),
         legend=_legend(points, capacity, palette),
+        cursor=None if read is None else read.x,
+        cursor_label="" if read is None else f"{read.x:g}/s",
         notes=notes,
         series=_lines(capacity, x.high, palette),
         points=tuple(points),
@@ -112,7 +126,7 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
     entries = []
     last = points[-1]
     if last.bold:
-        entries.append(Legend(KEYS[last.shape], f"{figure(last.x)}/s", f"{figure(last.y)}/s", palette.accent, width=8))
+        entries.append(Legend(KEYS[last.shape], f"{figure(last.x)}/s", f"{figure(last.y)}/s", last.color, width=8))
     if capacity is not None:
         strong = capacity.kind in ("capacity", "at_or_below")
         color = palette.error if strong else palette.muted

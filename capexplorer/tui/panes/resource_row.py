@@ -30,6 +30,8 @@ class Row:
     warned: bool = False
     grave: bool = False
     """Beyond a warning: it is used up."""
+    marked: int | None = None
+    """Cell of the spark line at the inspection cursor."""
 
 
 def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) -> list[Strip]:
@@ -41,12 +43,30 @@ def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) 
     if row.number:
         value = f"{text.pad(row.number, _NUMBER_CELLS, right=True)} {row.unit}{' !' if row.warned else ''}"
         color = warning if row.warned else row.color
-        head.append((text.pad(row.picture, cells) + " ", Style(color=color)))
+        head += _picture(text.pad(row.picture, cells) + " ", row.marked, Style(color=color))
         head.append((text.pad(value, max(_VALUE_CELLS, len(value))), alarm if row.warned else Style(color=palette.text)))
     lines = packed(row.details, width - text.cells(head) - 1, width - _LABEL_CELLS - 1, more)
     style = alarm if row.warned and not row.number else muted
     first = text.line([*head, (" " if row.number else "", muted), (lines[0], style)], width)
     return [first, *(text.line([(" " * _LABEL_CELLS, muted), (each, style)], width) for each in lines[1:])]
+
+
+def _picture(picture: str, marked: int | None, style: Style) -> list[Piece]:
+    if marked is None:
+        return [(picture, style)]
+    cell = (picture[marked], style + Style(reverse=True))
+    return [(picture[:marked], style), cell, (picture[marked + 1 :], style)]
+
+
+def cores(ratio: float | None, cpus: int | None) -> tuple[str, str]:
+    """`1.42`, `of 2 cores`."""
+    return text.three_digits(ratio), f"of {cpus} core{'s' * (cpus != 1)}" if cpus else "cores"
+
+
+def parted(figure: str) -> tuple[str, str]:
+    """Number and unit."""
+    number, _, unit = figure.partition(" ")
+    return number, unit
 
 
 def packed(details: Sequence[str], first: int, others: int, more: int) -> list[str]:

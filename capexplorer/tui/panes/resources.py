@@ -7,15 +7,13 @@ Rows are listed by what an engineer needs first; where it is low the last ones g
 from __future__ import annotations
 
 import errno
-import math
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ... import wording
 from ...model.columns import total
 from ...model.events import HostFacts, Sample
 from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading, WorkersReading
@@ -23,10 +21,13 @@ from ...model.timeline import Timeline
 from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
+from ..render.timepage import page_of
 from .pane import Pane
 from .part_rows import part_rows
 from .ports import port_rows
-from .resource_row import Row, row_lines
+from .resource_history import History
+from .resource_row import Row, cores, parted, row_lines
+from .second_rows import second_rows
 
 BUSY_RATIO = 0.9
 """Use of a core or of the host from which it counts as full: yellow."""
@@ -40,6 +41,13 @@ class ResourcesPane(Pane):
 
     TITLE = "Resources"
 
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw this moment; the title says of which second the figures are."""
+        times = timeline.columns["t_s"]
+        at = "" if look.inspected is None else f" at {wording.session_time(times[min(look.inspected, cursor)])}"
+        self.border_title = f"{self.TITLE}{at}"
+        super().show(timeline, cursor, look)
+
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """As many rows as fit, each whole."""
         sample = timeline.last
@@ -47,7 +55,12 @@ class ResourcesPane(Pane):
             return [text.line([("  no measurement yet", Style(color=look.palette.muted))], size.width)]
         cells = picture_cells(size.width)
         facts = timeline.header.host if timeline.header else HostFacts()
-        rows = list(_rows(timeline, sample, facts, _History(timeline, cursor, look.window_s, cells), look.palette))
+        shown = page_of(timeline, cursor, look)
+        history = History(timeline, shown.stop - 1 if shown is not None else cursor, look.window_s, cells)
+        if look.inspected is None:
+            rows = list(_rows(timeline, sample, facts, history, look.palette))
+        else:
+            rows = list(second_rows(timeline, min(look.inspected, cursor), facts, history, look.palette))
         lines: list[Strip] = []
         for index, row in enumerate(rows):
             spare = size.height - len(lines) - (len(rows) - index)
@@ -60,44 +73,7 @@ def picture_cells(width: int) -> int:
     return min(24, max(8, width // 6))
 
 
-class _History:
-    """Columns binned to one cell each: bins stand still, so a spark line changes once a bin, not once a second."""
-
-    def __init__(self, timeline: Timeline, cursor: int, window_s: float | None, cells: int) -> None:
-        self._columns, self._end, self._cells = timeline.columns, cursor + 1, cells
-        times = timeline.columns["t_s"]
-        self._now_s = times[cursor] if 0 <= cursor < len(times) else 0.0
-        self._bin_s = max(1.0, math.ceil((window_s if window_s is not None else self._now_s) / cells))
-        self._first_bin = math.floor(self._now_s / self._bin_s) - cells + 1
-        self._start = timeline.index_at(self._first_bin * self._bin_s) + 1
-        self._filled, self._starts = self._bins()
-
-    def _bins(self) -> tuple[list[int], list[int]]:
-        """The cells that have ticks, and where those begin."""
-        cells = np.floor(self._past("t_s") / self._bin_s).astype(np.int64) - self._first_bin
-        cuts = np.searchsorted(cells, np.arange(self._cells + 1))
-        filled = np.flatnonzero(np.diff(cuts))
-        return filled.tolist(), cuts[filled].tolist()
-
-    def _past(self, name: str) -> NDArray[np.float64]:
-        return np.asarray(self._columns[name][max(self._start, 0) : self._end])
-
-    def spark(self, name: str, top: float | None = None) -> str:
-        """The greatest value of each bin, 0 to `top` (unless given: the greatest of all)."""
-        bins = [math.nan] * self._cells
-        greatest = np.fmax.reduceat(self._past(name), self._starts).tolist() if self._starts else ()
-        for cell, value in zip(self._filled, greatest, strict=True):
-            bins[cell] = value
-        known = [value for value in bins if not math.isnan(value)]
-        return text.spark(bins, top if top else max(known, default=0.0))
-
-    @property
-    def cells(self) -> int:
-        """Width of a picture."""
-        return self._cells
-
-
-def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
+def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
     host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
     yield from target_rows(sample, history, palette, facts.cpus)
     yield from part_rows(timeline, history.cells, palette)
@@ -111,7 +87,7 @@ def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: _Histor
         yield from worker_rows(sample.workers, history.cells, palette)
 
 
-def target_rows(sample: Sample, history: _History, palette: Palette, cpus: int | None) -> Iterator[Row]:
+def target_rows(sample: Sample, history: History, palette: Palette, cpus: int | None) -> Iterator[Row]:
     """CPU, then memory, over all processes of all targets."""
     targets = sample.targets
     cpu = total(target.cpu_ratio for target in targets)
@@ -131,10 +107,10 @@ def target_rows(sample: Sample, history: _History, palette: Palette, cpus: int |
     if written is not None:
         details.append(f"writes {text.size(written)}/s")
     rss = total(target.rss_bytes for target in targets)
-    yield Row("target mem", history.spark("target_rss_bytes"), *_parted(text.size(rss)), tuple(details), palette.primary)
+    yield Row("target mem", history.spark("target_rss_bytes"), *parted(text.size(rss)), tuple(details), palette.primary)
 
 
-def host_rows(host: HostReading, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
+def host_rows(host: HostReading, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
     """CPU with load and pressure, then memory."""
     details = [f"load {text.three_digits(host.load_average_1m)}"]
     if host.steal_ratio:
@@ -147,7 +123,7 @@ def host_rows(host: HostReading, facts: HostFacts, history: _History, palette: P
     yield Row("host cpu", spark, *cores(host.cpu_ratio, cpus), tuple(details), palette.secondary, full)
     used, whole = host.memory_used_bytes, facts.memory_bytes
     share = used / whole if used is not None and whole else None
-    number, spark = _parted(text.size(used, beside=whole))[0], history.spark("host_memory_bytes", whole)
+    number, spark = parted(text.size(used, beside=whole))[0], history.spark("host_memory_bytes", whole)
     yield Row("host mem", spark, number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)
 
 
@@ -155,7 +131,7 @@ WAITS_RATIO = 0.25
 """CPU time that the target waited for, over the CPU time that it had, from which others that use much are yellow."""
 
 
-def neighbour_rows(sample: Sample, facts: HostFacts, history: _History, palette: Palette) -> Iterator[Row]:
+def neighbour_rows(sample: Sample, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
     """CPU of other processes, by name, and who waits for a core; no row where it was not measured."""
     others = sample.neighbours
     if others is None or others.cpu_ratio is None:
@@ -175,7 +151,7 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: _History, palette:
 
 
 def generator_rows(
-    generator: GeneratorReading, workers: WorkersReading | None, history: _History, palette: Palette
+    generator: GeneratorReading, workers: WorkersReading | None, history: History, palette: Palette
 ) -> Iterator[Row]:
     """The load thread, then how late its loop is: the error bar on every latency. Of several workers, of the fullest one."""
     full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
@@ -259,22 +235,11 @@ def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
     return tuple(f"{words} +{text.count(value)}" for words, value in counts.items() if value)
 
 
-def network_row(host: HostReading, history: _History, palette: Palette) -> Row:
+def network_row(host: HostReading, history: History, palette: Palette) -> Row:
     """In, out, and the disk."""
     details = (f"out {text.size(host.sent_bytes_per_s)}/s", f"disk {text.percent(host.disk_busy_ratio)} busy")
-    number, unit = _parted(text.size(host.received_bytes_per_s))
+    number, unit = parted(text.size(host.received_bytes_per_s))
     return Row("network", history.spark("received_bytes_per_s"), number, f"{unit}/s in".lstrip(), details, palette.secondary)
-
-
-def cores(ratio: float | None, cpus: int | None) -> tuple[str, str]:
-    """`1.42`, `of 2 cores`."""
-    return text.three_digits(ratio), f"of {cpus} core{'s' * (cpus != 1)}" if cpus else "cores"
-
-
-def _parted(figure: str) -> tuple[str, str]:
-    """Number and unit."""
-    number, _, unit = figure.partition(" ")
-    return number, unit
 
 
 def _sum(values: Iterable[int | None]) -> str:

@@ -63,7 +63,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
     return [
         spread(first, width),
         spread([*second, *words], width),
-        *banners.verdict(timeline, palette, width),
+        *([] if view.brief else banners.verdict(timeline, palette, width)),
         *banners.controls(view, palette, width),
         *banners.autopilot(timeline, view, palette, width),
         *banners.next_step(timeline, view, palette, width),

@@ -35,6 +35,8 @@ class View:
     """Whether the autopilot sets the users."""
     exported: bool = False
     """A report of the session as it is now was written."""
+    brief: bool = False
+    """Leave out the verdict: the second that is inspected needs the room."""
     controls: str = ""
     """Who has the controls; empty while this is the only screen."""
     controls_asked: bool = False

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.geometry import Size
-from textual.strip import Strip
 
 from ...model.timeline import Timeline
 from ..look import Look, Palette
 from ..render.axis import count_axis, duration_axis, figure, linear_axis
 from ..render.chart import Chart, Series, y_ticks
-from ..render.draw import draw_chart, message
 from ..render.legend import BARS, DOTTED, SOLID, STAIRCASE, Legend
 from ..render.raster import Pattern
-from ..render.timepage import TimePage, boundaries, offered_staircase, page_at, phases, staircase, tags
-from .pane import Pane
+from ..render.timepage import NOTHING, TimePage, boundaries, offered_staircase, page_of, phases, staircase, tags
+from .chart_pane import ChartPane
 
 Steps = tuple[Sequence[float], Sequence[float]]
 """(times, loads)."""
@@ -27,20 +25,20 @@ USERS_HEADROOM = 1.2
 """Keeps the users' staircase below the throughput, and the boundary labels visible."""
 
 
-class ThroughputPane(Pane):
+class ThroughputPane(ChartPane):
     """Throughput, goodput, failures and the offered rate, a second; users against the right scale."""
 
     TITLE = "Throughput  req/s"
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
         """One page of seconds up to the cursor."""
-        shown = page_at(timeline, cursor, look.window_s)
+        shown = page_of(timeline, cursor, look)
         if shown is None:
-            return message("waiting for the first second", look.palette, size)
+            return NOTHING
         aside, measured = phases(shown)
         steps, offered = staircase(shown), offered_staircase(shown)
         most = y_ticks(size.height)
-        chart = Chart(
+        return Chart(
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
             y=linear_axis(
                 max(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), OFFERED_HEADROOM * _most(offered[1])), most
@@ -52,8 +50,9 @@ class ThroughputPane(Pane):
             tags=tags(shown, look.palette, words=look.large),
             aside=aside,
             measured=measured,
+            cursor=shown.inspected_s,
+            cursor_label=shown.inspected_label,
         )
-        return draw_chart(chart, look.palette, size)
 
 
 def _most(values: Sequence[float]) -> float:

@@ -99,6 +99,10 @@ class Chart:
     """Spans of x that are set aside (settling): faint lines there, and a dashed axis."""
     measured: tuple[tuple[float, float], ...] = ()
     """Spans of x that count: a heavy axis."""
+    cursor: float | None = None
+    """Where the inspection cursor stands."""
+    cursor_label: str = ""
+    """In place of the x label there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,16 @@ def layout(chart: Chart, size: Size) -> Layout:
         right = max((len(label) for _, label in chart.right.ticks), default=0) + 1 if chart.right else 0
     rows = max(size.height - legend - labels - axis_line, 1)
     return Layout(legend, left, right, max(size.width - left - right, 1), rows, axis_line, labels)
+
+
+def x_at(chart: Chart, size: Size, column: int) -> float | None:
+    """The x that this column of the chart's `size` stands for; None outside of the plot."""
+    place = layout(chart, size)
+    across = column - place.left
+    if not 0 <= across < place.columns:
+        return None
+    fraction = (across + 0.5) / place.columns
+    return chart.x.low + fraction * (chart.x.high - chart.x.low)
 
 
 def note_rows(height: int) -> int:

@@ -22,6 +22,9 @@ from .legend import legend_segments
 from .plot import draw_plot, tick_rows
 from .raster import DOTS_X, Raster
 
+CURSOR = "║"
+"""On the axis line, where the inspection cursor stands."""
+
 
 def draw_chart(chart: Chart, palette: Palette, size: Size) -> list[Strip]:
     """At most `size.height` strips of at most `size.width` cells."""
@@ -87,6 +90,9 @@ def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
         else:
             raster.text(column, 0, "┬" if column in ticked else "─", light)
     _write_tags(raster, chart, place.columns)
+    cursor = None if chart.cursor is None else _column(chart.x, chart.cursor, place.columns)
+    if cursor is not None:
+        raster.text(cursor, 0, CURSOR, raster.ink(style(palette.text, bold=True)), over=True)
     ends = [Segment(" " * (place.left - 1)), Segment("└", style(palette.faint))] if place.left else []
     closing = [Segment("┘", style(palette.faint))] if place.right else []
     return ends + raster.row(0) + closing
@@ -111,18 +117,30 @@ def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:
 
 
 def _x_labels(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
-    """Each under its tick, pushed inside at the ends, left out where the one before is in the way."""
+    """Each under its tick, pushed inside at the ends, left out where the one before or the cursor's is in the way."""
     width = place.left + place.columns + place.right
     line, end = [" "] * width, -1
+    cursor = _label_cells(chart, place, width, chart.cursor, chart.cursor_label)
     for tick, label in chart.x.ticks:
-        column = _column(chart.x, tick, place.columns)
-        if column is None or len(label) > width:
+        cells = _label_cells(chart, place, width, tick, label)
+        if cells is None or cells[0] <= end or (cursor is not None and cells[0] <= cursor[1] and cursor[0] <= cells[1]):
             continue
-        start = min(max(place.left + column - len(label) // 2, 0), width - len(label))
-        if start > end:
-            line[start : start + len(label)] = label
-            end = start + len(label)
-    return [Segment("".join(line), style(palette.muted))]
+        line[cells[0] : cells[1]] = label
+        end = cells[1]
+    muted = style(palette.muted)
+    if cursor is None:
+        return [Segment("".join(line), muted)]
+    before, after = "".join(line[: cursor[0]]), "".join(line[cursor[1] :])
+    return [Segment(before, muted), Segment(chart.cursor_label, style(palette.text, bold=True)), Segment(after, muted)]
+
+
+def _label_cells(chart: Chart, place: Layout, width: int, x: float | None, label: str) -> tuple[int, int] | None:
+    """First and one past the last cell of a label under its x; None where it has no place."""
+    column = None if x is None else _column(chart.x, x, place.columns)
+    if column is None or not label or len(label) > width:
+        return None
+    start = min(max(place.left + column - len(label) // 2, 0), width - len(label))
+    return start, start + len(label)
 
 
 def _covered(spans: Sequence[tuple[float, float]], axis: Axis, columns: int) -> set[int]:

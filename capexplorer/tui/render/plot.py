@@ -54,6 +54,9 @@ def _draw_behind(raster: Raster, chart: Chart, palette: Palette) -> None:
             ink = raster.ink(style(boundary.color or palette.faint))
             for dot in range(0, raster.height, 1 if boundary.solid else 2):
                 raster.span(x, dot, dot, ink)
+    cursor = None if chart.cursor is None else _dot_x(raster, chart.x, chart.cursor)
+    if cursor is not None:
+        raster.span(cursor, 0, raster.height - 1, raster.ink(style(palette.text, bold=True)))
     raster.lay_behind()
 
 

@@ -18,11 +18,14 @@ from ...model.findings import MarkKind
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...report.listed_findings import marked_s
-from ..look import Palette
+from ..look import Look, Palette
 from .axis import page
 from .chart import Boundary, Tag
 
 Span = tuple[float, float]
+
+NOTHING = "waiting for the first second"
+"""Instead of a chart over time that has no second."""
 
 GAP_TICKS = 2.5
 """A log that lost more than a tick shows a gap."""
@@ -59,10 +62,24 @@ class TimePage:
     first: int
     stop: int
     """Column indices [first, stop): one tick before the page too, so that lines enter it."""
+    read: int
+    """Column index of the second whose values the legend gives: that under the inspection cursor, else the last of the page."""
+    inspected_s: float | None = None
+    """Time at the inspection cursor; None: there is none."""
+
+    @property
+    def inspected_label(self) -> str:
+        """That time, for the x labels."""
+        return "" if self.inspected_s is None else wording.session_time(self.inspected_s)
+
+    @property
+    def level(self) -> Level | None:
+        """The level of the second that is read."""
+        return self.timeline.level_at(self.read)
 
     @property
     def now_s(self) -> float:
-        """Time at the cursor."""
+        """Time of the page's last second."""
         return self.timeline.columns["t_s"][self.stop - 1]
 
     @property
@@ -76,8 +93,8 @@ class TimePage:
         return self.timeline.columns[name][self.first : self.stop]
 
     def latest(self, name: str) -> float:
-        """Value at the cursor; NaN when it was not measured."""
-        return self.timeline.columns[name][self.stop - 1]
+        """Value in the second that is read; NaN when it was not measured."""
+        return self.timeline.columns[name][self.read]
 
     def highest(self, *names: str) -> float:
         """Greatest finite value of these columns; 0 when there is none."""
@@ -90,13 +107,26 @@ class TimePage:
         return min((float(values.min()) for values in found if values.size), default=None)
 
 
-def page_at(timeline: Timeline, cursor: int, window_s: float | None) -> TimePage | None:
-    """The page that holds the cursor; None before the first tick."""
+def page_at(
+    timeline: Timeline, cursor: int, window_s: float | None, start_s: float | None = None, inspected: int | None = None
+) -> TimePage | None:
+    """The page from `start_s` on, or the one that holds the cursor; None before the first tick, and where it has no second."""
     if not 0 <= cursor < len(timeline):
         return None
     times = timeline.columns["t_s"]
-    start_s, end_s = page(times[cursor], window_s)
-    return TimePage(timeline, start_s, end_s, max(bisect_left(times, start_s) - 1, 0), cursor + 1)
+    begin_s, end_s = page(times[cursor], window_s)
+    if start_s is not None and window_s is not None:
+        begin_s, end_s = start_s, start_s + window_s
+    first, stop = bisect_left(times, begin_s, 0, cursor + 1), bisect_right(times, end_s, 0, cursor + 1)
+    if not stop:
+        return None
+    read = min(inspected, cursor) if inspected is not None else stop - 1
+    return TimePage(timeline, begin_s, end_s, max(first - 1, 0), stop, read, None if inspected is None else times[read])
+
+
+def page_of(timeline: Timeline, cursor: int, look: Look) -> TimePage | None:
+    """The page that a pane shows."""
+    return page_at(timeline, cursor, look.window_s, look.start_s, look.inspected)
 
 
 def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:

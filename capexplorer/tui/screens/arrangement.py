@@ -68,6 +68,11 @@ class Arrangement:
         return "single" if self.single else self._form
 
     @property
+    def is_small(self) -> bool:
+        """Whether the terminal is too small for the grid of six."""
+        return self._form in ("single", "small")
+
+    @property
     def single(self) -> bool:
         """Whether one pane is shown alone."""
         return self._maximised or self.shown >= self._in_grid

@@ -21,6 +21,7 @@ from textual.widgets import Static
 
 from ...errors import SessionError
 from ...model.kept_request import KeptRequests, NoRequests
+from ...model.level import Level
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
 from ..feed import Change, Feed
@@ -28,8 +29,10 @@ from ..habits import Habits
 from ..keybar import key_bar, perform_bindings
 from ..keys import ScreenName
 from ..look import Palette
-from ..messages import FeedFailed
+from ..messages import FeedFailed, Pointed
+from ..panes.chart_pane import ChartPane
 from ..panes.failures import tally
+from ..panes.inspected import InspectArea
 from ..panes.pane import Pane
 from ..panes.status import StatusArea
 from ..panes.status_view import View
@@ -38,6 +41,7 @@ from .arrangement import FAILURES, JOURNAL, Arrangement, Form
 from .closer_looks import CloserLooks
 from .exporting import Exporting
 from .help import Help
+from .inspecting import Inspecting
 from .tab_bar import TabBar
 from .view_options import ViewOptions
 
@@ -52,7 +56,8 @@ class ExplorerScreen(Screen[None]):
 
     AUTO_FOCUS = ""
     CSS_PATH = "explorer.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("live", "replay")]
+    BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("inspect", "live", "replay")]
+    """Those of the first come first: while there is a cursor, they stand for the others of the same key."""
 
     def __init__(
         self,
@@ -71,7 +76,8 @@ class ExplorerScreen(Screen[None]):
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.arrangement = Arrangement(self.show_message, self._arranged)
-        self.options = ViewOptions(self, self.draw, None if whole else self.habits.window_s)
+        self.inspecting = Inspecting(self, self.draw, None if whole else self.habits.window_s)
+        self.options = ViewOptions(self, self.inspecting, self.draw)
         self._exporting = Exporting(self, self._write)
         self._closer_looks = CloserLooks(
             self,
@@ -79,7 +85,10 @@ class ExplorerScreen(Screen[None]):
             requests or NoRequests("no requests were kept"),
             lambda: self.arrangement.shown == FAILURES,
         )
-        self._parts = (self, self.arrangement, self.options, self._exporting, self._closer_looks, actions)
+        self._inspect_area = InspectArea(id="inspect")
+        self._parts = (
+            self, self.arrangement, self.inspecting, self.options, self._exporting, self._closer_looks, actions,
+        )  # fmt: skip
         actions.attach(self)
 
     @property
@@ -87,13 +96,25 @@ class ExplorerScreen(Screen[None]):
         """The feed's current timeline, also while the display is paused."""
         return self.feed.timeline
 
+    @property
+    def shown(self) -> Timeline:
+        """The timeline that the panes show."""
+        return self.options.paused or self.feed.timeline
+
+    @property
+    def along_load(self) -> bool:
+        """Whether the pane in focus has loads on its x axis."""
+        pane = self.arrangement.panes[self.arrangement.shown]
+        return isinstance(pane, ChartPane) and pane.by_load
+
     # -- layout
 
     def compose(self) -> ComposeResult:
-        """Status, tabs, panes, what the actions show, keys."""
+        """Status, tabs, panes, the inspected second, what the actions show, keys."""
         yield self.status
         yield self.tabs
         yield Container(*self.arrangement.panes, id="panes")
+        yield self._inspect_area
         yield self.keys
         yield from self.actions.widgets()
 
@@ -148,11 +169,12 @@ class ExplorerScreen(Screen[None]):
         self._draw_panes(Change.PANES)
 
     def _draw_panes(self, change: Change) -> None:
-        timeline = self.options.paused or self.timeline
+        timeline = self.shown
         look = self.options.look(self.palette, large=self.arrangement.single)
         panes = self.arrangement.panes
         for pane in panes if change is Change.PANES else panes[JOURNAL:] if change is Change.ENTRIES else ():
             pane.show(timeline, len(timeline) - 1, look)
+        self._inspect_area.show(timeline, len(timeline) - 1, look)
 
     def _draw_status(self) -> None:
         """Status, tabs, keys, and what the actions show."""
@@ -160,7 +182,8 @@ class ExplorerScreen(Screen[None]):
             return
         self.status.show(self.timeline, self._view, self.palette)
         self._draw_tabs()
-        keys = key_bar(self.actions.keys, self.size.width - 1, self.habits.keys, **self.actions.key_words)
+        bound: ScreenName = "inspect" if self.inspecting.is_on else self.actions.keys
+        keys = key_bar(bound, self.size.width - 1, self.habits.keys, **self.actions.key_words)
         if keys != self._key_bar:  # an update lays the whole screen out anew
             self._key_bar = keys
             self.keys.update(Text(keys, no_wrap=True))
@@ -169,7 +192,8 @@ class ExplorerScreen(Screen[None]):
     @property
     def _view(self) -> View:
         paused, exported = self.options.paused is not None, self._exporting.is_exported
-        return replace(self.actions.view, paused=paused, message=self._message, alarm=self._alarm, exported=exported)
+        brief = self.inspecting.is_on and self.arrangement.is_small
+        return replace(self.actions.view, brief=brief, paused=paused, message=self._message, alarm=self._alarm, exported=exported)
 
     def _draw_tabs(self) -> None:
         failed = tally(self.timeline)
@@ -206,8 +230,9 @@ class ExplorerScreen(Screen[None]):
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enable only the keys of the screen's own actions."""
-        return action != "perform" or parameters[0] == self.actions.keys
+        """Enable only the keys of the screen's own actions, and those of the cursor while there is one."""
+        bound = ("inspect", self.actions.keys) if self.inspecting.is_on else (self.actions.keys,)
+        return action != "perform" or parameters[0] in bound
 
     async def action_perform(self, keys: ScreenName, action: str) -> None:
         """Perform a key's action. `keys`: the screen whose rows of the table contain it."""
@@ -225,6 +250,13 @@ class ExplorerScreen(Screen[None]):
                 method(*arguments)
                 return
         self.show_message("there is no load to steer")
+
+    def on_pointed(self, message: Pointed) -> None:
+        """A chart was clicked."""
+        self.inspecting.point(message.x, by_load=message.by_load)
+
+    def open_level(self, level: Level) -> None:
+        """Open the screen of a level."""
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.table import Table
@@ -87,7 +87,7 @@ PICKER = (
     ("rec", "In the column end: the session is being recorded."),
 )
 
-MEANINGS = {"live": CHARTS, "replay": CHARTS, "picker": PICKER}
+MEANINGS: Mapping[ScreenName, Sequence[tuple[str, str]]] = {"live": CHARTS, "replay": CHARTS, "picker": PICKER}
 
 
 class Help(ModalScreen[None]):
@@ -106,6 +106,9 @@ class Help(ModalScreen[None]):
             page.border_title = Text("Help")
             page.border_subtitle = Text("↑ ↓: scroll    Esc: close")
             yield Static(table(rows(self._of, self._keys)))
+            if self._of in ("live", "replay"):
+                yield Static("While there is a cursor:", classes="meanings")
+                yield Static(table(rows("inspect", self._keys)))
             yield Static(table(MEANINGS[self._of]), classes="meanings")
 
 

@@ -1,0 +1,40 @@
+"""A pane that is one chart: subclasses define the chart; it is drawn here, and a click on it says at which x."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.timeline import Timeline
+from ..look import Look
+from ..messages import Pointed
+from ..render.chart import Chart, x_at
+from ..render.draw import draw_chart, message
+from .pane import Pane
+
+
+class ChartPane(Pane):
+    """Base of panes with axes."""
+
+    by_load = False
+    """Whether x is the load of levels, not time."""
+
+    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+        """The chart; a sentence where there is nothing to draw yet. Pure."""
+        raise NotImplementedError
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """The chart of this moment."""
+        chart = self.chart(timeline, cursor, look, size)
+        return message(chart, look.palette, size) if isinstance(chart, str) else draw_chart(chart, look.palette, size)
+
+    def on_click(self, event: events.Click) -> None:
+        """Where the mouse is on: the inspection cursor goes to that x."""
+        offset = event.get_content_offset(self)
+        if offset is None or self.timeline is None:
+            return
+        chart = self.chart(self.timeline, self.cursor, self.look, self.size)
+        x = None if isinstance(chart, str) else x_at(chart, self.size, offset.x)
+        if x is not None:
+            self.post_message(Pointed(x, by_load=self.by_load))

@@ -1,0 +1,190 @@
+"""The second under the inspection cursor in full: every value that the time charts draw, its level, its failures, marks near it.
+
+`inspected` is pure: (timeline, cursor, look, width) to lines of cells. `InspectArea` shows them below the panes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ... import wording
+from ...model.events import Mark, Note, Target
+from ...model.intervals import Z95
+from ...model.timeline import Timeline
+from ...wording.numbers import counted
+from ..look import Look, Palette
+from ..render import text
+from ..render.axis import figure
+from ..render.text import Piece
+from ..render.timepage import page_of
+from .journal import glyph_of
+from .throughput import work_name
+
+NARROW, MIDDLE = 100, 150
+"""Columns below which the values of a second need a line more; the second: those of a session that has offered rates."""
+
+NEAR_S = 5.0
+NEAR_RATIO = 0.01
+"""Marks are near the cursor within so many seconds, or this share of the page: about a column of a chart."""
+
+BETWEEN = "  "
+
+
+class InspectArea(Widget):
+    """Below the panes while there is a cursor."""
+
+    DEFAULT_CSS = "InspectArea { height: 4; background: $panel; color: $foreground; padding: 0 1; display: none; }"
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self._strips: list[Strip] = []
+
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw, or be gone where nothing is inspected."""
+        self.display = look.inspected is not None
+        width = max(self.app.size.width - 2, 1)  # its own is not known before it is laid out
+        strips = inspected(timeline, cursor, look, width) if look.inspected is not None else []
+        if strips and len(strips) != len(self._strips):
+            self.styles.height = len(strips)
+        if strips != self._strips:
+            self._strips = strips
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The cells of one line."""
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        return strip.adjust_cell_length(self.size.width).apply_style(self.rich_style)
+
+
+def inspected(timeline: Timeline, cursor: int, look: Look, width: int) -> list[Strip]:
+    """The time with its level, then values, failures and marks, as many as fit. For one width a session always has as many lines,
+    so that the panes keep their sizes while the cursor moves.
+    """
+    if look.inspected is None or not 0 <= cursor < len(timeline):
+        return []
+    tick = min(look.inspected, cursor)
+    palette = look.palette
+    head = _head(timeline, tick, look, width)
+    events = [*_failures(timeline, tick, palette), *_events(timeline, tick, cursor, look)]
+    room = width if len(events) == 1 else (width - len(BETWEEN) - len("  +9")) // 2
+    found = [*_values(timeline, tick, palette), *((text.shorten_end(words, room), style) for words, style in events)]
+    at_rates = any(level.offered_per_s is not None for level in timeline.levels)
+    most = 3 + (width < NARROW) + (at_rates and width < MIDDLE)
+    lines = _flowed(found, width, most)
+    return [text.line(head, width), *(text.line(line, width) for line in lines), *[Strip.blank(width)] * (most - len(lines))]
+
+
+# -- the first line
+
+
+def _head(timeline: Timeline, tick: int, look: Look, width: int) -> list[Piece]:
+    """`INSPECT 12:34  level 4, 20 users, settled: goodput 61.2 ±1.1/s, p50 44 p95 210 p99 310 ms, 0.2% failed`."""
+    palette = look.palette
+    badge = Style(color=palette.background, bgcolor=palette.text, bold=True)
+    bold, plain, muted = Style(color=palette.text, bold=True), Style(color=palette.text), Style(color=palette.muted)
+    t_s = timeline.columns["t_s"][tick]
+    pieces: list[Piece] = [(" INSPECT ", badge), (f" {wording.session_time(t_s)}", bold)]
+    shown = page_of(timeline, len(timeline) - 1, look)
+    if shown is not None and not shown.start_s <= t_s <= shown.end_s:
+        pieces.append((" (not on this page)", muted))
+    parts = list(_of_level(timeline, tick))
+    while len(parts) > 1 and text.cells(pieces) + len(BETWEEN) + len(", ".join(parts)) > width:
+        parts.pop()
+    return [*pieces, (BETWEEN, plain), (", ".join(parts), plain)]
+
+
+def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
+    """The level's load and figures, the most important first."""
+    level = timeline.level_at(tick)
+    if level is None:
+        yield "no level"
+        return
+    load = counted(level.users) if level.offered_per_s is None else wording.rate(level.offered_per_s)
+    phase = "settled" if timeline.columns["settled"][tick] else "not settled"
+    figures = level.figures
+    yield f"level {level.opened.index}"
+    yield f"{load} ({phase})"
+    if figures.goodput_rps is not None:
+        half = "" if figures.goodput_se_rps is None else f" ±{figure(Z95 * figures.goodput_se_rps)}"
+        yield f"goodput {figure(figures.goodput_rps)}{half}/s"
+        latency = figures.latency_ms
+        yield f"p50 {figure(latency.p50)} p95 {figure(latency.p95)} p99 {figure(latency.p99)} ms"
+        yield f"{text.percent(figures.failure_ratio)} failed"
+        yield f"settled {text.span(figures.settled_seconds)}"
+
+
+# -- the second
+
+
+def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
+    """One piece a group of values."""
+    plain = Style(color=palette.text)
+    columns = timeline.columns
+
+    def shown(name: str) -> str:
+        return figure(columns[name][tick])
+
+    def has(name: str) -> bool:
+        value = columns[name][tick]
+        return value == value
+
+    users, wanted = columns["users"][tick], columns["wanted"][tick]
+    load = f"users {users:.0f}" + (f" of {wanted:.0f}" if users != wanted else "")
+    yield f"req/s {shown('throughput_rps')} {work_name(timeline)} {shown('goodput_rps')} failed {shown('failures_rps')}", plain
+    yield load, plain
+    if has("offered_per_s"):
+        yield f"offered {shown('offered_per_s')}/s in flight {shown('in_flight')} dropped {shown('dropped_per_s')}/s", plain
+        yield (
+            f"from plan p50 {shown('from_plan_p50_ms')} p95 {shown('from_plan_p95_ms')} p99 {shown('from_plan_p99_ms')} ms",
+            plain,
+        )
+    yield f"in {text.size(columns['received_bytes_per_s'][tick])}/s", plain
+    yield f"ports {text.count(columns['ports_used'][tick])}", plain
+    yield f"p50 {shown('p50_ms')} p95 {shown('p95_ms')} p99 {shown('p99_ms')} max {shown('max_ms')} ms", plain
+    yield f"loop lag {shown('loop_lag_p99_ms')} ms", plain
+    yield f"cpu target {shown('target_cpu_ratio')}, {text.size(columns['target_rss_bytes'][tick])}", plain
+    yield f"host {shown('host_cpu_ratio')}, {text.size(columns['host_memory_bytes'][tick])}", plain
+    if has("others_cpu_ratio"):
+        yield f"others {shown('others_cpu_ratio')}", plain
+    yield f"generator {shown('generator_cpu_ratio')}", plain
+
+
+def _failures(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
+    """`5 × GET /cpu: HTTP 503`, the most frequent first."""
+    counts = [(failure.at(tick), failure) for failure in timeline.failures.values()]
+    for count, failure in sorted((each for each in counts if each[0]), key=lambda each: -each[0]):
+        said = f"{count} × {failure.method} {failure.name}: {wording.failure(failure.signature)}"
+        yield text.safe(said), Style(color=palette.error, bold=True)
+
+
+def _events(timeline: Timeline, tick: int, cursor: int, look: Look) -> Iterator[Piece]:
+    """Marks, notes and the target's states near the cursor, the nearest first."""
+    t_s = timeline.columns["t_s"][tick]
+    shown = page_of(timeline, cursor, look)
+    near_s = max(NEAR_S, NEAR_RATIO * (shown.end_s - shown.start_s) if shown is not None else 0.0)
+    near = [each for each in timeline.journal if abs(each.t_s - t_s) <= near_s and isinstance(each, Mark | Note | Target)]
+    for entry in sorted(near, key=lambda entry: abs(entry.t_s - t_s)):
+        glyph, style = glyph_of(entry, look.palette)
+        said = wording.bare(entry) if isinstance(entry, Mark) else wording.journal(entry)
+        yield f"{glyph} {wording.session_time(entry.t_s)} {text.safe(said)}", style
+
+
+def _flowed(pieces: Sequence[Piece], width: int, most: int) -> list[list[Piece]]:
+    """Pieces side by side on at most `most` lines; those for which there is no room are counted."""
+    lines: list[list[Piece]] = [[]]
+    for index, (words, style) in enumerate(pieces):
+        left = len(pieces) - index - 1
+        more = len(BETWEEN) + len(f"+{left}") if left and len(lines) == most else 0
+        if lines[-1] and text.cells([*lines[-1], (BETWEEN + words, style)]) + more > width:
+            if len(lines) == most:
+                lines[-1].append((f"{BETWEEN}+{left + 1}", style))
+                return lines
+            lines.append([])
+        if lines[-1]:
+            lines[-1].append((BETWEEN, style))
+        lines[-1].append((words, style))
+    return lines

@@ -1,0 +1,53 @@
+"""The recent past of a resource, binned for a spark line. Pure."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.timeline import Timeline
+from ..render import text
+
+
+class History:
+    """Columns binned to one cell each: bins stand still, so a spark line changes once a bin, not once a second."""
+
+    def __init__(self, timeline: Timeline, cursor: int, window_s: float | None, cells: int) -> None:
+        self._columns, self._end, self._cells = timeline.columns, cursor + 1, cells
+        times = timeline.columns["t_s"]
+        self._now_s = times[cursor] if 0 <= cursor < len(times) else 0.0
+        self._bin_s = max(1.0, math.ceil((window_s if window_s is not None else self._now_s) / cells))
+        self._first_bin = math.floor(self._now_s / self._bin_s) - cells + 1
+        self._start = timeline.index_at(self._first_bin * self._bin_s) + 1
+        self._filled, self._starts = self._bins()
+
+    def _bins(self) -> tuple[list[int], list[int]]:
+        """The cells that have ticks, and where those begin."""
+        cells = np.floor(self._past("t_s") / self._bin_s).astype(np.int64) - self._first_bin
+        cuts = np.searchsorted(cells, np.arange(self._cells + 1))
+        filled = np.flatnonzero(np.diff(cuts))
+        return filled.tolist(), cuts[filled].tolist()
+
+    def _past(self, name: str) -> NDArray[np.float64]:
+        return np.asarray(self._columns[name][max(self._start, 0) : self._end])
+
+    def spark(self, name: str, top: float | None = None) -> str:
+        """The greatest value of each bin, 0 to `top` (unless given: the greatest of all)."""
+        bins = [math.nan] * self._cells
+        greatest = np.fmax.reduceat(self._past(name), self._starts).tolist() if self._starts else ()
+        for cell, value in zip(self._filled, greatest, strict=True):
+            bins[cell] = value
+        known = [value for value in bins if not math.isnan(value)]
+        return text.spark(bins, top if top else max(known, default=0.0))
+
+    def cell_at(self, tick: int) -> int | None:
+        """The cell that this tick lies in; None outside of the picture."""
+        cell = math.floor(self._columns["t_s"][tick] / self._bin_s) - self._first_bin
+        return cell if 0 <= cell < self._cells else None
+
+    @property
+    def cells(self) -> int:
+        """Width of a picture."""
+        return self._cells

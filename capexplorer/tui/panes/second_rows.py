@@ -1,0 +1,43 @@
+"""The resources in one second of the past, as far as the timeline's columns hold them. Only the newest second has
+details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...model.events import HostFacts
+from ...model.timeline import Timeline
+from ..look import Palette
+from ..render import text
+from .resource_history import History
+from .resource_row import Row, cores, parted
+
+
+def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
+    """In the order of the newest second's rows; the cell of the spark line that holds this second is marked."""
+    columns, cell, cpus = timeline.columns, history.cell_at(tick), facts.cpus
+
+    def value(name: str) -> float | None:
+        found = columns[name][tick]
+        return None if found != found else found
+
+    def cpu(label: str, name: str, color: str, of: int | None) -> Row:
+        return Row(label, history.spark(name, of), *cores(value(name), of), color=color, marked=cell)
+
+    def amount(label: str, name: str, color: str, unit: str = "") -> Row:
+        number, of = parted(text.size(value(name)))
+        return Row(label, history.spark(name), number, f"{of}{unit}", color=color, marked=cell)
+
+    yield cpu("target cpu", "target_cpu_ratio", palette.primary, cpus)
+    yield amount("target mem", "target_rss_bytes", palette.primary)
+    yield cpu("host cpu", "host_cpu_ratio", palette.secondary, cpus)
+    yield amount("host mem", "host_memory_bytes", palette.secondary)
+    if value("others_cpu_ratio") is not None:
+        yield cpu("others cpu", "others_cpu_ratio", palette.secondary, cpus)
+    yield cpu("generator", "generator_cpu_ratio", palette.accent, 1)
+    lag = text.ms(value("loop_lag_p99_ms"))
+    yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", color=palette.accent, marked=cell)
+    used, capacity = value("ports_used"), value("ports_capacity")
+    unit, spark = f"of {text.count(capacity)}", history.spark("ports_used", capacity)
+    yield Row("ports", spark, text.count(used), unit, color=palette.secondary, marked=cell)
+    yield amount("network", "received_bytes_per_s", palette.secondary, "/s in")
