@@ -111,6 +111,18 @@ class LatencyHistogram:
         indices = np.searchsorted(np.cumsum(self._counts[used]), ranks) + used.start
         return tuple(min(int(value_us), self.max_us) / 1000 for value_us in _highest_us(indices))
 
+    def counts_between(self, edges_us: ArrayLike) -> NDArray[np.int64]:
+        """How many values lie below the first of the ascending `edges_us`, between each two, and from the last on: one number
+        more than edges. Values of one counter count where the least of them lies, at most 0.1% below.
+        """
+        edges = np.asarray(edges_us)
+        found = np.zeros(edges.size + 1, np.int64)
+        if self.count:
+            used = self._used()
+            indices = np.flatnonzero(self._counts[used]) + used.start
+            np.add.at(found, np.searchsorted(edges, _lowest_us(indices), side="right"), self._counts[indices])
+        return found
+
     @property
     def min_ms(self) -> float | None:
         """The least value; None when empty."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from .events import LevelClosed, LevelOpened, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
+from .histogram import LatencyHistogram, merged
 from .level_fold import LevelFold, RampFold
 
 Void = Literal["worker_lost"]
@@ -14,6 +15,13 @@ Void = Literal["worker_lost"]
 
 Folded = tuple[LevelFold, RampFold | None]
 """The accumulated seconds of a level, or of a ramp."""
+
+
+def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint]) -> LatencyHistogram:
+    """As it was recorded with the figures of a level or of a ramp's bin."""
+    if figures.offered is not None:
+        return merged([figures.offered.from_plan] if figures.offered.from_plan else [])
+    return merged([each.latency for each in endpoints if each.latency])
 
 
 class Level:
@@ -105,6 +113,14 @@ class Level:
             assert self.fold is not None
             self._endpoints = self.fold.endpoint_figures()
         return self._endpoints
+
+    @property
+    def histogram(self) -> LatencyHistogram:
+        """Latencies of successes in its settled seconds; at a rate the times from plan. Empty in logs that hold none."""
+        fold = self.fold
+        if fold is not None:
+            return fold.histogram() if self.offered_per_s is None else fold.merged.offered.histogram
+        return histogram_of(self.figures, self.endpoints)
 
     @property
     def bins(self) -> tuple[LevelBin, ...]:

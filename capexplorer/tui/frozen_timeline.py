@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from ..model.figures import LevelBin
+from ..model.histogram import LatencyHistogram
 from ..model.level import Level
 from ..model.timeline import Timeline
 
@@ -25,11 +26,15 @@ class _FrozenLevel(Level):
     def __init__(self, level: Level) -> None:
         super().__init__(level.opened, level.first_index, level.opened_index)
         self._figures, self._endpoints, self._settled_s = level.figures, level.endpoints, level.settled_s
-        self._bins = level.bins
+        self._bins, self._histogram = level.bins, level.histogram.copy()
 
     @property
     def settled_s(self) -> float | None:
         return self._settled_s
+
+    @property
+    def histogram(self) -> LatencyHistogram:
+        return self._histogram
 
     @property
     def bins(self) -> tuple[LevelBin, ...]:

@@ -44,6 +44,10 @@ class ScrollingPane(Pane):
         """A page up (-1) or down (1), two lines overlapping."""
         self._rest_at(self.scrolled + (-direction if self.AT_END else direction) * max(1, self._height - 2))
 
+    def scroll_by(self, lines: int) -> None:
+        """So many lines down, or up where it is negative."""
+        self._rest_at(self.scrolled + (-lines if self.AT_END else lines))
+
     def action_edge(self, direction: int) -> None:
         """To the first (-1) or the last (1) line."""
         self._rest_at(0 if (direction > 0) is self.AT_END else sys.maxsize)

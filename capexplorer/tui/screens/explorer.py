@@ -21,7 +21,6 @@ from textual.widgets import Static
 
 from ...errors import SessionError
 from ...model.kept_request import KeptRequests, NoRequests
-from ...model.level import Level
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
 from ..feed import Change, Feed
@@ -42,6 +41,7 @@ from .closer_looks import CloserLooks
 from .exporting import Exporting
 from .help import Help
 from .inspecting import Inspecting
+from .level import LevelScreen
 from .tab_bar import TabBar
 from .view_options import ViewOptions
 
@@ -85,6 +85,7 @@ class ExplorerScreen(Screen[None]):
             requests or NoRequests("no requests were kept"),
             lambda: self.arrangement.shown == FAILURES,
         )
+        self._level: LevelScreen | None = None
         self._inspect_area = InspectArea(id="inspect")
         self._parts = (
             self, self.arrangement, self.inspecting, self.options, self._exporting, self._closer_looks, actions,
@@ -175,6 +176,8 @@ class ExplorerScreen(Screen[None]):
         for pane in panes if change is Change.PANES else panes[JOURNAL:] if change is Change.ENTRIES else ():
             pane.show(timeline, len(timeline) - 1, look)
         self._inspect_area.show(timeline, len(timeline) - 1, look)
+        if self._level is not None:
+            self._level.show(timeline, len(timeline) - 1, look)
 
     def _draw_status(self) -> None:
         """Status, tabs, keys, and what the actions show."""
@@ -255,8 +258,15 @@ class ExplorerScreen(Screen[None]):
         """A chart was clicked."""
         self.inspecting.point(message.x, by_load=message.by_load)
 
-    def open_level(self, level: Level) -> None:
-        """Open the screen of a level."""
+    def open_level(self) -> None:
+        """Open the screen of the level at the cursor."""
+        self._level = LevelScreen(self.inspecting.action_cursor_level)
+        self.app.push_screen(self._level, self._level_closed)
+        self.call_after_refresh(self.draw)
+
+    def _level_closed(self, _: None) -> None:
+        self._level = None
+        self.draw()
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ...model.level import Level
 from ...model.timeline import Timeline
 from .. import inspection
 from ..time_window import TimeWindow
@@ -29,8 +28,8 @@ class Inspected(Protocol):
     def show_message(self, message: str = "", *, alarm: bool = False) -> None:
         """Show a message in response to the last key."""
 
-    def open_level(self, level: Level) -> None:
-        """Open the screen of a level."""
+    def open_level(self) -> None:
+        """Open the screen of the level at the cursor."""
 
 
 class Inspecting:
@@ -89,10 +88,9 @@ class Inspecting:
     def action_open_level(self) -> None:
         """The screen of the level at the cursor."""
         tick = self.seen_tick
-        level = None if tick is None else self._screen.shown.level_at(tick)
-        if level is None:
+        if tick is None or self._screen.shown.level_at(tick) is None:
             return self._screen.show_message("there is no level at the cursor")
-        self._screen.open_level(level)
+        self._screen.open_level()
 
     def action_zoom(self, direction: int) -> None:
         """Show less (1) or more (-1) time, around the cursor if there is one."""

@@ -1,0 +1,76 @@
+"""A latency histogram as a chart on a logarithmic scale, the share of values in each column; then the same in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ...model.histogram import LatencyHistogram
+from ..look import Look
+from ..render import text
+from ..render.axis import Axis, compact, linear_axis, log_axis
+from ..render.chart import Boundary, Chart, Series, layout, y_ticks
+from ..render.draw import draw_chart
+from ..render.raster import DOTS_X
+
+ROWS = 10
+DOTS_PER_BAR = 4
+
+ROUND = (1, 2, 5)
+"""Bounds of the shares in words, x 10^k."""
+
+
+def histogram_lines(histogram: LatencyHistogram, look: Look, width: int) -> list[Strip]:
+    """ROWS lines of chart, then the shares in words."""
+    if not histogram.count:
+        return [text.line([(" no latency was recorded", Style(color=look.palette.muted))], width)]
+    low_ms, high_ms = max(histogram.min_ms or 0.001, 0.001), histogram.max_ms or 1.0
+    size = Size(width, ROWS)
+    axis = log_axis(low_ms, high_ms, max(width // 10, 2))
+    chart = _chart(histogram, axis, look, size)
+    plain = Style(color=look.palette.text)
+    words = text.wrap("  ".join(shares(histogram, low_ms, high_ms)), width - 2)
+    return [*draw_chart(chart, look.palette, size), *(text.line([(f" {line}", plain)], width) for line in words)]
+
+
+def _chart(histogram: LatencyHistogram, axis: Axis, look: Look, size: Size) -> Chart:
+    palette = look.palette
+    dots = layout(Chart(axis, linear_axis(100.0, y_ticks(size.height))), size).columns * DOTS_X
+    bars = max(dots // DOTS_PER_BAR, 1)
+    edges_ms = [axis.low * (axis.high / axis.low) ** (bar / bars) for bar in range(bars + 1)]
+    counts = histogram.counts_between([1000 * edge for edge in edges_ms])
+    percent = 100 * np.append(counts[1:-2], counts[-2] + counts[-1]) / histogram.count
+    steps = range(bars * DOTS_PER_BAR)
+    xs = [axis.low * (axis.high / axis.low) ** ((step + 0.5) / len(steps)) for step in steps]
+    p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
+    colors = (palette.primary, palette.secondary, palette.accent)
+    named = zip(("p50", "p95", "p99"), (p50, p95, p99), colors, strict=True)
+    highest = float(percent.max())
+    y = linear_axis(highest, y_ticks(size.height))
+    return Chart(
+        x=axis,
+        y=Axis(y.low, y.high, tuple((tick, f"{label}%") for tick, label in y.ticks)),
+        series=(Series(xs, [float(percent[step // DOTS_PER_BAR]) or math.nan for step in steps], palette.muted, bars=True),),
+        boundaries=tuple(Boundary(value, name, color, solid=True) for name, value, color in named if value is not None),
+    )
+
+
+def shares(histogram: LatencyHistogram, low_ms: float, high_ms: float) -> list[str]:
+    """`10–20 ms 12%`: each range between round bounds that has values."""
+    bounds = _bounds(low_ms, high_ms)
+    counts = histogram.counts_between([1000 * bound for bound in bounds])
+    ranges = zip(bounds, bounds[1:], counts[1:], strict=False)
+    return [f"{compact(low)}–{compact(high)} ms {text.percent(count / histogram.count)}" for low, high, count in ranges if count]
+
+
+def _bounds(low_ms: float, high_ms: float) -> list[float]:
+    """1 2 5 x 10^k from below the least to above the greatest."""
+    powers = range(math.floor(math.log10(low_ms)), math.ceil(math.log10(high_ms)) + 2)
+    found = [digit * 10.0**power for power in powers for digit in ROUND]
+    first = max(index for index, bound in enumerate(found) if bound <= low_ms * (1 + 1e-9))
+    last = min(index for index, bound in enumerate(found) if bound > high_ms)
+    return found[first : last + 1]

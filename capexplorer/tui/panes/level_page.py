@@ -1,0 +1,194 @@
+"""One level in full: its figures, the histogram of its latencies, endpoints, resources, and what was marked in it.
+
+`LevelPage` shows the level at the inspection cursor; of a ramp the bin that its second lies in. Figures are those of the level's
+settled seconds, as they are recorded or, of an open level, as they are so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+
+from ... import wording
+from ...model.events import Mark, Note, Target
+from ...model.figures import LevelEndpoint, LevelFigures
+from ...model.histogram import LatencyHistogram
+from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
+from ...model.level import Level, histogram_of
+from ...model.timeline import Timeline
+from ...wording.numbers import counted
+from ..look import Look, Palette
+from ..render import text
+from ..render.axis import figure
+from .journal import JournalEntry, entry_lines
+from .latency_histogram import histogram_lines
+from .resource_row import packed
+from .scrolling import ScrollingPane
+
+_ENDPOINT = (("requests", 8), ("req/s", 6), ("failed", 6), ("p50", 6), ("p95", 6), ("p99", 6), ("max", 6))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPart:
+    """A level, or the bin of a ramp."""
+
+    level: Level
+    load: str
+    figures: LevelFigures
+    endpoints: tuple[LevelEndpoint, ...]
+    histogram: LatencyHistogram
+
+
+class LevelPage(ScrollingPane):
+    """Longer than most terminals: it scrolls."""
+
+    TITLE = "Level"
+
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw this moment; the title names the level."""
+        part = part_at(timeline, look.inspected)
+        self.border_title = "Level" if part is None else f"Level {part.level.opened.index}: {part.load}"
+        super().show(timeline, cursor, look)
+
+    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+        """The lines from where it is scrolled to."""
+        part = part_at(timeline, look.inspected)
+        if part is None:
+            return [text.line([("  no level at the cursor", Style(color=look.palette.muted))], size.width)]
+        lines = list(_lines(timeline, part, look, size.width))
+        first, last = self.window(len(lines), size.height)
+        return lines[first:last]
+
+
+def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
+    """The level that this tick belongs to; of a ramp its bin with the nearest load."""
+    level = None if tick is None else timeline.level_at(tick)
+    if level is None or tick is None:
+        return None
+    at_rate = level.offered_per_s is not None
+    if not (level.opened.ramp and level.bins):
+        load = wording.rate(level.offered_per_s or 0.0) if at_rate else counted(level.users)
+        return LevelPart(level, load, level.figures, level.endpoints, level.histogram)
+    load_now = timeline.columns["offered_per_s" if at_rate else "users"][tick]
+    loads = [part.figures.offered.offered_per_s if part.figures.offered else part.users for part in level.bins]
+    place = min(range(len(loads)), key=lambda index: abs(loads[index] - load_now) if load_now == load_now else 0.0)
+    part = level.bins[place]
+    named = wording.rate(round(loads[place], 1)) if at_rate else counted(round(loads[place], 1))
+    return LevelPart(level, f"{named} of a ramp", part.figures, part.endpoints, histogram_of(part.figures, part.endpoints))
+
+
+def _lines(timeline: Timeline, part: LevelPart, look: Look, width: int) -> Iterator[Strip]:
+    palette = look.palette
+    plain = Style(color=palette.text)
+    yield text.line([(f" {_when(timeline, part.level)}", Style(color=palette.muted))], width)
+    for line in _figures(part):
+        yield from (text.line([(f" {each}", plain)], width) for each in text.wrap(line, width - 2))
+    named = "Time from plan" if part.figures.offered is not None else "Latency"
+    yield _heading(f"{named}, ms: share of {part.histogram.count:,} successes", palette, width)
+    yield from histogram_lines(part.histogram, look, width)
+    yield _heading("Endpoints, ms", palette, width)
+    yield from _endpoints(part, palette, width)
+    yield _heading("Resources, means", palette, width)
+    resources = list(_resources(part.figures))
+    for line in packed(resources, width - 2, width - 2, more=len(resources)):
+        yield text.line([(f" {line}", plain)], width)
+    yield _heading("Marks and notes", palette, width)
+    yield from _marks(timeline, part.level, palette, width)
+
+
+def _heading(words: str, palette: Palette, width: int) -> Strip:
+    return text.line([(f" {words}", Style(color=palette.accent, bold=True))], width)
+
+
+def _when(timeline: Timeline, level: Level) -> str:
+    """`01:25 to 01:36, by user; settled from 01:29 for 11 s`."""
+    ended = "now" if level.ended_s is None else wording.session_time(level.ended_s)
+    settled = "not settled"
+    if level.settled_s is not None:
+        settled = f"settled from {wording.session_time(level.settled_s)} for {text.span(level.figures.settled_seconds)}"
+    return f"{wording.session_time(level.started_s)} to {ended}, by {level.opened.by}; {settled}"
+
+
+def _figures(part: LevelPart) -> Iterator[str]:
+    figures, latency = part.figures, part.figures.latency_ms
+    if not figures.settled:
+        yield f"no figures: it has not settled; {figures.failures_while_unsettled:,} requests failed"
+        return
+    half = "" if figures.goodput_se_rps is None else f" ±{figure(Z95 * figures.goodput_se_rps)}"
+    yield (
+        f"goodput {figure(figures.goodput_rps)}{half}/s, throughput {figure(figures.throughput_rps)}/s, "
+        f"{figures.requests:,} requests, {text.percent(figures.failure_ratio)} failed"
+    )
+    if figures.offered is not None:
+        offered, latency = figures.offered, figures.offered.from_plan_ms
+        yield (
+            f"offered {figure(offered.offered_per_s)}/s, achieved {figure(offered.finished_per_s)}/s, "
+            f"{offered.dropped.total:,} dropped, {offered.in_flight_mean:.1f} in flight"
+        )
+    successes = part.histogram.count or figures.requests - figures.failures
+    few = {name for name, least in PERCENTILE_VALUES_LEAST.items() if figures.counted and successes < least}
+    named = (("min", latency.min), ("mean", latency.mean), ("p50", latency.p50), ("p90", latency.p90), ("p95", latency.p95))
+    rest = (("p99", latency.p99), ("p99.9", latency.p999), ("max", latency.max))
+    yield "  ".join(f"{name} {text.ms(value)}{' (few)' if name in few else ''}" for name, value in (*named, *rest))
+
+
+def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:
+    """Name, then figures over the settled seconds."""
+    muted, plain = Style(color=palette.muted), Style(color=palette.text)
+    name_cells = max(width - 2 - sum(cells + 1 for _, cells in _ENDPOINT), 8)
+    titles = "".join(" " + text.pad(title, cells, right=True) for title, cells in _ENDPOINT)
+    yield text.line([(" " * (name_cells + 1) + titles, muted)], width)
+    seconds = part.figures.settled_seconds
+    for each in part.endpoints:
+        latency = each.latency_ms
+        values = (
+            text.count(each.requests),
+            text.rate(each.requests / seconds if seconds else None),
+            text.percent(each.failures / each.requests if each.requests else None),
+            *(text.ms(value) for value in (latency.p50, latency.p95, latency.p99, latency.max)),
+        )
+        figures = "".join(" " + text.pad(value, cells, right=True) for value, (_, cells) in zip(values, _ENDPOINT, strict=True))
+        name = text.pad(text.safe(f"{each.method} {each.name}"), name_cells)
+        yield text.line([(f" {name}", plain), (figures, Style(color=palette.error) if each.failures else plain)], width)
+    if not part.endpoints:
+        yield text.line([(" none has settled seconds", muted)], width)
+
+
+def _resources(figures: LevelFigures) -> Iterator[str]:
+    yield f"target cpu {text.three_digits(figures.target_cpu_ratio)} cores"
+    yield f"target memory {text.size(figures.target_rss_bytes)}"
+    yield f"host cpu {text.three_digits(figures.host_cpu_ratio)} cores"
+    yield f"load average {text.three_digits(figures.load_average_1m)}"
+    yield f"generator cpu {text.three_digits(figures.generator_cpu_ratio)} cores"
+    yield f"generator run delay {text.three_digits(figures.generator_run_delay_ratio)}"
+    yield f"loop lag p99 {text.ms(figures.loop_lag_p99_ms)} ms"
+    yield f"ports at most {text.count(figures.ports_used)} of {text.count(figures.ports_capacity)}"
+    yield f"open sockets {text.count(figures.open_sockets)}"
+    yield f"network in {text.size(figures.received_bytes_per_s)}/s out {text.size(figures.sent_bytes_per_s)}/s"
+    yield f"disk {text.percent(figures.disk_busy_ratio)} busy"
+    for name, ratio in figures.other_processes.items():
+        yield f"other process {text.safe(name)} {text.three_digits(ratio)} cores"
+
+
+def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> Iterator[Strip]:
+    """Marks that stand and name this level's load or were made in it, notes, and what the target did."""
+    ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
+    standing = wording.standing(timeline)
+    found: list[Mark | Note | Target] = [
+        mark for mark in standing.values() if level.started_s < mark.t_s <= ended_s or _names(mark, level)
+    ]
+    found += [entry for entry in timeline.journal if isinstance(entry, Note | Target) and level.started_s < entry.t_s <= ended_s]
+    if not found:
+        yield text.line([(" none", Style(color=palette.muted))], width)
+    for entry in sorted(found, key=lambda entry: entry.t_s):
+        said = wording.journal_mark(entry) if isinstance(entry, Mark) else wording.journal(entry)
+        yield from entry_lines(JournalEntry(entry, said), palette, width)
+
+
+def _names(mark: Mark, level: Level) -> bool:
+    """Whether the mark is about this load."""
+    return mark.users == level.users and level.offered_per_s is None and mark.epoch == level.opened.epoch

@@ -1,0 +1,57 @@
+"""The screen of one level, over the explorer: that at the inspection cursor, wherever keys move it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from ...model.timeline import Timeline
+from ..look import Look
+from ..panes.level_page import LevelPage
+
+KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   Esc close"
+
+
+class LevelScreen(ModalScreen[None]):
+    """`move` takes the cursor to the next (1) or the previous (-1) level; the explorer then calls `show`."""
+
+    CSS_PATH = "level.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,i", "dismiss(None)", show=False),
+        Binding("left", "move(-1)", show=False),
+        Binding("right", "move(1)", show=False),
+        Binding("up", "scroll_line(-1)", show=False),
+        Binding("down", "scroll_line(1)", show=False),
+    ]
+
+    def __init__(self, move: Callable[[int], None]) -> None:
+        super().__init__()
+        self._move = move
+        self._page = LevelPage()
+
+    def compose(self) -> ComposeResult:
+        """The page and its keys."""
+        yield self._page
+        yield Static(KEYS, id="level-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Scrolling keys are the page's."""
+        self._page.focus()
+
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw the level at the cursor, as it is now."""
+        self._page.show(timeline, cursor, look)
+
+    def action_move(self, direction: int) -> None:
+        """Another level, from its top."""
+        self._page.scrolled = 0
+        self._move(direction)
+
+    def action_scroll_line(self, direction: int) -> None:
+        """One line up or down."""
+        self._page.scroll_by(direction)

@@ -1,0 +1,100 @@
+"""The screen of one level: figures, histogram, endpoints, resources and marks of that level alone."""
+
+from __future__ import annotations
+
+import pytest
+from textual.geometry import Size
+
+from capexplorer.model.events import Note
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.timeline import Timeline
+from capexplorer.tui.frozen_timeline import moment
+from capexplorer.tui.look import Look
+from capexplorer.tui.panes.latency_histogram import histogram_lines, shares
+from capexplorer.tui.panes.level_page import LevelPage, part_at
+from capexplorer.tui.render.axis import figure
+
+from . import gallery
+from .fakes import Session, header, session
+from .test_app import NARROW, Stage
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def page(timeline: Timeline, tick: int, width: int = 78, height: int = 60) -> str:
+    pane = LevelPage()
+    strips = pane.draw(timeline, len(timeline) - 1, Look(inspected=tick), Size(width, height))
+    assert all(strip.cell_length <= width for strip in strips)
+    return "\n".join(strip.text for strip in strips)
+
+
+@pytest.mark.parametrize("width", [78, 118, 198])
+def test_a_level_is_shown_in_full(width: int) -> None:
+    timeline = Timeline(session([(10, 12), (80, 12), (30, 12)]))
+    level = timeline.levels[1]
+    text = page(timeline, 20, width)
+    assert level.closed is not None and level.histogram.count == level.figures.requests - level.figures.failures > 0
+    assert f"goodput {figure(level.figures.goodput_rps)}" in text and "00:13 to 00:25, by user" in text
+    assert f"share of {level.histogram.count:,} successes" in text
+    assert [each.name for each in level.endpoints if f"{each.method} {each.name}" not in text] == []
+    assert "target cpu" in text and "ports at most" in text
+    assert "after 80" in text and "after 10:" not in text
+
+
+def test_an_open_level_has_its_histogram_so_far_also_while_the_display_is_paused() -> None:
+    made = Session()
+    timeline = Timeline([header(), *made.open(10), *(made.tick() for _ in range(10))])
+    paused = moment(timeline)
+    before = paused.levels[0].histogram.count
+    assert before == timeline.levels[0].histogram.count > 0
+    timeline.apply(made.tick())
+    assert timeline.levels[0].histogram.count > paused.levels[0].histogram.count == before
+
+
+def test_of_a_ramp_the_bin_of_the_second_is_shown() -> None:
+    timeline = Timeline(gallery.ramped())
+    early, late = part_at(timeline, 20), part_at(timeline, 200)
+    assert early is not None and late is not None
+    assert early.load.endswith("of a ramp") and early.figures.users_mean != late.figures.users_mean
+
+
+def test_a_level_without_settled_seconds_says_so() -> None:
+    made = Session()
+    text = page(Timeline([header(), *made.open(10), made.tick(), made.tick(), Note(t_s=3.0, text="so far")]), 1)
+    assert "no figures: it has not settled" in text and "no latency was recorded" in text and "so far" in text
+
+
+def test_the_words_of_a_histogram_give_the_share_of_each_range_and_lose_nothing() -> None:
+    histogram = LatencyHistogram()
+    histogram.record_us([1_500.0] * 30 + [15_000.0] * 60 + [55_000.0] * 10)
+    assert shares(histogram, 1.5, 55.0) == ["1–2 ms 30%", "10–20 ms 60%", "50–100 ms 10%"]
+    counts = histogram.counts_between([2_000, 20_000])
+    assert counts.tolist() == [30, 60, 10]
+
+
+@pytest.mark.parametrize("values", [[1.0], [3_600_000_000.0], [1.0, 3_600_000_000.0], [1_000.0] * 5])
+def test_every_histogram_can_be_drawn(values: list[float]) -> None:
+    histogram = LatencyHistogram()
+    histogram.record_us(values)
+    lines = histogram_lines(histogram, Look(), 78)
+    assert any("⣿" in line.text or "⣶" in line.text for line in lines)
+
+
+@pytest.mark.anyio
+async def test_the_same_key_opens_the_level_arrows_walk_over_levels_and_escape_goes_back_to_the_cursor() -> None:
+    stage = Stage(session([(10, 12), (80, 12), (30, 12)]), wanted=30)
+    async with stage.run(NARROW) as pilot:
+        await pilot.press("i", "i")
+        await pilot.pause()
+        assert "Level 2: 30 users" in stage.screen_text()
+        await pilot.press("left")
+        await pilot.pause()
+        assert "Level 1: 80 users" in stage.screen_text() and "Esc close" in stage.screen_text()
+        await pilot.press("up", "down", "escape")
+        await pilot.pause()
+        text = stage.screen_text()
+        assert "INSPECT" in text and "level 1, 80 users" in text
+        assert stage.controls.calls == []
