@@ -12,13 +12,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from capexplorer.replay import Replay
 from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.look import LatencyForm
 from capexplorer.tui.playback import Playback
 from capexplorer.tui.recorded_feed import RecordedFeed
+from capexplorer.tui.screens.inspecting import Inspecting
 from capexplorer.tui.time_window import TimeWindow
 
 from . import rig
@@ -38,6 +41,7 @@ def main() -> None:
         _baseline(path)
         _open(path)
         asyncio.run(_seek(path))
+        asyncio.run(_inspect(path))
 
 
 def _baseline(path: Path) -> None:
@@ -102,6 +106,45 @@ async def _seek(path: Path) -> None:
                 await pilot.pause()
             figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f} ms"
             print(f"seek, six panes, {sentence:15} {figures}   (at most 50)")
+    recording.close()
+
+
+MOVES: dict[str, Callable[[Inspecting, random.Random], None]] = {
+    "by a second": lambda cursor, chance: cursor.action_cursor(chance.choice((-1, 1))),
+    "by a level": lambda cursor, chance: cursor.action_cursor_level(chance.choice((-1, 1))),
+    "to any second": lambda cursor, chance: cursor.point(chance.random() * DAY_S, by_load=False),
+    "along the curve": lambda cursor, chance: cursor.point(chance.random() * 100, by_load=True),
+}
+
+
+MOVES_EACH = 40
+VIEWS: tuple[tuple[float | None, LatencyForm], ...] = ((300.0, "lines"), (None, "lines"), (300.0, "heatmap"), (None, "heatmap"))
+
+
+async def _inspect(path: Path) -> None:
+    """Moves of the inspection cursor through a day that is shown to its end: from the key to the drawn panes and read-out."""
+    recording = Replay(path)
+    recording.read_on()
+    feed = RecordedFeed(recording, Playback(), whole=True)
+    app = ExplorerApp(feed, Transport(feed), whole=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause(4.0)
+        cursor, chance = app.explorer.inspecting, random.Random(7)
+        for window_s, form in VIEWS:
+            cursor.time, app.explorer.options.latency_form = TimeWindow(window_s), form
+            cursor.action_inspect()  # draws what the first heatmap reads
+            for sentence, move in MOVES.items():
+                took_ms, cpu_ms = [], []
+                for _ in range(MOVES_EACH):
+                    began_s, began_cpu_s = time.perf_counter(), time.thread_time()
+                    move(cursor, chance)
+                    took_ms.append(1000 * (time.perf_counter() - began_s))
+                    cpu_ms.append(1000 * (time.thread_time() - began_cpu_s))
+                    await pilot.pause()
+                shown = "all 24 h" if window_s is None else "5 min"
+                figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}"
+                cpu = f"cpu median {rig.median(cpu_ms):5.1f}"
+                print(f"cursor, {form:7} {shown:8} {sentence:15} {figures}, {cpu} ms   (at most 50)", flush=True)
     recording.close()
 
 

@@ -24,6 +24,7 @@ from typing import NamedTuple, overload
 from .model.columns import row
 from .model.endpoint_columns import EndpointColumns
 from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
+from .model.latency_seconds import ReadLatencies
 from .model.level import Folded, Level
 from .model.recording import Landmark
 from .model.timeline import LOG_LINES, FailureCount, Timeline
@@ -68,6 +69,7 @@ class Replay:
         self._kept_numbers = array("Q")
         self._failures: dict[tuple[str, str, FailureSignature], _Failures] = {}
         self._seconds = LevelSeconds(self._columns, self._sample)
+        self._latency_seconds = ReadLatencies(self._sample)
         self._moment: tuple[int, Timeline] | None = None
         """The timeline of the latest request, by its number of events."""
         self._preparing = self._prepare()
@@ -199,6 +201,7 @@ class Replay:
         events = min(max(events, 1), len(self._times))
         timeline = Timeline()
         timeline.columns, timeline.endpoint_columns = self._columns, self._endpoint_columns
+        timeline.latency_seconds = self._latency_seconds
         for event, timeline.ticks in self._kept[: bisect_left(self._kept_numbers, events)]:
             timeline.apply(event)
         ticks = timeline.ticks = bisect_left(self._tick_numbers, events)

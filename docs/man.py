@@ -16,7 +16,12 @@ from capexplorer.tui.keys import KEYS, ScreenName
 
 DOCS = Path(__file__).parent
 
-SCREENS = {"live": "The live screen", "replay": "A replay", "picker": "The picker"}
+SCREENS = {
+    "live": "The live screen",
+    "replay": "A replay",
+    "inspect": "A session while it has an inspection cursor",
+    "picker": "The picker",
+}
 
 EXIT_STATUS = (
     ("0", "done"),

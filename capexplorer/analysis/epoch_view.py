@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..model.events import Mark, Verdict
 from ..model.findings import Cause
 from ..model.grades import CONFIDENCES, SEVERITIES
@@ -90,11 +92,13 @@ class EpochView:
         return [level for level in self.disturbed() if self.verdict and level.opened.index in self.verdict.left_out_levels]
 
     def requests(self, begin_s: float, end_s: float) -> float:
-        """Number of requests in that time, warm-up and failures included."""
+        """Number of requests in that time, warm-up and failures included. By numpy: a day has 86,400 seconds, and a screen asks
+        for each cause whenever it draws.
+        """
         columns, timeline = self.timeline.columns, self.timeline
         ticks = slice(max(timeline.index_at(begin_s), 0), timeline.index_at(end_s) + 1)
-        counts = (rate * s for rate, s in zip(columns["throughput_rps"][ticks], columns["duration_s"][ticks], strict=True))
-        return sum(count for count in counts if count == count)
+        counts = np.asarray(columns["throughput_rps"][ticks]) * np.asarray(columns["duration_s"][ticks])
+        return float(np.nansum(counts))
 
     def clean(self, invalidating: Sequence[Mark]) -> list[Level]:
         """Settled levels, of users and of offered rates, without such a cause."""

@@ -16,7 +16,9 @@ from ..remote.remote_controls import RemoteControls
 from ..remote.remote_requests import RemoteRequests
 from ..remote.run_connection import RunConnection
 from ..replay import Replay
+from ..tui.screens.baseline_choice import Baselines
 from .afterwards import program_name
+from .baseline import baselines
 from .configured_habits import own_habits
 from .error_output import print_line
 from .signals import signals_to
@@ -28,7 +30,9 @@ SCREEN = ("attach", "capexplorer sessions")
 @click.command()
 @click.argument("session", required=False)
 @click.option("--watch", is_flag=True, help="Only look: never have the controls.")
-def command(session: str | None, watch: bool) -> int:
+@click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session behind (key b).")
+@click.option("--mouse", is_flag=True, help="Allow the mouse to place the inspection cursor; selecting text then needs Shift.")
+def command(session: str | None, watch: bool, baseline: str | None, mouse: bool) -> int:
     """Show a run that is going on, on the live screen, and steer it.
 
     SESSION is the id of a run, or its beginning; without it the only one there is (`capexplorer sessions` shows all).
@@ -36,19 +40,20 @@ def command(session: str | None, watch: bool) -> int:
     """
     if not os.environ.get(SERVED):
         require_screen(*SCREEN)  # before the run hears of this screen
+    behind = baselines(baseline, None, live=True)
     name, path = run_sockets.find(session)
     connection = RunConnection(path, "watch" if watch else "steer", name_of_terminal())
     try:
         recording = Replay(Path(connection.welcome.path), follow=True)
         try:
-            return _show(connection, recording, watch)
+            return _show(connection, recording, behind, watch=watch, mouse=mouse)
         finally:
             recording.close()
     finally:
         connection.close()
 
 
-def _show(connection: RunConnection, recording: Replay, watch: bool) -> int:
+def _show(connection: RunConnection, recording: Replay, behind: Baselines, *, watch: bool, mouse: bool) -> int:
     from ..tui.actions.protocols import Actions
     from ..tui.actions.steering_attached import SteerAttached
     from ..tui.actions.watching import Watch
@@ -60,7 +65,15 @@ def _show(connection: RunConnection, recording: Replay, watch: bool) -> int:
     actions: Actions = Watch(controls) if watch else SteerAttached(controls, controls, connection.welcome.unattended_s)
     habits = own_habits()
     with terminal_or_browser(*SCREEN) as terminal:
-        app = ExplorerApp(feed, actions, terminal=terminal, habits=habits, requests=RemoteRequests(controls))
+        app = ExplorerApp(
+            feed,
+            actions,
+            terminal=terminal,
+            mouse=mouse,
+            habits=habits,
+            requests=RemoteRequests(controls),
+            baselines=behind,
+        )
         with signals_to(app.request_exit):
             ending = app.explore()
     session = connection.welcome.session

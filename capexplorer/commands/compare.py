@@ -16,7 +16,7 @@ from ..report.compare.fail_if import HELP, Condition, judge, parse
 from ..report.writing import write_file
 from ..session import titles
 from ..session.catalog import find
-from ..session.reader import open_session
+from ..session.reader import SessionReader, open_session
 from . import completing
 from .configured_habits import own_habits
 from .error_output import print_error, print_line
@@ -77,14 +77,25 @@ def command(
 
 def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
     """Read the session `ID`, `ID#1` or `ID:epoch=1`; print notes about damage to its log. Raises InputError."""
+    path, epoch = found(name, folder)
+    timeline, latencies, log = read(path, reanalyse=reanalyse)
+    for note in log.notes:
+        print_error(f"{path}: {note}")
+    return Session(timeline, epoch, titles.read(path), log.damaged, latencies)
+
+
+def found(name: str, folder: Path) -> tuple[Path, int | None]:
+    """Where the session `ID`, `ID#1` or `ID:epoch=1` is, and which epoch is meant. Raises InputError."""
     name, epoch = _epoch_of(name, folder)
-    path = find(name, folder)
+    return find(name, folder), epoch
+
+
+def read(path: Path, *, reanalyse: bool = False) -> tuple[Timeline, SecondLatencies, SessionReader]:
+    """A whole session with the histograms of its seconds, and its reader, closed. Raises SessionError."""
     latencies = SecondLatencies()
     with open_session(path) as log:
         timeline = Timeline(latencies.noting(with_found(path, log) if reanalyse else log))
-        for note in log.notes:
-            print_error(f"{path}: {note}")
-    return Session(timeline, epoch, titles.read(path), log.damaged, latencies)
+    return timeline, latencies, log
 
 
 def _epoch_of(name: str, folder: Path) -> tuple[str, int | None]:

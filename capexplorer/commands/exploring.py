@@ -8,16 +8,19 @@ from .. import namespace
 from ..errors import InputError
 from ..model.limits import LEAST_GENERATOR_OPEN_FILES
 from ..run.options import RunOptions
+from .screen_options import ScreenOptions
 from .terminals import require_screen
 
 
-def explore(options: RunOptions, *, headless: bool, detach: bool = False) -> int:
+def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detach: bool = False) -> int:
     """Run until the user, the plan, a signal or a failure ends it. Returns the exit code."""
     driven = options.steps or options.autopilot
     if headless and not driven and not (options.locustfile and options.follow_shape):
         raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
     if detach and not driven and not options.profile.guards.unattended_s:
         raise InputError("--detach: needs --plan or --autopilot, or [guards] unattended_s above 0: else it would end at once")
+    if (screen.baseline is not None or screen.mouse) and (headless or detach):
+        raise InputError(f"{'--baseline' if screen.baseline is not None else '--mouse'}: needs the live screen")
     if not headless and not detach:
         require_screen("the live screen", "run --headless --plan ... or run --detach")
     _check_open_files(options.profile.limits.generator.open_files)
@@ -32,7 +35,7 @@ def explore(options: RunOptions, *, headless: bool, detach: bool = False) -> int
         return explore_headless(options)
     from .on_screen import explore_on_screen
 
-    return explore_on_screen(options)
+    return explore_on_screen(options, screen)
 
 
 def _in_its_network(options: RunOptions) -> None:

@@ -9,14 +9,16 @@ from typing import IO
 
 from ..run.options import RunOptions
 from .assembly import Parts, live_run, report_failure
+from .baseline import baselines
 from .configured_habits import own_habits
+from .screen_options import ScreenOptions
 from .signals import signals_to
 from .terminals import name_of_terminal
 
 HANG_UP = "SIGHUP"
 
 
-def explore_on_screen(options: RunOptions) -> int:
+def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int:
     """Run until the user, a signal or, once it has no screen any more, its own end. Returns the exit code."""
     from ..tui.terminal import own_terminal
 
@@ -29,12 +31,21 @@ def explore_on_screen(options: RunOptions) -> int:
             from ..tui.app import ExplorerApp
             from ..tui.live_feed import LiveFeed
 
+            behind = baselines(screen_options.baseline, options.sessions_dir, live=True)  # there is no load yet
             run = parts.run
             own = Screen(name_of_terminal(), may_steer=True)
             run.screens.begin(own)
             controls = HeldControls(run, run.screens, own)
             feed = LiveFeed(run)
-            app = ExplorerApp(feed, Steer(controls, controls), terminal=terminal, habits=own_habits(), requests=run.requests)
+            app = ExplorerApp(
+                feed,
+                Steer(controls, controls),
+                terminal=terminal,
+                mouse=screen_options.mouse,
+                habits=own_habits(),
+                requests=run.requests,
+                baselines=behind,
+            )
             parts.server.stop = app.end
             with signals_to(app.request_exit):
                 ending = app.explore()

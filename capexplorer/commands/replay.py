@@ -15,7 +15,9 @@ from ..replay import Replay
 from ..session import kept_file
 from ..session.catalog import find
 from ..tui.playback import Playback, moment
+from ..tui.screens.baseline_choice import Baselines
 from . import completing
+from .baseline import baselines
 from .configured_habits import own_habits
 from .error_output import print_line
 from .reanalysing import reanalysed_copy
@@ -39,11 +41,23 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
     metavar="TIME",
     help="Time at which to start: 1:23:45, 90s, 50%; without it, all of an ended session is shown.",
 )
-@click.option("--mouse", is_flag=True, help="Allow the mouse to drag the transport bar; selecting text then needs Shift.")
+@click.option(
+    "--mouse",
+    is_flag=True,
+    help="Allow the mouse to drag the transport bar and to place the inspection cursor; selecting text then needs Shift.",
+)
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds; the log pane (o) lists the changes.")
+@click.option("--baseline", metavar="SESSION", help="Draw the curve of this session behind (key b).")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
 def command(
-    session: str, speed: str | None, follow: bool, start: str | None, mouse: bool, reanalyse: bool, sessions_dir: Path | None
+    session: str,
+    speed: str | None,
+    follow: bool,
+    start: str | None,
+    mouse: bool,
+    reanalyse: bool,
+    baseline: str | None,
+    sessions_dir: Path | None,
 ) -> int:
     """Show a saved session on the live screen: all of it, to be played with space, or from a moment on.
 
@@ -57,11 +71,13 @@ def command(
     if reanalyse and follow:
         raise InputError("--reanalyse: the session is still being recorded; without --follow its current part is reanalysed")
     path = find(session, sessions_dir or paths.sessions())
+    behind = baselines(baseline, sessions_dir, live=follow)
     with reanalysed_copy(path) if reanalyse else nullcontext(path) as path:
         recording = Replay(path, follow=follow)
         try:
             whole = speed is None and start is None and not follow
-            return _play(recording, Playback(float(speed or 1), follows=follow), start, mouse, whole=whole)
+            playback = Playback(float(speed or 1), follows=follow)
+            return _play(recording, playback, start, behind, mouse=mouse, whole=whole)
         finally:
             recording.close()
 
@@ -74,7 +90,7 @@ def _kept_requests(log: Path) -> KeptRequests:
     return kept_file.RequestsFile(path)
 
 
-def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool, *, whole: bool) -> int:
+def _play(recording: Replay, playback: Playback, start: str | None, behind: Baselines, *, mouse: bool, whole: bool) -> int:
     from ..tui.actions.transport import Transport
     from ..tui.app import ExplorerApp
     from ..tui.recorded_feed import RecordedFeed
@@ -82,7 +98,16 @@ def _play(recording: Replay, playback: Playback, start: str | None, mouse: bool,
     requests = _kept_requests(recording.path)
     feed, habits = RecordedFeed(recording, playback, start_at=start, whole=whole), own_habits()
     with terminal_or_browser("replay", "export") as terminal:
-        app = ExplorerApp(feed, Transport(feed), terminal=terminal, mouse=mouse, habits=habits, whole=whole, requests=requests)
+        app = ExplorerApp(
+            feed,
+            Transport(feed),
+            terminal=terminal,
+            mouse=mouse,
+            habits=habits,
+            whole=whole,
+            requests=requests,
+            baselines=behind,
+        )
         with signals_to(app.request_exit):
             ending = app.explore()
     for note in recording.notes:

@@ -10,6 +10,7 @@ import click
 from ..commands import completing
 from ..commands.exploring import explore
 from ..commands.resolving import RunArguments, resolve
+from ..commands.screen_options import ScreenOptions
 from ..errors import InputError
 from ..model.offered import Arrivals
 
@@ -81,6 +82,8 @@ class Run(click.Command):
     help="Load and target run in a network that has loopback alone: for a locustfile whose connections you do not trust."
     " Files are not guarded. Linux, with user namespaces.",
 )
+@click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session behind the live one (key b).")
+@click.option("--mouse", is_flag=True, help="Allow the mouse to place the inspection cursor; selecting text then needs Shift.")
 @click.option(
     "--headless",
     is_flag=True,
@@ -141,6 +144,8 @@ def command(
     sessions_dir: Path | None,
     allow_hosts: tuple[str, ...],
     sandbox: bool,
+    baseline: str | None,
+    mouse: bool,
     headless: bool,
     detach: bool,
     plan: str | None,
@@ -190,4 +195,4 @@ def command(
     )
     if headless and detach:
         raise InputError("--headless, --detach: one of them; --detach needs no screen either")
-    return explore(resolve(asked), headless=headless, detach=detach)
+    return explore(resolve(asked), ScreenOptions(baseline, mouse), headless=headless, detach=detach)

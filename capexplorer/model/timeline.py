@@ -35,6 +35,7 @@ from .events import (
     Target,
     Verdict,
 )
+from .latency_seconds import LatencySeconds
 from .level import Level
 
 TAIL_S = 320
@@ -107,6 +108,8 @@ class Timeline:
         """Set if the marks come from a reanalysis instead of the recording."""
         self.last_s = 0.0
         """Time of the latest event."""
+        self.latency_seconds: LatencySeconds | None = None
+        """The spread of each second's latencies; None: it is not kept."""
         self._tail: deque[Sample] = deque(maxlen=TAIL_S)
         for event in events:
             self.apply(event)

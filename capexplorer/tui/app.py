@@ -26,6 +26,7 @@ from .habits import Habits
 from .keybar import palette_keys
 from .messages import Arrived, FeedFailed
 from .rebinding import keymap
+from .screens.baseline_choice import Baselines
 from .screens.explorer import ExplorerScreen
 from .terminal import Terminal
 from .typeahead import TypeAhead
@@ -56,12 +57,13 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         habits: Habits | None = None,
         whole: bool = False,
         requests: KeptRequests | None = None,
+        baselines: Baselines | None = None,
     ) -> None:
         """`whole`: charts show all of the session's time. `requests`: those that were kept."""
         super().__init__(terminal=terminal, habits=habits)
         self.set_keymap(keymap(self.habits.keys, "inspect") | keymap(self.habits.keys, actions.keys))
         self.feed, self.actions, self._mouse = feed, actions, mouse
-        self.explorer = ExplorerScreen(feed, actions, self.habits, whole=whole, requests=requests)
+        self.explorer = ExplorerScreen(feed, actions, self.habits, whole=whole, requests=requests, baselines=baselines)
         self._waking = False
         self._failure: SessionError | None = None
 

@@ -14,7 +14,7 @@ from ..model.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class CurveStop:
     """A point of the capacity curve: its load, and a second that belongs to it."""
 
     x: float
@@ -56,7 +56,7 @@ def tick_of(timeline: Timeline, level: Level, load: float | None = None) -> int 
     return min(ticks, key=lambda tick: abs(loads[tick] - load) if loads[tick] == loads[tick] else float("inf"))
 
 
-def stops(timeline: Timeline) -> list[Stop]:
+def stops(timeline: Timeline) -> list[CurveStop]:
     """The points of the capacity curve by their loads, as the pane draws them: of users or, while a rate is offered, of rates."""
     at_rate = timeline.offered_per_s is not None
     found = []
@@ -66,7 +66,7 @@ def stops(timeline: Timeline) -> list[Stop]:
         for load in _loads(level):
             tick = tick_of(timeline, level, load)
             if tick is not None:
-                found.append(Stop(load, tick))
+                found.append(CurveStop(load, tick))
     return sorted(found, key=lambda stop: (stop.x, stop.tick))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..model.events import Sample
+from ..model.latency_seconds import KeptLatencies
 from ..model.stream import EventSource
 from ..model.timeline import Timeline
 from .feed import Change
@@ -17,6 +18,7 @@ class LiveFeed:
 
     def __init__(self, source: EventSource) -> None:
         self.timeline = Timeline()
+        self.timeline.latency_seconds = self._latencies = KeptLatencies()
         self._source = source
 
     def start(self, wake: Callable[[], None]) -> None:
@@ -28,6 +30,8 @@ class LiveFeed:
         events = self._source.take()
         for event in events:
             self.timeline.apply(event)
+            if isinstance(event, Sample):
+                self._latencies.add(event)
         if any(isinstance(event, Sample) for event in events):
             return Change.PANES
         return Change.ENTRIES if events else Change.NOTHING

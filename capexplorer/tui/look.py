@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from ..configuration import Markers
+
+if TYPE_CHECKING:
+    from ..report.compare.comparison import Curve
+
+LatencyForm = Literal["lines", "heatmap", "levels"]
+"""Percentiles over time, the spread over time, percentiles by level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,5 +48,8 @@ class Look:
     inspected: int | None = None
     """Column index of the second under the inspection cursor, whose values legends and resources give; None: the newest."""
     log_latency: bool = False
+    latency_form: LatencyForm = "lines"
+    baseline: Curve | None = None
+    """The curve of another session, drawn behind this one's."""
     large: bool = False
     """The pane is maximised, or stands alone behind a tab: more detail fits."""

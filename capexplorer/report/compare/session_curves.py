@@ -35,6 +35,11 @@ def epochs_of(session: Session) -> list[int]:
     return settled or there[:1] or [0]
 
 
+def curve_of_last(session: Session) -> Curve:
+    """Of the epoch that the session names, else of its last one that has a settled level. Raises InputError."""
+    return curve_of("A", session, epochs_of(session)[-1])
+
+
 def curve_of(letter: str, session: Session, epoch: int) -> Curve:
     """Of one epoch of the session."""
     timeline = session.timeline

@@ -36,6 +36,15 @@ def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
 
+def baseline(view: View, palette: Palette, width: int) -> list[Strip]:
+    """One line while a baseline is drawn: how the level differs from it."""
+    if not view.baseline:
+        return []
+    badge = Style(color=palette.background, bgcolor=palette.muted, bold=True)
+    shown = text.shorten_end(text.safe(view.baseline), width - 11)
+    return [text.line([(" BASELINE ", badge), (f" {shown}", Style(color=palette.text))], width)]
+
+
 def controls(view: View, palette: Palette, width: int) -> list[Strip]:
     """Where a run has several screens, or this one cannot steer: who has the controls."""
     if not view.controls:

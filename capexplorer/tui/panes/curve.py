@@ -22,7 +22,7 @@ from ..render.axis import Axis, count_axis, figure, linear_axis
 from ..render.chart import Chart, Point, Series, note_rows, y_ticks
 from ..render.legend import DOTTED, Legend
 from ..render.raster import Pattern, Shape
-from . import curve_verdict
+from . import baseline_curve, curve_verdict
 from .chart_pane import ChartPane
 from .curve_points import LevelPoint, inspected_point, level_points
 from .rate_curve import rate_chart
@@ -78,21 +78,30 @@ def _chart(
     size: Size,
 ) -> Chart:
     epoch, palette = levels[-1].opened.epoch, look.palette
-    most_users = max(*(point.users for point in points), levels[-1].users)
+    most_users = max(*(point.users for point in points), levels[-1].users, *baseline_curve.loads(look, at_rate=False))
     users_axis = count_axis(most_users * 1.05, max(size.width // 8, 2))
     found = curve_verdict.drawn(verdict, users_axis, look) if verdict is not None else None
     linear = _first_settled(points, epoch) if found is None or not found.lines else None
     notes = found.notes if found is not None else ()
     lines_of_notes = min(len(notes), note_rows(size.height))
+    behind, behind_points = baseline_curve.goodput(look, at_rate=False)
     return Chart(
         x=users_axis,
-        y=linear_axis(highest, y_ticks(size.height - lines_of_notes)),
-        legend=_legend(points, inspected, levels, linear, found, palette),
+        y=linear_axis(max(highest, *(point.y for point in behind_points), 0.0), y_ticks(size.height - lines_of_notes)),
+        legend=(*_legend(points, inspected, levels, linear, found, palette), *baseline_curve.legend(look)),
         notes=notes,
-        series=(*_joined(points, palette), *(found.lines if found is not None else ()), *_linear(linear, users_axis, palette)),
-        points=tuple(
-            _drawn(point, epoch, look, read=point is inspected)
-            for point in sorted(points, key=lambda point: (point is inspected, point.current, point.epoch))
+        series=(
+            *behind,
+            *_joined(points, palette),
+            *(found.lines if found is not None else ()),
+            *_linear(linear, users_axis, palette),
+        ),
+        points=(
+            *behind_points,
+            *(
+                _drawn(point, epoch, look, read=point is inspected)
+                for point in sorted(points, key=lambda point: (point is inspected, point.current, point.epoch))
+            ),
         ),
         bands=found.bands if found is not None else (),
         boundaries=found.boundaries if found is not None else (),

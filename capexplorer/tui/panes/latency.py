@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from textual.geometry import Size
 
 from ...model.timeline import Timeline
-from ..look import Look, Palette
+from ..look import LatencyForm, Look, Palette
 from ..render.axis import Axis, duration_axis, figure, linear_axis, log_axis
 from ..render.chart import Chart, Series, y_ticks
 from ..render.legend import DASHED, DOTTED, SOLID, Legend
 from ..render.raster import Pattern
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 from .chart_pane import ChartPane
+from .latency_heatmap import heatmap
+from .latency_levels import latency_by_level
 
 FROM_PLAN = "from_plan_"
 """Before the names of columns: the time from the moment that the schedule gave to the end of the task."""
 
 ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
 """Successes that a percentile of a level must rest on; with fewer it is grey."""
+
+
+FORM_TITLES: Mapping[LatencyForm, Callable[[bool], str]] = {
+    "lines": lambda at_rate: "",
+    "heatmap": lambda at_rate: "Latency heatmap  ms" + ", service time" * at_rate,
+    "levels": lambda at_rate: "Latency by rate  ms, time from plan" if at_rate else "Latency by users  ms",
+}
+"""By whether a rate is offered; empty: the pane's own."""
 
 
 class LatencyPane(ChartPane):
@@ -27,13 +39,19 @@ class LatencyPane(ChartPane):
     RATE_TITLE = "Latency  ms, time from plan (grey: service time)"
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
-        """Draw this moment; the title names the scale."""
-        title = self.TITLE if timeline.offered_per_s is None else self.RATE_TITLE
-        self.border_title = f"{title}, log scale" if look.log_latency else title
+        """Draw this moment; the title names the form and the scale."""
+        at_rate = timeline.offered_per_s is not None
+        title = FORM_TITLES[look.latency_form](at_rate) or (self.RATE_TITLE if at_rate else self.TITLE)
+        self.border_title = f"{title}, log scale" if look.log_latency and look.latency_form != "heatmap" else title
+        self.by_load = look.latency_form == "levels"
         super().show(timeline, cursor, look)
 
     def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
-        """One page of seconds up to the cursor."""
+        """One page of seconds up to the cursor, or one point a level."""
+        if look.latency_form == "heatmap":
+            return heatmap(timeline, cursor, look, size)
+        if look.latency_form == "levels":
+            return latency_by_level(timeline, cursor, look, size)
         shown = page_of(timeline, cursor, look)
         if shown is None:
             return NOTHING

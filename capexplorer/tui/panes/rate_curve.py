@@ -21,6 +21,7 @@ from ..render.axis import figure, linear_axis
 from ..render.chart import Band, Boundary, Chart, Point, Series, note_rows, y_ticks
 from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern, Shape
+from . import baseline_curve
 
 KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇"}
 SAID = {
@@ -53,18 +54,19 @@ def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
         points.append(read)
     capacity, palette = verdict.capacity if verdict is not None else None, look.palette
     notes = _notes(timeline.levels[-1], verdict, palette)
-    most_x = max(max(point.x for point in points), timeline.levels[-1].offered_per_s or 0.0)
+    behind, behind_points = baseline_curve.goodput(look, at_rate=True)
+    most_x = max(*(point.x for point in (*points, *behind_points)), timeline.levels[-1].offered_per_s or 0.0)
     x = linear_axis(most_x * 1.05, max(size.width // 8, 2))
-    most_y = max(point.y for point in points)
+    most_y = max(point.y for point in (*points, *behind_points))
     return Chart(
         x=x,
         y=linear_axis(most_y * 1.1, y_ticks(size.height - min(len(notes), note_rows(size.height)))),
-        legend=_legend(points, capacity, palette),
+        legend=(*_legend(points, capacity, palette), *baseline_curve.legend(look)),
         cursor=None if read is None else read.x,
         cursor_label="" if read is None else f"{read.x:g}/s",
         notes=notes,
-        series=_lines(capacity, x.high, palette),
-        points=tuple(points),
+        series=(*behind, *_lines(capacity, x.high, palette)),
+        points=(*behind_points, *points),
         bands=_bands(capacity, palette),
         boundaries=_boundaries(capacity, palette),
     )

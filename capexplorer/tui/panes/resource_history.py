@@ -11,7 +11,7 @@ from ...model.timeline import Timeline
 from ..render import text
 
 
-class History:
+class ResourceHistory:
     """Columns binned to one cell each: bins stand still, so a spark line changes once a bin, not once a second."""
 
     def __init__(self, timeline: Timeline, cursor: int, window_s: float | None, cells: int) -> None:

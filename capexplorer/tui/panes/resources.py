@@ -25,7 +25,7 @@ from ..render.timepage import page_of
 from .pane import Pane
 from .part_rows import part_rows
 from .ports import port_rows
-from .resource_history import History
+from .resource_history import ResourceHistory
 from .resource_row import Row, cores, parted, row_lines
 from .second_rows import second_rows
 
@@ -56,7 +56,7 @@ class ResourcesPane(Pane):
         cells = picture_cells(size.width)
         facts = timeline.header.host if timeline.header else HostFacts()
         shown = page_of(timeline, cursor, look)
-        history = History(timeline, shown.stop - 1 if shown is not None else cursor, look.window_s, cells)
+        history = ResourceHistory(timeline, shown.stop - 1 if shown is not None else cursor, look.window_s, cells)
         if look.inspected is None:
             rows = list(_rows(timeline, sample, facts, history, look.palette))
         else:
@@ -73,7 +73,7 @@ def picture_cells(width: int) -> int:
     return min(24, max(8, width // 6))
 
 
-def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
+def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
     host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
     yield from target_rows(sample, history, palette, facts.cpus)
     yield from part_rows(timeline, history.cells, palette)
@@ -87,7 +87,7 @@ def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: History
         yield from worker_rows(sample.workers, history.cells, palette)
 
 
-def target_rows(sample: Sample, history: History, palette: Palette, cpus: int | None) -> Iterator[Row]:
+def target_rows(sample: Sample, history: ResourceHistory, palette: Palette, cpus: int | None) -> Iterator[Row]:
     """CPU, then memory, over all processes of all targets."""
     targets = sample.targets
     cpu = total(target.cpu_ratio for target in targets)
@@ -110,7 +110,7 @@ def target_rows(sample: Sample, history: History, palette: Palette, cpus: int | 
     yield Row("target mem", history.spark("target_rss_bytes"), *parted(text.size(rss)), tuple(details), palette.primary)
 
 
-def host_rows(host: HostReading, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
+def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
     """CPU with load and pressure, then memory."""
     details = [f"load {text.three_digits(host.load_average_1m)}"]
     if host.steal_ratio:
@@ -131,7 +131,7 @@ WAITS_RATIO = 0.25
 """CPU time that the target waited for, over the CPU time that it had, from which others that use much are yellow."""
 
 
-def neighbour_rows(sample: Sample, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
+def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
     """CPU of other processes, by name, and who waits for a core; no row where it was not measured."""
     others = sample.neighbours
     if others is None or others.cpu_ratio is None:
@@ -151,7 +151,7 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: History, palette: 
 
 
 def generator_rows(
-    generator: GeneratorReading, workers: WorkersReading | None, history: History, palette: Palette
+    generator: GeneratorReading, workers: WorkersReading | None, history: ResourceHistory, palette: Palette
 ) -> Iterator[Row]:
     """The load thread, then how late its loop is: the error bar on every latency. Of several workers, of the fullest one."""
     full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
@@ -235,7 +235,7 @@ def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
     return tuple(f"{words} +{text.count(value)}" for words, value in counts.items() if value)
 
 
-def network_row(host: HostReading, history: History, palette: Palette) -> Row:
+def network_row(host: HostReading, history: ResourceHistory, palette: Palette) -> Row:
     """In, out, and the disk."""
     details = (f"out {text.size(host.sent_bytes_per_s)}/s", f"disk {text.percent(host.disk_busy_ratio)} busy")
     number, unit = parted(text.size(host.received_bytes_per_s))

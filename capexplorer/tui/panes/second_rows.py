@@ -9,11 +9,11 @@ from ...model.events import HostFacts
 from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
-from .resource_history import History
+from .resource_history import ResourceHistory
 from .resource_row import Row, cores, parted
 
 
-def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: History, palette: Palette) -> Iterator[Row]:
+def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
     """In the order of the newest second's rows; the cell of the spark line that holds this second is marked."""
     columns, cell, cpus = timeline.columns, history.cell_at(tick), facts.cpus
 

@@ -64,6 +64,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
         spread(first, width),
         spread([*second, *words], width),
         *([] if view.brief else banners.verdict(timeline, palette, width)),
+        *banners.baseline(view, palette, width),
         *banners.controls(view, palette, width),
         *banners.autopilot(timeline, view, palette, width),
         *banners.next_step(timeline, view, palette, width),

@@ -37,6 +37,8 @@ class View:
     """A report of the session as it is now was written."""
     brief: bool = False
     """Leave out the verdict: the second that is inspected needs the room."""
+    baseline: str = ""
+    """The baseline, and how the level differs from it; empty: there is none."""
     controls: str = ""
     """Who has the controls; empty while this is the only screen."""
     controls_asked: bool = False

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from textual.geometry import Size
 
+from ...configuration import Markers
 from .axis import Axis
 from .legend import Legend
 from .raster import Pattern, Shape
@@ -80,6 +84,22 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """Shades instead of lines: a cell's shade stands for a share."""
+
+    cells: Callable[[int, int], NDArray[np.float64]]
+    """By (columns, rows) of the plot: shares [row, column], the top row first; 0 is empty."""
+
+    SHARES: ClassVar = (0.0, 0.01, 0.05, 0.15, 0.4)
+    """From which share on each shade is drawn."""
+
+    @staticmethod
+    def shades(markers: Markers) -> str:
+        """Of SHARES, in order."""
+        return ".-+*#" if markers == "ascii" else "·░▒▓█"
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """All that is drawn."""
 
@@ -99,10 +119,15 @@ class Chart:
     """Spans of x that are set aside (settling): faint lines there, and a dashed axis."""
     measured: tuple[tuple[float, float], ...] = ()
     """Spans of x that count: a heavy axis."""
+    heat: Heat | None = None
     cursor: float | None = None
     """Where the inspection cursor stands."""
     cursor_label: str = ""
     """In place of the x label there."""
+
+    def plot_rows(self, size: Size) -> int:
+        """Rows of its plot."""
+        return layout(self, size).rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+
+import numpy as np
 
 from ..look import Palette
 from .axis import Axis
-from .chart import Band, Boundary, Chart, Point, Series
+from .chart import Band, Boundary, Chart, Heat, Point, Series
 from .ink import blend, style
 from .raster import DOTS_X, DOTS_Y, Raster
 from .reduce import pieces
 
 HATCH = 4
 """Dots from one line of a band to the next."""
+
+HEAT_BLENDS = (0.5, 0.4, 0.25, 0.1, 0.0)
+"""How far the colour of each shade lies from that of the greatest share."""
 
 LABEL_ROWS = 3
 """Rows from the top in which a finding's label looks for room."""
@@ -22,6 +28,8 @@ def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster
     """All of a chart's data on `columns` x `rows` cells."""
     raster = Raster(columns, rows, palette.markers)
     _draw_behind(raster, chart, palette)
+    if chart.heat is not None:
+        _draw_heat(raster, chart, chart.heat, palette)
     for series in chart.series:
         _draw_series(raster, chart, series)
     _draw_points(raster, chart)
@@ -58,6 +66,18 @@ def _draw_behind(raster: Raster, chart: Chart, palette: Palette) -> None:
     if cursor is not None:
         raster.span(cursor, 0, raster.height - 1, raster.ink(style(palette.text, bold=True)))
     raster.lay_behind()
+
+
+def _draw_heat(raster: Raster, chart: Chart, heat: Heat, palette: Palette) -> None:
+    """One character a cell; in the column of the cursor in the colour of text."""
+    shades = heat.shades(palette.markers)
+    inks = [raster.ink(style(blend(palette.primary, palette.background, each))) for each in HEAT_BLENDS]
+    here = raster.ink(style(palette.text, bold=True))
+    cursor = None if chart.cursor is None else int(chart.x.fraction(chart.cursor) * raster.columns)
+    shares = heat.cells(raster.columns, raster.rows)
+    for row, column in np.argwhere(shares > 0).tolist():
+        shade = bisect_right(heat.SHARES, float(shares[row, column])) - 1
+        raster.text(column, row, shades[shade], here if column == cursor else inks[shade], over=True)
 
 
 def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:

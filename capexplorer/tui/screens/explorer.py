@@ -37,11 +37,12 @@ from ..panes.status import StatusArea
 from ..panes.status_view import View
 from ..themes import palette_of
 from .arrangement import FAILURES, JOURNAL, Arrangement, Form
+from .baseline_choice import BaselineChoice, Baselines
 from .closer_looks import CloserLooks
 from .exporting import Exporting
 from .help import Help
 from .inspecting import Inspecting
-from .level import LevelScreen
+from .level_screen import LevelScreen
 from .tab_bar import TabBar
 from .view_options import ViewOptions
 
@@ -67,6 +68,7 @@ class ExplorerScreen(Screen[None]):
         *,
         whole: bool = False,
         requests: KeptRequests | None = None,
+        baselines: Baselines | None = None,
     ) -> None:
         """`whole`: charts show all of the session's time. `requests`: those that were kept."""
         super().__init__()
@@ -76,8 +78,9 @@ class ExplorerScreen(Screen[None]):
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.arrangement = Arrangement(self.show_message, self._arranged)
-        self.inspecting = Inspecting(self, self.draw, None if whole else self.habits.window_s)
-        self.options = ViewOptions(self, self.inspecting, self.draw)
+        self.inspecting = Inspecting(self, self._draw_all_panes, None if whole else self.habits.window_s)
+        self._baseline = BaselineChoice(self, baselines, self.draw)
+        self.options = ViewOptions(self, self.inspecting, self._baseline, self.draw)
         self._exporting = Exporting(self, self._write)
         self._closer_looks = CloserLooks(
             self,
@@ -88,7 +91,7 @@ class ExplorerScreen(Screen[None]):
         self._level: LevelScreen | None = None
         self._inspect_area = InspectArea(id="inspect")
         self._parts = (
-            self, self.arrangement, self.inspecting, self.options, self._exporting, self._closer_looks, actions,
+            self, self.arrangement, self.inspecting, self._baseline, self.options, self._exporting, self._closer_looks, actions,
         )  # fmt: skip
         actions.attach(self)
 
@@ -167,6 +170,9 @@ class ExplorerScreen(Screen[None]):
     def draw(self) -> None:
         """Draw everything."""
         self._draw_status()
+        self._draw_all_panes()
+
+    def _draw_all_panes(self) -> None:
         self._draw_panes(Change.PANES)
 
     def _draw_panes(self, change: Change) -> None:
@@ -196,7 +202,15 @@ class ExplorerScreen(Screen[None]):
     def _view(self) -> View:
         paused, exported = self.options.paused is not None, self._exporting.is_exported
         brief = self.inspecting.is_on and self.arrangement.is_small
-        return replace(self.actions.view, brief=brief, paused=paused, message=self._message, alarm=self._alarm, exported=exported)
+        return replace(
+            self.actions.view,
+            brief=brief,
+            baseline=self._baseline.said(self.shown, self.inspecting.seen_tick),
+            paused=paused,
+            message=self._message,
+            alarm=self._alarm,
+            exported=exported,
+        )
 
     def _draw_tabs(self) -> None:
         failed = tally(self.timeline)

@@ -33,7 +33,7 @@ class Inspected(Protocol):
 
 
 class Inspecting:
-    """The cursor, and the part of the time that the charts show. `draw` is called after each change."""
+    """The cursor, and the part of the time that the charts show. `draw` draws the panes; a message draws the status."""
 
     def __init__(self, screen: Inspected, draw: Callable[[], None], window_s: float | None) -> None:
         self.time = TimeWindow(window_s)

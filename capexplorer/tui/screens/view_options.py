@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...model.timeline import Timeline
 from ..actions.protocols import ScreenAccess
 from ..frozen_timeline import moment
-from ..look import Look, Palette
+from ..look import LatencyForm, Look, Palette
+from .baseline_choice import BaselineChoice
 from .inspecting import Inspecting
+
+FORMS: Mapping[LatencyForm, str] = {"lines": "percentiles over time", "heatmap": "heatmap", "levels": "percentiles by level"}
 
 
 class ViewOptions:
     """`draw` is called after each change, and draws everything."""
 
-    def __init__(self, screen: ScreenAccess, inspecting: Inspecting, draw: Callable[[], None]) -> None:
+    def __init__(self, screen: ScreenAccess, inspecting: Inspecting, baseline: BaselineChoice, draw: Callable[[], None]) -> None:
         self.log_latency = False
+        self.latency_form: LatencyForm = "lines"
         self.paused: Timeline | None = None
         """The timeline that the panes show while the display is paused; None: not paused."""
-        self._screen, self._inspecting, self._draw = screen, inspecting, draw
+        self._screen, self._inspecting, self._baseline, self._draw = screen, inspecting, baseline, draw
 
     def look(self, palette: Palette, *, large: bool) -> Look:
         """The options for the panes."""
@@ -29,6 +33,8 @@ class ViewOptions:
             start_s=time.start_s,
             inspected=self._inspecting.seen_tick,
             log_latency=self.log_latency,
+            latency_form=self.latency_form,
+            baseline=self._baseline.shown,
             large=large,
         )
 
@@ -36,6 +42,13 @@ class ViewOptions:
         """Pause or resume the display."""
         self.paused = moment(self._screen.timeline) if self.paused is None else None
         self._screen.show_message()
+        self._draw()
+
+    def action_latency_form(self) -> None:
+        """Latency as lines, as a heatmap, by level."""
+        forms = list(FORMS)
+        self.latency_form = forms[(forms.index(self.latency_form) + 1) % len(forms)]
+        self._screen.show_message(f"latency: {FORMS[self.latency_form]}")
         self._draw()
 
     def action_logarithmic(self) -> None:

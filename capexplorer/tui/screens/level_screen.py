@@ -20,7 +20,7 @@ KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   Esc close"
 class LevelScreen(ModalScreen[None]):
     """`move` takes the cursor to the next (1) or the previous (-1) level; the explorer then calls `show`."""
 
-    CSS_PATH = "level.tcss"
+    CSS_PATH = "level_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,i", "dismiss(None)", show=False),
         Binding("left", "move(-1)", show=False),

@@ -1,0 +1,14 @@
+"""Options of `run` that only its screen needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenOptions:
+    """As given on the command line."""
+
+    baseline: str | None = None
+    """A saved session to be drawn behind."""
+    mouse: bool = False

@@ -1,0 +1,79 @@
+"""How the latencies of each second spread: counts by bucket on a logarithmic scale, small enough to keep for a day.
+
+A timeline drops the histograms of seconds. A live screen keeps their counts here (about 100 bytes a second); a replay reads a
+second of the log again when it is asked for. Latencies are those of requests that succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .events import Sample
+from .histogram import merged
+
+PER_DECADE = 24
+LOWEST_MS = 0.01
+DECADES = 8
+
+EDGES_MS: NDArray[np.float64] = LOWEST_MS * 10.0 ** (np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
+"""Between two edges a bucket; what lies beyond the ends counts in the first and the last one."""
+
+BUCKETS = EDGES_MS.size - 1
+
+
+class LatencySeconds(Protocol):
+    """The counts of a session's seconds."""
+
+    def counts(self, tick: int) -> NDArray[np.int64]:
+        """BUCKETS counts of the tick with this column index; zeros where it is not known."""
+
+
+class KeptLatencies:
+    """Those of a session that is going on: `add` each sample in order."""
+
+    def __init__(self) -> None:
+        self._ticks: list[bytes] = []
+
+    def add(self, sample: Sample) -> None:
+        """Keep a second."""
+        self._ticks.append(_packed(sample))
+
+    def counts(self, tick: int) -> NDArray[np.int64]:
+        """Of this tick."""
+        return _unpacked(self._ticks[tick] if 0 <= tick < len(self._ticks) else b"")
+
+
+class ReadLatencies:
+    """Those of a recording: `read` gives a tick's sample. What was asked for once is kept."""
+
+    def __init__(self, read: Callable[[int], Sample]) -> None:
+        self._read = read
+        self._known: dict[int, bytes] = {}
+
+    def counts(self, tick: int) -> NDArray[np.int64]:
+        """Of this tick."""
+        found = self._known.get(tick)
+        if found is None:
+            found = self._known[tick] = _packed(self._read(tick))
+        return _unpacked(found)
+
+
+def _packed(sample: Sample) -> bytes:
+    """The buckets that are not empty: their numbers, a byte each, then their counts."""
+    found = merged([tick.latency for tick in sample.endpoints if tick.latency]).counts_between(1000 * EDGES_MS)
+    counts = found[1:-1].copy()
+    counts[0] += found[0]
+    counts[-1] += found[-1]
+    filled = np.flatnonzero(counts)
+    return filled.astype(np.uint8).tobytes() + counts[filled].astype("<u4").tobytes()
+
+
+def _unpacked(packed: bytes) -> NDArray[np.int64]:
+    counts = np.zeros(BUCKETS, np.int64)
+    filled = len(packed) // 5
+    counts[np.frombuffer(packed, np.uint8, filled)] = np.frombuffer(packed, "<u4", filled, filled)
+    return counts

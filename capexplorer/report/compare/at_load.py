@@ -1,0 +1,44 @@
+"""A level beside the same load of another session, in a few words: for a screen that shows one while it is measured.
+
+It says less than a comparison: percentiles of the level have no known noise, since the histograms of its seconds are not at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...model.figures import LevelFigures
+from ...model.level_fold import BATCHES
+from ...wording.numbers import number
+from .difference import Difference, difference
+from .estimates import Estimate
+
+_NAMES = {"goodput": ("goodput", "/s"), "p95": ("p95", " ms")}
+
+
+def differences(before: Mapping[str, Estimate], after: LevelFigures) -> str:
+    """`goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`: about, where the noise is not known."""
+    ours = estimates(after)
+    found = (difference(name, before.get(name), ours[name]) for name in _NAMES)
+    return ", ".join(_said(each) for each in found if each.judgement != "not_measured") or "nothing to compare"
+
+
+def estimates(figures: LevelFigures) -> dict[str, Estimate]:
+    """What a level alone tells of its goodput and its p95; at a rate of iterations, and of the time from plan."""
+    offered, seconds = figures.offered, figures.settled_seconds
+    degrees = BATCHES - 1.0
+    if offered is not None:
+        goodput = Estimate(offered.finished_per_s, offered.finished_se_per_s, seconds, degrees=degrees)
+        return {"goodput": goodput, "p95": Estimate(offered.from_plan_ms.p95, None, seconds)}
+    goodput = Estimate(figures.goodput_rps, figures.goodput_se_rps, seconds, degrees=degrees)
+    return {"goodput": goodput, "p95": Estimate(figures.latency_ms.p95, None, seconds)}
+
+
+def _said(one: Difference) -> str:
+    name, unit = _NAMES[one.figure]
+    said = f"{name} {number(one.before.value)} → {number(one.after.value)}{unit}"
+    if one.ratio is None:
+        return said
+    ratio = f"{one.ratio:+.0%}".replace("-", "−")
+    about, noise = "about " * (one.judgement == "unknown"), ", within noise" * (one.judgement == "within")
+    return f"{said} ({about}{ratio}{noise})"

@@ -1,0 +1,100 @@
+"""The curve of another session, drawn dim behind that of this one, and the difference at the same load in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ...model.intervals import Z95
+from ...model.timeline import Timeline
+from ..look import Look, Palette
+from ..render.chart import Point, Series
+from ..render.legend import Legend
+from ..render.raster import Pattern, Shape
+
+if TYPE_CHECKING:
+    from ...report.compare.comparison import Curve
+    from ...report.compare.estimates import Estimate
+
+Loaded = tuple[float, Mapping[str, float]]
+"""(load, values by the names of figures)."""
+
+KEY = "┄┄"
+
+
+def goodput(look: Look, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Point, ...]]:
+    """Line and points with their 95% intervals, for the capacity curve."""
+    found = [
+        (load, each["goodput"]) for load, each in _figures(look.baseline, at_rate=at_rate) if each["goodput"].value is not None
+    ]
+    if not found:
+        return (), ()
+    color = look.palette.muted
+    line = Series([load for load, _ in found], [one.value or 0.0 for _, one in found], color, Pattern.DASHED)
+    return (line,), tuple(_point(load, one, color) for load, one in found)
+
+
+def latencies(baseline: Curve | None, *, at_rate: bool) -> list[Loaded]:
+    """p50, p95 and p99 by load."""
+    found: list[Loaded] = []
+    for load, each in _figures(baseline, at_rate=at_rate):
+        known = {name: each[name].value for name in ("p50", "p95", "p99")}
+        found.append((load, {name: value for name, value in known.items() if value is not None}))
+    return found
+
+
+def latency_series(behind: Sequence[Loaded], palette: Palette) -> Iterator[Series]:
+    """One dim line a percentile."""
+    loads = [load for load, _ in behind]
+    for name in ("p50", "p95", "p99"):
+        if behind:
+            yield Series(loads, [values.get(name, float("nan")) for _, values in behind], palette.muted, Pattern.DASHED)
+
+
+def legend(look: Look) -> tuple[Legend, ...]:
+    """Its name."""
+    if look.baseline is None:
+        return ()
+    return (Legend(KEY, f"baseline {look.baseline.name}", "", look.palette.muted, short="baseline"),)
+
+
+def loads(look: Look, *, at_rate: bool) -> list[float]:
+    """For the scale."""
+    return [load for load, _ in _figures(look.baseline, at_rate=at_rate)]
+
+
+def _figures(baseline: Curve | None, *, at_rate: bool) -> list[tuple[float, Mapping[str, Estimate]]]:
+    if baseline is None:
+        return []
+    if at_rate:
+        return [(point.per_s, point.figures) for point in baseline.rate_points]
+    return [(float(point.users), point.figures) for point in baseline.points]
+
+
+def _point(load: float, one: Estimate, color: str) -> Point:
+    value = one.value or 0.0
+    half = float("nan") if one.se is None else Z95 * one.se
+    return Point(load, value, Shape.HOLLOW, color, max(value - half, 0.0) if half == half else half, value + half)
+
+
+# -- in words
+
+
+def difference_at(timeline: Timeline, tick: int | None, baseline: Curve) -> str:
+    """`20 users: goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`: the baseline, then the level of this
+    tick, or the latest.
+    """
+    from ...report.compare.at_load import differences
+
+    level = timeline.level if tick is None else timeline.level_at(tick)
+    if level is None:
+        return "no level yet"
+    at_rate = level.offered_per_s is not None
+    load = level.offered_per_s if level.offered_per_s is not None else float(level.users)
+    there = dict(_figures(baseline, at_rate=at_rate)).get(load)
+    named = f"{load:g}/s" if at_rate else f"{level.users:,} users"
+    if there is None:
+        return f"no settled level of {named}"
+    if not level.figures.settled:
+        return f"{named}: this level has not settled"
+    return f"{named}: {differences(there, level.figures)}"

@@ -1,0 +1,102 @@
+"""Latency as a heatmap: seconds across, latency up on a logarithmic scale, shade for the share of a column's requests. Pure.
+
+At the inspection cursor the right scale gives the share of each row, so that every cell can be read.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from textual.geometry import Size
+
+from ...model.latency_seconds import BUCKETS, EDGES_MS
+from ...model.timeline import Timeline
+from ..look import Look
+from ..render import text
+from ..render.axis import Axis, duration_axis, figure, log_axis
+from ..render.chart import Chart, Heat, y_ticks
+from ..render.legend import Legend
+from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
+
+SECONDS_PER_CELL = 8
+"""Most seconds that are drawn of a column; of a longer time every n-th is, and the legend says so."""
+
+
+def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+    """The chart of one page; a sentence where there is nothing to draw."""
+    shown, seconds = page_of(timeline, cursor, look), timeline.latency_seconds
+    if shown is None:
+        return NOTHING
+    if seconds is None:
+        return "the latencies of each second are not kept here"
+    first = min(shown.first + 1, shown.stop - 1) if shown.first else 0
+    step = max(1, math.ceil((shown.stop - first) / (SECONDS_PER_CELL * max(size.width, 1))))
+    ticks = range(first, shown.stop, step)
+    counts = np.array([seconds.counts(tick) for tick in ticks])
+    filled = np.flatnonzero(counts.sum(axis=0))
+    if not filled.size:
+        return "no request has succeeded in this time"
+    axis = log_axis(EDGES_MS[filled[0]], EDGES_MS[filled[-1] + 1], y_ticks(size.height))
+    aside, measured = phases(shown)
+    times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
+    return Chart(
+        x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
+        y=axis,
+        right=None if shown.inspected_s is None else _shares(seconds.counts(shown.read), axis, size),
+        legend=_legend(shown, look, step),
+        heat=Heat(lambda columns, rows: _cells(counts, times, shown, axis, columns, rows)),
+        boundaries=boundaries(shown, look.palette),
+        tags=tags(shown, look.palette, words=look.large),
+        aside=aside,
+        measured=measured,
+        cursor=shown.inspected_s,
+        cursor_label=shown.inspected_label,
+    )
+
+
+def _cells(
+    counts: NDArray[np.int64], times: NDArray[np.float64], shown: TimePage, axis: Axis, columns: int, rows: int
+) -> NDArray[np.float64]:
+    """Share of each column's requests in each row, [row, column]; row 0 is the top one."""
+    placed = np.floor((times - shown.start_s) / (shown.end_s - shown.start_s) * columns).astype(np.int64)
+    inside = (placed >= 0) & (placed <= columns)
+    by_column = np.zeros((columns, rows), np.int64)
+    in_rows = counts[inside] @ _rows_of(axis, rows)
+    np.add.at(by_column, np.minimum(placed[inside], columns - 1), in_rows)
+    totals = by_column.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = by_column / np.maximum(totals, 1)
+    return shares.T
+
+
+def _rows_of(axis: Axis, rows: int) -> NDArray[np.int64]:
+    """[bucket, row]: 1 where the bucket's middle lies in the row."""
+    middles = np.sqrt(EDGES_MS[:-1] * EDGES_MS[1:])
+    fractions = np.log(middles / axis.low) / math.log(axis.high / axis.low)
+    places = np.clip(np.floor((1 - fractions) * rows), 0, rows - 1).astype(np.int64)
+    found = np.zeros((BUCKETS, rows), np.int64)
+    found[np.arange(BUCKETS), places] = 1
+    return found
+
+
+def _shares(counts: NDArray[np.int64], axis: Axis, size: Size) -> Axis:
+    """The right scale: the share of the second's requests in each row of the plot."""
+    rows = Chart(axis, axis, legend=(Legend("", "", "", ""),)).plot_rows(size)
+    in_rows, total = counts @ _rows_of(axis, rows), int(counts.sum())
+    heights = [axis.low * (axis.high / axis.low) ** (1 - (row + 0.5) / rows) for row in range(rows)]
+    found = [(height, text.percent(count / total)) for height, count in zip(heights, in_rows.tolist(), strict=True) if count]
+    return Axis(axis.low, axis.high, tuple(found), log=True)
+
+
+def _legend(shown: TimePage, look: Look, step: int) -> tuple[Legend, ...]:
+    """Percentiles of the second that is read, then what the shades stand for."""
+    palette = look.palette
+    percentiles = (("p50", palette.primary), ("p95", palette.secondary), ("p99", palette.accent))
+    shades = "".join(Heat.shades(palette.markers))
+    bounds = " ".join(f"{100 * share:g}" for share in Heat.SHARES)
+    return (
+        *(Legend("", name, figure(shown.latest(f"{name}_ms")), color) for name, color in percentiles),
+        Legend(shades, f"{bounds}% of requests or more", "", palette.primary, short=f"{bounds}%"),
+        *((Legend("", f"every {step}th second", "", palette.muted),) if step > 1 else ()),
+    )

@@ -1,0 +1,129 @@
+"""Latency of each settled level against its load: p50, p95, p99, with those of the baseline behind. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from textual.geometry import Size
+
+from ...model.events import LevelOpened
+from ...model.figures import LevelFigures
+from ...model.percentiles import Latency
+from ...model.timeline import Timeline
+from ...report.rows import level_kinds
+from ..look import Look, Palette
+from ..render.axis import count_axis, figure, linear_axis, log_axis
+from ..render.chart import Chart, Point, Series, y_ticks
+from ..render.legend import DASHED, DOTTED, SOLID, Legend
+from ..render.raster import Pattern, Shape
+from . import baseline_curve
+
+LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99", DOTTED, Pattern.DOTTED))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelLatency:
+    """A settled level, or the bin of a ramp."""
+
+    level: int
+    epoch: int
+    load: float
+    latency: Latency
+    off_curve: bool
+    """Recovery from overload, disturbed by other processes, or of an earlier epoch."""
+
+
+def latency_by_level(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+    """Levels of users or, while a rate is offered, of rates: then the time from plan."""
+    points = list(level_latencies(timeline))
+    values = [value for point in points for value in _values(point.latency)]
+    if not values:
+        return "no settled level yet"
+    palette, at_rate = look.palette, timeline.offered_per_s is not None
+    read = _read(timeline, points, look.inspected)
+    behind = baseline_curve.latencies(look.baseline, at_rate=at_rate)
+    values += [value for _, latency in behind for value in latency.values()]
+    loads = [*(point.load for point in points), *(load for load, _ in behind)]
+    most, high = y_ticks(size.height), 1.05 * max(loads)
+    ticks = max(size.width // 8, 2)
+    curve = sorted((point for point in points if not point.off_curve), key=lambda point: (point.load, point.level))
+    colors = dict(zip(("p50", "p95", "p99"), (palette.primary, palette.secondary, palette.accent), strict=True))
+    return Chart(
+        x=linear_axis(high, ticks) if at_rate else count_axis(high, ticks),
+        y=log_axis(min(values), max(values), most) if look.log_latency else linear_axis(max(values), most),
+        legend=_legend(read, points[-1], at_rate, look, colors),
+        series=(*baseline_curve.latency_series(behind, palette), *_series(curve, colors)),
+        points=tuple(_points(points, read, colors, palette)),
+        cursor=None if read is None else read.load,
+        cursor_label="" if read is None else f"{read.load:g}",
+    )
+
+
+def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
+    """In the order of the session."""
+    at_rate, kinds = timeline.offered_per_s is not None, level_kinds(timeline)
+    epoch = timeline.levels[-1].opened.epoch if timeline.levels else 0
+    for level in timeline.levels:
+        if (level.offered_per_s is not None) is not at_rate:
+            continue
+        parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
+        off_curve = level.opened.index in kinds or level.opened.epoch != epoch
+        for users, figures in parts:
+            if figures.settled and _latency(figures).p50 is not None:
+                load = _load(level.opened, users, figures)
+                yield LevelLatency(level.opened.index, level.opened.epoch, load, _latency(figures), off_curve)
+
+
+def _load(opened: LevelOpened, users: float, figures: LevelFigures) -> float:
+    if opened.offered_per_s is None or figures.offered is None:
+        return users
+    return figures.offered.offered_per_s
+
+
+def _latency(figures: LevelFigures) -> Latency:
+    return figures.latency_ms if figures.offered is None else figures.offered.from_plan_ms
+
+
+def _values(latency: Latency) -> list[float]:
+    return [value for value in (latency.p50, latency.p95, latency.p99) if value is not None and value > 0]
+
+
+def _read(timeline: Timeline, points: Sequence[LevelLatency], tick: int | None) -> LevelLatency | None:
+    """The point of the level at the inspection cursor; of a ramp the nearest bin."""
+    level = None if tick is None else timeline.level_at(tick)
+    if level is None or tick is None:
+        return None
+    column = timeline.columns["users" if level.offered_per_s is None else "offered_per_s"]
+    own = [point for point in points if point.level == level.opened.index]
+    return min(own, key=lambda point: abs(point.load - column[tick]) if column[tick] == column[tick] else 0.0, default=None)
+
+
+def _series(curve: Sequence[LevelLatency], colors: dict[str, str]) -> Iterator[Series]:
+    loads = [point.load for point in curve]
+    for name, _, pattern in LINES:
+        yield Series(loads, [_of(point, name) for point in curve], colors[name], pattern)
+
+
+def _points(
+    points: Sequence[LevelLatency], read: LevelLatency | None, colors: dict[str, str], palette: Palette
+) -> Iterator[Point]:
+    for point in points:
+        for name, _, _ in LINES:
+            color = palette.text if point is read else palette.muted if point.off_curve else colors[name]
+            shape = Shape.SALTIRE if point.off_curve else Shape.FILLED
+            yield Point(point.load, _of(point, name), shape, color, bold=point is read)
+
+
+def _of(point: LevelLatency, name: str) -> float:
+    value: float | None = getattr(point.latency, name)
+    return float("nan") if value is None else value
+
+
+def _legend(
+    read: LevelLatency | None, last: LevelLatency, at_rate: bool, look: Look, colors: dict[str, str]
+) -> tuple[Legend, ...]:
+    shown = read or last
+    load = f"{shown.load:g}{'/s' if at_rate else ' users'}"
+    values = (Legend(key, name, figure(_of(shown, name)), colors[name]) for name, key, _ in LINES)
+    return (Legend("", load, "", look.palette.text, strong=True), *values, *baseline_curve.legend(look))

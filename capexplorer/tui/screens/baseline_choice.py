@@ -1,0 +1,76 @@
+"""The baseline behind this session: which one, and whether it is drawn; with the keys for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...errors import InputError
+from ...model.timeline import Timeline
+from ..actions.protocols import ScreenAccess
+from ..dialogs.ask import Ask
+from ..panes.baseline_curve import difference_at
+
+if TYPE_CHECKING:
+    from ...report.compare.comparison import Curve
+
+HINT = "a session's id, its beginning, or a path; SESSION#1 is its epoch 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Baselines:
+    """Where baselines come from. `read` raises InputError, in one line."""
+
+    read: Callable[[str], Curve]
+    first: Curve | None = None
+    """The one that is drawn from the start."""
+
+
+class BaselineChoice:
+    """`draw` is called after each change. `baselines` None: no session can be read here."""
+
+    def __init__(self, screen: ScreenAccess, baselines: Baselines | None, draw: Callable[[], None]) -> None:
+        self._screen, self._baselines, self._draw = screen, baselines, draw
+        self._curve = baselines.first if baselines is not None else None
+        self._is_on = self._curve is not None
+
+    @property
+    def shown(self) -> Curve | None:
+        """The one that is drawn; None: none is."""
+        return self._curve if self._is_on else None
+
+    def said(self, timeline: Timeline, tick: int | None) -> str:
+        """How the level of this tick, or the latest, differs from it, and its name; empty while none is drawn."""
+        curve = self.shown
+        return "" if curve is None else f"{difference_at(timeline, tick, curve)}; baseline {curve.name}"
+
+    def action_baseline(self) -> None:
+        """Draw the baseline or do not; ask for one where there is none yet."""
+        if self._curve is None:
+            return self.action_choose_baseline()
+        self._is_on = not self._is_on
+        self._screen.show_message(f"baseline {self._curve.name}: {'on' if self._is_on else 'off'}")
+        self._draw()
+
+    def action_choose_baseline(self) -> None:
+        """Ask for another one."""
+        if self._baselines is None:
+            return self._screen.show_message("no session can be read here")
+        named = self._curve.name if self._curve is not None else "last"
+        self._screen.ask(Ask("Which session as the baseline?", HINT, self._wrong, value=named), self._chosen)
+
+    def _wrong(self, answer: str) -> str | None:
+        """Read it: only one that can be drawn closes the question."""
+        assert self._baselines is not None
+        try:
+            self._curve = self._baselines.read(answer)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def _chosen(self, answer: str | None) -> None:
+        if answer is not None and self._curve is not None:
+            self._is_on = True
+            self._screen.show_message(f"baseline {self._curve.name}: on")
+            self._draw()
