@@ -20,7 +20,7 @@ SESSIONS = DOCS.parent / "sessions"
 FOLDER = DOCS / "pictures" / "tour"
 
 HEAD = """\
-# A tour in ten pictures
+# A tour in pictures
 
 Made by `make pictures` from sample sessions (`docs/tour.toml` has the stops). `capexplorer replay sample` shows the same screens,
 with every key of a replay.

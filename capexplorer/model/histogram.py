@@ -213,6 +213,16 @@ def merged(texts: Sequence[str]) -> LatencyHistogram:
     return whole
 
 
+def counts_between(texts: Sequence[str], edges_us: NDArray[np.float64]) -> NDArray[np.int64]:
+    """`merged(texts).counts_between(edges_us)` without the histogram between: a third of the time."""
+    try:
+        indices, counts = histogram_wire.counters(texts, _wire_header())
+    except ValueError:
+        return merged(texts).counts_between(edges_us)
+    places = np.searchsorted(edges_us, _lowest_us(indices), side="right")
+    return np.bincount(places, weights=counts, minlength=edges_us.size + 1).astype(np.int64)
+
+
 def check(texts: Sequence[str]) -> None:
     """ValueError for the first that is not what `encode` wrote, here or by any HdrHistogram of this layout. 2 us each."""
     try:

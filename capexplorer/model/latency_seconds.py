@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .events import Sample
-from .histogram import merged
+from .histogram import counts_between
 
 PER_DECADE = 24
 LOWEST_MS = 0.01
@@ -22,6 +22,7 @@ DECADES = 8
 EDGES_MS: NDArray[np.float64] = LOWEST_MS * 10.0 ** (np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
 """Between two edges a bucket; what lies beyond the ends counts in the first and the last one."""
 
+EDGES_US = 1000 * EDGES_MS
 BUCKETS = EDGES_MS.size - 1
 
 
@@ -64,7 +65,7 @@ class ReadLatencies:
 
 def _packed(sample: Sample) -> bytes:
     """The buckets that are not empty: their numbers, a byte each, then their counts."""
-    found = merged([tick.latency for tick in sample.endpoints if tick.latency]).counts_between(1000 * EDGES_MS)
+    found = counts_between([tick.latency for tick in sample.endpoints if tick.latency], EDGES_US)
     counts = found[1:-1].copy()
     counts[0] += found[0]
     counts[-1] += found[-1]

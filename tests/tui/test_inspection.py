@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from textual.geometry import Size
+from textual.geometry import Region, Size
+from textual.widget import Widget
 
 from capexplorer.model.events import LevelOpened
 from capexplorer.model.timeline import Timeline
@@ -12,6 +15,7 @@ from capexplorer.tui.look import Look
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.inspected import inspected
 from capexplorer.tui.panes.latency import LatencyPane
+from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import ResourcesPane
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.render.axis import figure
@@ -211,3 +215,27 @@ async def test_from_the_capacity_curve_the_arrows_walk_over_its_points() -> None
         await pilot.press("left")
         assert [*walked, loads(explorer.shown, explorer.inspecting.tick)] == [30, 10, 10]
         assert "the first point" in stage.screen_text()
+
+
+@pytest.mark.anyio
+async def test_a_second_or_a_move_of_the_cursor_repaints_cells_of_a_pane_not_all_of_it() -> None:
+    """Panes once set their titles anew each second, which repaints them: half of what the screen wrote to the terminal."""
+    made = Session()
+    stage = Stage([*made.open(10), *(made.tick() for _ in range(20))], wanted=10)
+    async with stage.run(WIDE) as pilot:
+        await pilot.press("i")
+        await pilot.pause()
+        whole: list[str] = []
+        for pane in stage.app.explorer.arrangement.panes[:4]:
+            real = pane.refresh
+
+            def refresh(*regions: Region, pane: Pane = pane, real: Callable[..., Widget] = real, **kept: bool) -> Widget:
+                if not regions:
+                    whole.append(str(pane.id))
+                return real(*regions, **kept)
+
+            pane.refresh = refresh  # type: ignore[method-assign, assignment]
+        stage.source.send(made.tick())
+        await pilot.press("left")
+        await pilot.pause()
+        assert whole == [] and stage.app.explorer.inspecting.tick == 18

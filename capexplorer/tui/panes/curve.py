@@ -42,7 +42,7 @@ class CurvePane(ChartPane):
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title names the axis."""
-        self.border_title = self.TITLE if timeline.offered_per_s is None else self.RATE_TITLE
+        self.retitle(self.TITLE if timeline.offered_per_s is None else self.RATE_TITLE)
         super().show(timeline, cursor, look)
 
     def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:

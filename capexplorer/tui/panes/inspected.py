@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.style import Style
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -22,6 +23,7 @@ from ..render.axis import figure
 from ..render.text import Piece
 from ..render.timepage import page_of
 from .journal import glyph_of
+from .pane import changed_span
 from .throughput import work_name
 
 NARROW, MIDDLE = 100, 150
@@ -48,11 +50,16 @@ class InspectArea(Widget):
         self.display = look.inspected is not None
         width = max(self.app.size.width - 2, 1)  # its own is not known before it is laid out
         strips = inspected(timeline, cursor, look, width) if look.inspected is not None else []
-        if strips and len(strips) != len(self._strips):
+        before, self._strips = self._strips, strips
+        if strips and len(strips) != len(before):
             self.styles.height = len(strips)
-        if strips != self._strips:
-            self._strips = strips
+        if not len(strips) == len(before) == self.size.height:
             self.refresh()
+            return
+        spans = [(y, changed_span(old, new)) for y, (old, new) in enumerate(zip(before, strips, strict=True))]
+        regions = [Region(span[0], y, span[1] - span[0], 1) for y, span in spans if span is not None]
+        if regions:
+            self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
         """The cells of one line."""

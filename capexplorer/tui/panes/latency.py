@@ -42,7 +42,7 @@ class LatencyPane(ChartPane):
         """Draw this moment; the title names the form and the scale."""
         at_rate = timeline.offered_per_s is not None
         title = FORM_TITLES[look.latency_form](at_rate) or (self.RATE_TITLE if at_rate else self.TITLE)
-        self.border_title = f"{title}, log scale" if look.log_latency and look.latency_form != "heatmap" else title
+        self.retitle(f"{title}, log scale" if look.log_latency and look.latency_form != "heatmap" else title)
         self.by_load = look.latency_form == "levels"
         super().show(timeline, cursor, look)
 

@@ -20,7 +20,7 @@ from ..render.chart import Chart, Heat, y_ticks
 from ..render.legend import Legend
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 
-SECONDS_PER_CELL = 8
+SECONDS_PER_CELL = 4
 """Most seconds that are drawn of a column; of a longer time every n-th is, and the legend says so."""
 
 

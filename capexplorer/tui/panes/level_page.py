@@ -51,7 +51,7 @@ class LevelPage(ScrollingPane):
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title names the level."""
         part = part_at(timeline, look.inspected)
-        self.border_title = "Level" if part is None else f"Level {part.level.opened.index}: {part.load}"
+        self.retitle("Level" if part is None else f"Level {part.level.opened.index}: {part.load}")
         super().show(timeline, cursor, look)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:

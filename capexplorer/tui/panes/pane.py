@@ -31,11 +31,16 @@ class Pane(Widget, can_focus=True):
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
-        self.border_title = self.TITLE
+        self._title = self.border_title = self.TITLE
         self.timeline: Timeline | None = None
         self.cursor = -1
         self.look = Look()
         self._strips: list[Strip] = []
+
+    def retitle(self, title: str) -> None:
+        """Set the title where it is another one: setting it repaints the whole pane."""
+        if title != self._title:
+            self._title = self.border_title = title
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """At most `size.height` strips of `size.width` cells. Pure: the same arguments give the same strips."""

@@ -13,7 +13,6 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ... import wording
 from ...model.columns import total
 from ...model.events import HostFacts, Sample
 from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading, WorkersReading
@@ -42,10 +41,8 @@ class ResourcesPane(Pane):
     TITLE = "Resources"
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
-        """Draw this moment; the title says of which second the figures are."""
-        times = timeline.columns["t_s"]
-        at = "" if look.inspected is None else f" at {wording.session_time(times[min(look.inspected, cursor)])}"
-        self.border_title = f"{self.TITLE}{at}"
+        """Draw this moment; the title says whether the figures are of the inspected second."""
+        self.retitle(self.TITLE if look.inspected is None else f"{self.TITLE} at the cursor")
         super().show(timeline, cursor, look)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
