@@ -24,7 +24,7 @@ from capexplorer.tui.time_window import TimeWindow
 
 from . import gallery
 from .fakes import Session, session
-from .test_app import NARROW, WIDE, Stage
+from .stage import NARROW, WIDE, Stage
 
 NARROW_CELLS = 78
 

@@ -16,7 +16,7 @@ from capexplorer.tui.render.axis import figure
 
 from . import gallery
 from .fakes import Session, header, session
-from .test_app import NARROW, Stage
+from .stage import NARROW, Stage
 
 
 @pytest.fixture
