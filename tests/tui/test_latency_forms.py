@@ -144,7 +144,7 @@ def test_the_difference_is_that_at_the_same_load_and_says_whether_it_is_noise() 
     assert difference_at(Timeline(), None, same) == "no level yet"
 
 
-def test_a_difference_beyond_noise_is_said_without_reserve() -> None:
+def test_a_difference_beyond_noise_stands_alone() -> None:
     timeline = folded([(80, 30)])
     half = curve_of([(20, 30)])
     other = Curve(**{name: getattr(half, name) for name in Curve.__slots__} | {"points": tuple(_at(half, 80))})
