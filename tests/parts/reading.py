@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from capexplorer.model.events import PartState
@@ -52,6 +52,11 @@ class Reading:
                 case messages.Noticed(part):
                     self.parts.append(part)
 
+    def drained(self) -> None:
+        """Take what was read before now and has not arrived yet."""
+        rounds = iter(range(4))
+        self.until(lambda: next(rounds, None) is None, "some answers")
+
     def read(self, condition: Callable[[PartReading], object], what: str) -> PartReading:
         """The first reading from now on that meets a condition."""
         seen = len(self.readings)
@@ -65,10 +70,10 @@ class Reading:
 
 
 @contextmanager
-def reading(*watches: PartSpec) -> Iterator[Reading]:
-    """Ends the process by ending its input, and fails unless it goes in order."""
+def reading(*watches: PartSpec, before: Sequence[str] = ()) -> Iterator[Reading]:
+    """Ends the process by ending its input, and fails unless it goes in order. `before`: words that it runs under."""
     with subprocess.Popen(
-        [sys.executable, "-m", "capexplorer.parts.process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [*before, sys.executable, "-m", "capexplorer.parts.process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         for watch in watches:

@@ -18,7 +18,7 @@ from ..target_process import pid_of
 from . import backlog, reply_rate
 from .axes import Axis, axes
 from .found import FindingKey, Found
-from .level_judgement import LevelJudgement, judge_level
+from .level_judgement import LevelJudgement, judge_level, judge_unexplained
 from .measured_level import MeasuredLevel, measured_levels
 from .watched_parts import watched_parts
 
@@ -26,6 +26,9 @@ NEIGHBOURS = "noisy_neighbours"
 
 AT_TOP = ("think_time_limited", "not_saturated", NEIGHBOURS)
 """Ids whose mark has the highest user count that shows them; marks of all other ids have the lowest."""
+
+FULL_DISK = "disk_full"
+"""Named at any level: it needs no comparison with others."""
 
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
@@ -69,20 +72,18 @@ def _marks(axis: Axis) -> Iterator[Mark]:
     for key, found in showing.items():
         if found:
             id_ = key[0]
-            if id_ == NEIGHBOURS:  # they do not depend on load
-                is_open = found[-1] is levels[-1]
-            else:
-                judged = levels if id_ in AT_TOP else [each for each in levels if not each.level.goodput_disturbed]
-                is_open = _is_open(id_, found[-1], judged)
+            judged = _comparable(id_, levels)
+            is_open = found[-1] is judged[-1] if id_ == NEIGHBOURS else _is_open(id_, found[-1], judged)
             yield _mark(key, found, is_open=is_open, axis=axis)
 
 
 def judged_levels(axis: Axis) -> Iterator[LevelJudgement]:
-    """Judged levels in the order they ran, without those that do not describe the service.
+    """Judged levels in the order they ran, without those that do not describe the service. Levels that load does not explain are
+    among them where a disk was full.
 
     A rate limiter that delays has one rate at all levels beyond the knee, so a disturbed one of them shows no lock or pool.
     """
-    found = list(_judged(axis))
+    found = sorted([*_judged(axis), *_unexplained(axis)], key=lambda each: each.level.rates.started_s)
     delayed = any(each.delays for each in found)
     yield from (each.without("lock_or_pool_limit") if delayed else each for each in found)
 
@@ -96,6 +97,22 @@ def _judged(axis: Axis) -> Iterator[LevelJudgement]:
         found = judge_level(level, levels, fit, axis.knee, known_backlog, known_output, watched_parts(level, timeline))
         if found.findings is not None:
             yield found
+
+
+def _unexplained(axis: Axis) -> Iterator[LevelJudgement]:
+    """Only those with a finding: the others change nothing."""
+    for level in measured_levels(axis.ladder, unexplained=True):
+        found = judge_unexplained(level, watched_parts(level, axis.ladder.timeline))
+        if found.findings:
+            yield found
+
+
+def _comparable(id_: str, levels: Sequence[LevelJudgement]) -> list[LevelJudgement]:
+    """Levels that would show a bottleneck if it lasted."""
+    if id_ == FULL_DISK:
+        return list(levels)
+    explained = [each for each in levels if each.explained]
+    return explained if id_ in AT_TOP else [each for each in explained if not each.level.goodput_disturbed]
 
 
 def _is_open(id_: str, last: LevelJudgement, levels: Sequence[LevelJudgement]) -> bool:

@@ -61,6 +61,10 @@ class Gate:
         return share and not self.stalls
 
 
+NO_GATE = Gate(0.0, None, None, None, flat=False, slower=False, beyond_knee=False)
+"""Of a level that is compared with no other."""
+
+
 def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict | None) -> Gate:
     """`others`: pooled levels that feed the fit. The greatest than which the level has 20% more users is compared with it."""
     under = [other for other in others if other.users * USERS_MORE <= level.users * 1.001 and other.goodput_rps > 0]

@@ -14,7 +14,7 @@ from ..ladder import LadderLevel
 from . import busiest, queue_rules, rate_limit, request_holder, resource_rules, sharing, waits, watched_parts
 from .backlog import Backlog, counts_work, queue_growth
 from .found import FindingKey, Found
-from .gate import Gate, gate_of
+from .gate import NO_GATE, Gate, gate_of
 from .measured_level import MeasuredLevel
 from .reply_rate import ReplyRate
 from .resource_rules import Rule
@@ -34,6 +34,8 @@ class LevelJudgement:
 
     aside: Found | None = None
     """A finding about the run instead of the service; it competes with no other."""
+    explained: bool = True
+    """Whether load explains what the level showed."""
 
     @property
     def all_findings(self) -> tuple[Found, ...]:
@@ -75,7 +77,7 @@ def judge_level(
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
     if level.goodput_disturbed:
-        return LevelJudgement(level, gate, (), sharing.noisy_neighbours(level))
+        return LevelJudgement(level, gate, full_disks(level, parts), sharing.noisy_neighbours(level))
     found = [rule(level) for rule in resource_rules.UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
         found += [rule(level) for rule in resource_rules.GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
@@ -87,6 +89,17 @@ def judge_level(
     if not findings and not piles_up:
         findings = _nothing_limits(level, gate, levels, knee, parts)
     return LevelJudgement(level, gate, tuple(findings), sharing.noisy_neighbours(level) or sharing.generator_shares_host(level))
+
+
+def judge_unexplained(level: MeasuredLevel, parts: WatchedParts) -> LevelJudgement:
+    """A level that load does not explain, such as one in which all requests fail: a full disk needs no comparison with others."""
+    return LevelJudgement(level, NO_GATE, full_disks(level, parts), explained=False)
+
+
+def full_disks(level: MeasuredLevel, parts: WatchedParts) -> tuple[Found, ...]:
+    """Of the target and of parts. Whatever else disturbs a level, a full disk is so."""
+    own = [found] if (found := resource_rules.disk_full(level)) is not None else []
+    return tuple(watched_parts.without_relayed([*own, *parts.found((resource_rules.disk_full,), own)]))
 
 
 def _of_parts(parts: WatchedParts, gate: Gate, of_target: Sequence[Found]) -> list[Found]:

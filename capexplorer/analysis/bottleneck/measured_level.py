@@ -123,13 +123,16 @@ class MeasuredLevel:
         return is_saturated(self.figures, self.own_ms) is True
 
 
-def measured_levels(epoch: MeasuredEpoch) -> Iterator[MeasuredLevel]:
-    """Settled levels with load that load explains, in the order they ran, ramps as their bins."""
+def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Iterator[MeasuredLevel]:
+    """Settled levels with load that load explains, in the order they ran, ramps as their bins; or all others."""
+    explained = epoch.explained_by_load
+    known = {id(each) for each in explained}
+    chosen = [each for each in epoch.measured if id(each) not in known] if unexplained else explained
     timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
     neighbours = NeighbourCheck.of(timeline)
     program, local = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
-    for each in epoch.explained_by_load:
+    for each in chosen:
         if each.level.has_load:
             yield MeasuredLevel(
                 level=each.level,

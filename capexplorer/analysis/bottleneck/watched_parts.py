@@ -80,7 +80,7 @@ class WatchedParts:
 
     def found(self, rules: Sequence[Rule], of_target: Iterable[Found]) -> Iterator[Found]:
         """What limits which part, beside what was found of the target."""
-        seen = {(HERE, each.id) for each in of_target}
+        seen = {(HERE, each.id) for each in of_target if not _is_of_replies(each)}
         for rule in rules:
             each = {level.part or "": found for level in self.levels if (found := rule(level)) is not None}
             for level, machine in zip(self.levels, self.machines, strict=True):
@@ -214,9 +214,13 @@ def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
 def without_relayed(findings: Sequence[Found]) -> list[Found]:
     """Without the target's full disk where only its replies name one, and the disk of a part is seen to be full: it passed the
     part's error on."""
-    if not any(each.id == "disk_full" and each.part is not None for each in findings):
-        return list(findings)
-    return [each for each in findings if each.part is not None or each.id != "disk_full" or resource_rules.is_disk_full(each)]
+    is_part = any(each.id == "disk_full" and each.part is not None for each in findings)
+    return [each for each in findings if not (is_part and _is_of_replies(each))]
+
+
+def _is_of_replies(found: Found) -> bool:
+    """A full disk of the target that replies name and its own reading does not show."""
+    return found.id == "disk_full" and found.part is None and not resource_rules.is_disk_full(found)
 
 
 def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:

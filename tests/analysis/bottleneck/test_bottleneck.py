@@ -163,6 +163,15 @@ def test_a_service_that_says_so_has_a_full_disk_wherever_it_writes(text: str, er
     assert ("disk_full" in {mark.id for mark in bottleneck.marks(epoch_of(timeline, 0))}) is expected
 
 
+FULL = {"target.disk_free_bytes": 0.0}
+
+
+def test_a_full_disk_is_named_where_all_requests_fail_and_load_explains_nothing() -> None:
+    failing = Load(8, 0, 50, failure_ratio=1.0, readings=FULL)
+    others = ids(found(Load(2, 20, 50), Load(4, 40, 50)))
+    assert ids(found(Load(2, 20, 50), Load(4, 40, 50), failing)) == {"disk_full": "open", **others}
+
+
 @pytest.mark.parametrize(
     "readings",
     [

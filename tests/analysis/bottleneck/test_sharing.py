@@ -90,6 +90,12 @@ def test_other_processes_that_are_gone_at_the_next_level_are_marked_as_ended() -
     assert ids(marks) == {"noisy_neighbours": "closed"}
 
 
+def test_a_full_disk_is_named_at_a_level_that_other_processes_disturb() -> None:
+    full = {**HELD, "target.disk_free_bytes": 0.0}
+    marks = found(*LINEAR, Load(16, 100, 110, readings=full), program="python3", host=TWO_CORES)
+    assert ids(marks) == {"disk_full": "open", "noisy_neighbours": "open"}
+
+
 def test_a_level_that_other_processes_disturb_ends_no_bottleneck_that_was_found_before() -> None:
     marks = found(*overloaded({"target.cpu_ratio": 0.02}), Load(48, 60, 700, readings=HELD), program="python3", host=TWO_CORES)
     assert ids(marks) == {"lock_or_pool_limit": "open", "noisy_neighbours": "open"}

@@ -136,17 +136,17 @@ def test_a_disk_that_two_parts_share_is_blamed_once() -> None:
 NO_SPACE = FailureSignature(types=("CatchResponseError",), text="could not extend file: No space left on device")
 
 
+@pytest.mark.parametrize("machine", ["db", "generator"])
 @pytest.mark.parametrize(
     ("db", "expected"), [({"target.disk_free_bytes": 0.0}, {("disk_full", "db")}), ({}, {("disk_full", None)})]
 )
 def test_a_reply_that_names_a_full_disk_blames_the_part_whose_disk_is_full_and_no_other(
-    db: Readings, expected: set[tuple[str, str | None]]
+    db: Readings, expected: set[tuple[str, str | None]], machine: str
 ) -> None:
-    timeline = session({"db": db, "proxy": {}}, unread=UNWATCHED)
-    failures = (FailureTick(name="/a", method="POST", signature=NO_SPACE, count=3),)
-    timeline.apply(
-        Sample(t_s=70.0, duration_s=1.0, level=2, users=16, wanted=16, phase="settled", settled=True, failures=failures)
-    )
+    timeline = session({"db": db, "proxy": {}}, unread=UNWATCHED, known=(part("db", machine), part("proxy")))
+    failure = FailureTick(name="/a", method="POST", signature=NO_SPACE, count=3)
+    known = {"duration_s": 1.0, "users": 16, "wanted": 16, "phase": "settled", "settled": True}
+    timeline.apply(Sample(t_s=70.0, level=2, failures=(failure,), **known))  # type: ignore[arg-type]
     assert {each for each in blamed(timeline) if each[0] == "disk_full"} == expected
 
 
