@@ -10,7 +10,7 @@ import pytest
 from programs import needs
 
 from capexplorer.model.watched import PartSpec
-from trials.parts.network import remote
+from trials.parts.room import SSH_PORT, room
 
 from .reading import reading
 
@@ -19,23 +19,19 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
 
-SSHD_PORT = 22
-"""Its own server is the process that is watched."""
-
-
 def test_a_part_whose_link_is_cut_has_no_figures_until_the_link_is_back(tmp_path: Path) -> None:
-    with remote(tmp_path, ("db",)) as network:
-        db = network.places["db"]
-        with reading(PartSpec(name="db", at=db.at, port=SSHD_PORT), before=network.load) as part:
+    with room("namespaces", tmp_path) as machines:
+        watched = PartSpec(name="db", at=machines.spots["db"].at, port=SSH_PORT)  # its SSH server is what is watched
+        with reading(watched, before=machines.words) as part:
             part.read(lambda each: each.target and each.target.alive and each.host, "its figures")
             part.noticed(lambda each: each.state == "read", "that it is known")
 
-            subprocess.run([*db.link, "down"], check=True)
+            machines.cut("db")
             part.drained()
             known = len(part.readings)
             cut = part.noticed(lambda each: each.state == "unread", "that the link is cut")
             assert cut.name == "db" and cut.reason
             assert len(part.readings) == known, "a figure from before the cut is shown again"
 
-            subprocess.run([*db.link, "up"], check=True)
+            subprocess.run([*machines.words, "ip", "link", "set", "to-db", "up"], check=True)
             part.until(lambda: len(part.readings) > known and part.parts[-1].state == "read", "that it is read again")
