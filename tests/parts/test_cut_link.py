@@ -19,6 +19,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
 
+
 def test_a_part_whose_link_is_cut_has_no_figures_until_the_link_is_back(tmp_path: Path) -> None:
     with room("namespaces", tmp_path) as machines:
         watched = PartSpec(name="db", at=machines.spots["db"].at, port=SSH_PORT)  # its SSH server is what is watched
