@@ -141,8 +141,10 @@ class VirtualRates:
         )
 
     def _sample(self, tick: Tick, offered: OfferedTick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
-        busy_s = tick.finished * self.running.system.service_s
-        read = machine(self.running.system, self.now_s - 1.0, busy_s, tick.all_requests, self._machine_rng)
+        system, began_s = self.running.system, self.now_s - 1.0
+        slowed = system.trouble.by_neighbour and system.trouble.now(began_s)
+        busy_s = tick.finished * system.service_s / (system.trouble.speed if slowed else 1.0)
+        read = machine(system, began_s, busy_s, tick.all_requests, self._machine_rng)
         return sample_of(
             tick,
             read,

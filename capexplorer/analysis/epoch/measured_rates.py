@@ -18,6 +18,7 @@ from ..ladder import Measured, Part
 from ..rates.departure import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
+from .crowded_seconds import withheld_from
 from .failed_replies import replied_shares
 from .failing_seconds import CLEAN_MOST
 from .judgeable import is_invalidated
@@ -109,7 +110,7 @@ def _measured(
         figures, offered = part.figures, part.figures.offered
         if not figures.settled or offered is None or offered.offered_per_s <= 0:
             continue
-        withheld = neighbours.withheld(figures)
+        withheld = withheld_from(neighbours, timeline, level, part)
         lowered = withheld is not None and withheld.of_goodput
         rate = _rate_level(timeline, level, part, offered, offered.miscounted or is_invalidated(timeline, level))
         lag_ms = figures.loop_lag_p99_ms

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...model.intervals import ONE_SIDED_95
-from ..ladder import Measured
+from ..ladder import LadderLevel, Measured
 from .level_changes import change, falls
 from .level_comparison import FAILING, FALL, continues, error_of, failure_ratio_of
 from .regime import RETURN_LEAST, Began, Regime, began_inside, serves_as_many
@@ -73,16 +73,35 @@ def _follows_overload(one: Measured, current: Regime) -> bool:
     return one.level.offered_per_s is not None and failed
 
 
+DEAD = 0.1
+"""Share of requests that succeed below which nothing is left to fall: what a dead dependency lets through now and then."""
+
+
+def _succeeds_less(before: LadderLevel, now: LadderLevel) -> bool:
+    """Whether the share of requests that succeed fell by FAILING of itself or more, beyond what so few successes vary by."""
+    (share_before, error_before), (share_now, error_now) = map(_succeeding, (before, now))
+    fell = share_before - share_now
+    if share_before < DEAD:
+        return False
+    return fell >= FAILING * share_before and fell > ONE_SIDED_95 * math.hypot(error_before, error_now)
+
+
+def _succeeding(level: LadderLevel) -> tuple[float, float]:
+    """(Share of the requests that succeeded, its standard error by the count of successes)."""
+    share, successes = 1 - failure_ratio_of(level), level.goodput_rps * (level.seconds or 0.0)
+    return share, share / math.sqrt(max(successes, 1.0))
+
+
 def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
     """Whether goodput continues to fall with more users after it fell at a step: then the service is retrograde.
 
-    Where it fell by failures, these must grow as well: a dependency that is dead fails as much at any load.
+    Where it fell by failures, less of the requests must succeed now: a dependency that is dead fails as much at any load.
     """
     current, now = found[-1], each.rates
     first, last = current.levels[0], current.levels[-1]
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
         return False
-    if current.fails and failure_ratio_of(now) - failure_ratio_of(first) < FAILING:
+    if current.fails and not _succeeds_less(first, now):
         return False
     fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps > now.goodput_rps
     return fell and first.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(first, now) > FALL * first.goodput_rps
