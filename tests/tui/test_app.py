@@ -216,7 +216,7 @@ async def test_window_and_log_scale_reach_the_panes() -> None:
 
 async def test_help_names_every_key_and_closes() -> None:
     stage = Stage()
-    async with stage.run((120, 190)) as pilot:
+    async with stage.run((120, 240)) as pilot:
         await pilot.press("?")
         await pilot.pause()
         assert isinstance(stage.app.screen, Help)

@@ -16,7 +16,7 @@ from ..epoch.epoch import Epoch
 from ..ladder import pooled
 from ..target_process import pid_of
 from . import backlog, reply_rate
-from .axes import Axis, axes
+from .axes import JudgedAxis, axes
 from .found import FindingKey, Found
 from .level_judgement import LevelJudgement, judge_level, judge_unexplained
 from .measured_level import MeasuredLevel, measured_levels
@@ -63,7 +63,7 @@ def marks(epoch: Epoch) -> Iterator[Mark]:
         yield from _marks(axis)
 
 
-def _marks(axis: Axis) -> Iterator[Mark]:
+def _marks(axis: JudgedAxis) -> Iterator[Mark]:
     levels, timeline = tuple(judged_levels(axis)), axis.ladder.timeline
     showing: dict[FindingKey, list[LevelJudgement]] = {(id_, part): [] for part in (None, *timeline.parts) for id_ in IDS}
     for level in levels:
@@ -77,7 +77,7 @@ def _marks(axis: Axis) -> Iterator[Mark]:
             yield _mark(key, found, is_open=is_open, axis=axis)
 
 
-def judged_levels(axis: Axis) -> Iterator[LevelJudgement]:
+def judged_levels(axis: JudgedAxis) -> Iterator[LevelJudgement]:
     """Judged levels in the order they ran, without those that do not describe the service. Levels that load does not explain are
     among them where a disk was full.
 
@@ -88,7 +88,7 @@ def judged_levels(axis: Axis) -> Iterator[LevelJudgement]:
     yield from (each.without("lock_or_pool_limit") if delayed else each for each in found)
 
 
-def _judged(axis: Axis) -> Iterator[LevelJudgement]:
+def _judged(axis: JudgedAxis) -> Iterator[LevelJudgement]:
     timeline = axis.ladder.timeline
     levels = [each for each in measured_levels(axis.ladder) if each.level.opened.index not in axis.of_generator]
     fit = pooled(axis.ladder.split.fit)
@@ -99,7 +99,7 @@ def _judged(axis: Axis) -> Iterator[LevelJudgement]:
             yield found
 
 
-def _unexplained(axis: Axis) -> Iterator[LevelJudgement]:
+def _unexplained(axis: JudgedAxis) -> Iterator[LevelJudgement]:
     """Only those with a finding: the others change nothing."""
     for level in measured_levels(axis.ladder, unexplained=True):
         found = judge_unexplained(level, watched_parts(level, axis.ladder.timeline))
@@ -131,7 +131,7 @@ def _had_time(level: MeasuredLevel) -> bool:
     return level.level.closed is not None or level.figures.settled_seconds >= SHOWS_S
 
 
-def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, axis: Axis) -> Mark:
+def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, axis: JudgedAxis) -> Mark:
     id_, timeline, epoch = key[0], axis.ladder.timeline, axis.ladder.index
     chosen = (max if id_ in AT_TOP else min)(showing, key=lambda each: each.level.users)
     last = showing[-1] if id_ not in AT_TOP else chosen
@@ -150,7 +150,7 @@ def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, 
     )
 
 
-def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, axis: Axis) -> Bottleneck:
+def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, axis: JudgedAxis) -> Bottleneck:
     """Its readings at the last level that shows it, the gate's figures if the gate was required, and competing findings."""
     gate = judged.gate
     gated = gate.stalls and found is not judged.aside

@@ -16,7 +16,7 @@ from ..epoch.measured_epoch import MeasuredEpoch
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class JudgedAxis:
     """One axis of an epoch that has a verdict."""
 
     ladder: MeasuredEpoch
@@ -30,13 +30,13 @@ class Axis:
         return Load(0, load).named if self.at_rates else NamedLoad(users=load, offered_per_s=None)
 
 
-def axes(epoch: Epoch) -> Iterator[Axis]:
+def axes(epoch: Epoch) -> Iterator[JudgedAxis]:
     """Those that have a verdict."""
     if epoch.verdict is None:
         return
-    yield Axis(epoch, epoch.verdict.capacity.knee)
+    yield JudgedAxis(epoch, epoch.verdict.capacity.knee)
     if epoch.rates is not None:
-        yield Axis(epoch.rate_ladder, _knee(epoch.rates.capacity), at_rates=True, of_generator=_of_generator(epoch.rates))
+        yield JudgedAxis(epoch.rate_ladder, _knee(epoch.rates.capacity), at_rates=True, of_generator=_of_generator(epoch.rates))
 
 
 def _of_generator(rates: RateVerdict) -> frozenset[int]:

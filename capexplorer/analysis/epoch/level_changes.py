@@ -93,7 +93,8 @@ def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now:
         return None
     rate_rps, error = expected
     is_other = differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
-    is_other = is_other and not (found[-1].began_inside and _may_be_under(levels, now))
+    current = found[-1]  # where requests fail, low loads that are served show that load made them fail
+    is_other = is_other and not (current.began_inside and not current.fails and _may_be_under(levels, now))
     fails = failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING
     if not (is_other or fails):
         return None
