@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 # Both give each file to one worker: -n is how many run at once. Each worker collects all it may get.
 WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow and not trial" tests
-COMPUTING := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" tests
+COMPUTING := $(BIN)/pytest -q -n 5 --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
