@@ -14,7 +14,7 @@ from capexplorer.model.part_reading import PartReading
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts import part_messages as messages
 
-WAIT_MOST_S = 60.0
+WAIT_MOST_S = 240.0
 EVERY_S = 0.25
 """Faster than a run does, so that tests wait less."""
 
