@@ -11,7 +11,8 @@ from typing import Any, get_args
 from msgspec import inspect as shape
 
 from capexplorer.configuration import Configuration
-from capexplorer.tui.keys import KEYS, ScreenName
+from capexplorer.tui.key import ScreenName
+from capexplorer.tui.keys import KEYS
 from capexplorer.tui.rebinding import RESERVED
 from docs.profiles import COLUMNS, Table, row
 

@@ -12,7 +12,8 @@ from typing import get_args
 import click
 
 from capexplorer import cli
-from capexplorer.tui.keys import KEYS, ScreenName
+from capexplorer.tui.key import ScreenName
+from capexplorer.tui.keys import KEYS
 
 DOCS = Path(__file__).parent
 

@@ -9,7 +9,8 @@ from .. import configuration
 from ..configuration import Configuration, Markers
 from ..errors import InputError
 from ..toml import nearest
-from .keys import KEYS, Key
+from .key import Key
+from .keys import KEYS
 from .rebinding import rebound
 from .themes import theme_names
 

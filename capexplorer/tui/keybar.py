@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from textual.binding import Binding
 
-from .keys import KEYS, Key, ScreenName, keys_of
+from .key import Key, ScreenName
+from .keys import KEYS, keys_of
 
 BETWEEN = "  "
 """Between two keys of the bar."""

@@ -12,7 +12,8 @@ from textual.keys import KEY_NAME_REPLACEMENTS, format_key
 
 from ..errors import InputError
 from ..toml import nearest, shown
-from .keys import KEYS, Key, ScreenName
+from .key import Key, ScreenName
+from .keys import KEYS
 
 RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
 """Keys of every screen, and those with which panes are scrolled."""

@@ -12,8 +12,9 @@ from textual.binding import Binding
 from capexplorer.tui.actions.steering import Steer
 from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.key import ScreenName
 from capexplorer.tui.keybar import bindings, key_bar, markdown, rows
-from capexplorer.tui.keys import ScreenName, keys_of
+from capexplorer.tui.keys import keys_of
 from capexplorer.tui.screens.arrangement import Arrangement
 from capexplorer.tui.screens.baseline_choice import BaselineChoice
 from capexplorer.tui.screens.closer_looks import CloserLooks

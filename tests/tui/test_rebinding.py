@@ -13,8 +13,9 @@ from capexplorer.errors import InputError
 from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.habits import Habits, habits_of
+from capexplorer.tui.key import ScreenName
 from capexplorer.tui.keybar import key_bar, rows
-from capexplorer.tui.keys import ScreenName, keys_of
+from capexplorer.tui.keys import keys_of
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.rebinding import keymap, rebound
 

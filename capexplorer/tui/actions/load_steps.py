@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...model.stream import Controls
 from ..dialogs.ask import Ask
-from ..keys import STEPS
+from ..load_keys import STEPS
 from .answers import offered_wrong, users_wrong
 
 Unit = Literal["users", "rate"]

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from ...model.timeline import Timeline
-from ..keys import ScreenName
+from ..key import ScreenName
 from ..look import Palette
 from ..panes.status_view import View
 

@@ -11,7 +11,7 @@ from ...model.proposals import GoTo, Proposal
 from ...model.stream import Controls, Holding, OnlyScreen
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
-from ..keys import ScreenName
+from ..key import ScreenName
 from ..look import Palette
 from ..panes.status_view import View
 from . import holding

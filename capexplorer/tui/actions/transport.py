@@ -12,7 +12,7 @@ from textual.widget import Widget
 from ... import wording
 from ...model.recording import Landmark
 from ..dialogs.ask import Ask
-from ..keys import ScreenName
+from ..key import ScreenName
 from ..look import Palette
 from ..panes.status_view import View, watched
 from ..panes.transport_bar import TransportBar, TransportView

@@ -8,7 +8,7 @@ from dataclasses import replace
 from textual.widget import Widget
 
 from ...model.stream import Holding, OnlyScreen
-from ..keys import ScreenName
+from ..key import ScreenName
 from ..look import Palette
 from ..panes.status_view import View, watched
 from . import holding

@@ -25,8 +25,8 @@ from ...model.timeline import Timeline
 from ..actions.protocols import Actions
 from ..feed import Change, Feed
 from ..habits import Habits
+from ..key import ScreenName
 from ..keybar import key_bar, perform_bindings
-from ..keys import ScreenName
 from ..look import Palette
 from ..messages import FeedFailed, Pointed
 from ..panes.chart_pane import ChartPane

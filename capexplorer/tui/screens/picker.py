@@ -23,8 +23,8 @@ from ...errors import CapexplorerError
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.choose import Choose
 from ..habits import Habits
+from ..key import ScreenName
 from ..keybar import bindings, key_bar
-from ..keys import ScreenName
 from ..render.text import safe, shorten, size, wrap
 from .compare import CompareScreen
 from .entries import LETTERS, Entries
