@@ -26,7 +26,7 @@ from . import rig
 
 FEW = 2
 REQUESTS = 6_000
-"""Of each endpoint a second, of all workers together: a histogram of more requests takes more bytes, whoever made them."""
+"""Of each endpoint a second, of all workers together: a histogram of more requests takes more bytes."""
 
 LOCUSTFILE = """
 from locust import FastHttpUser, constant, task
@@ -45,11 +45,11 @@ def main(argv: Sequence[str] = ()) -> None:
     options.add_argument("--workers", type=int, default=200)
     options.add_argument("--endpoints", type=int, default=20)
     options.add_argument("--seconds", type=int, default=40)
-    asked = options.parse_args(argv)
-    print(f"{asked.endpoints} endpoints a worker, {REQUESTS:,} requests/s of each in all, a level of {asked.seconds} s")
+    arguments = options.parse_args(argv)
+    print(f"{arguments.endpoints} endpoints a worker, {REQUESTS:,} requests/s of each in all, a level of {arguments.seconds} s")
     print("workers  cores of the run  late ticks  settled ticks  requests/s  bytes a tick of the log")
-    for workers in (FEW, asked.workers):
-        run, cores = explored(workers, asked.endpoints, asked.seconds)
+    for workers in (FEW, arguments.workers):
+        run, cores = explored(workers, arguments.endpoints, arguments.seconds)
         ticks = [sample for sample in run.samples if sample.workers is not None and sample.phase != "spawning"]
         late = sum(bool(sample.workers and sample.workers.late) for sample in ticks)
         row = f"{workers:7d} {cores:17.2f} {late:7d}/{len(ticks):<3d} {len(run.settled):14d} {run.rate_rps():11,.0f}"

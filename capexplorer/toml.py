@@ -168,19 +168,19 @@ def _struct_among(kind: Any, *, inside_sequence: bool = False) -> type[msgspec.S
 def _with_key_first(message: str, raw: Any) -> str:
     """msgspec's `Expected ... - at $.key` as `key: expected ..., got ...`."""
     at = _AT.search(message)
-    said = message[: at.start()] if at else message
-    said = _PATTERN.sub(lambda found: found["words"], said)
-    said = _BOUND.sub(lambda found: f"{_SIGNS[found['sign']]} {found['bound'].removesuffix('.0')}", said)
-    said = _LENGTH.sub(lambda found: f"a list of {_SIGNS[found['sign']]} {_counted(found['bound'])}", said)
-    said = _one_line(said[:1].lower() + said[1:])
+    words = message[: at.start()] if at else message
+    words = _PATTERN.sub(lambda found: found["words"], words)
+    words = _BOUND.sub(lambda found: f"{_SIGNS[found['sign']]} {found['bound'].removesuffix('.0')}", words)
+    words = _LENGTH.sub(lambda found: f"a list of {_SIGNS[found['sign']]} {_counted(found['bound'])}", words)
+    words = _one_line(words[:1].lower() + words[1:])
     if at is None:
-        return said
+        return words
     value = _value_at(raw, at["path"])
-    if isinstance(value, list) and "a list of" in said:
-        said = f"{said.partition(', got')[0]}, got {len(value)}"
-    if isinstance(value, str | int | float) and "got " not in said and "'" not in said:
-        said += f", got {shown(value)}"
-    return f"{at['path']}: {said}" if at["path"] else said
+    if isinstance(value, list) and "a list of" in words:
+        words = f"{words.partition(', got')[0]}, got {len(value)}"
+    if isinstance(value, str | int | float) and "got " not in words and "'" not in words:
+        words += f", got {shown(value)}"
+    return f"{at['path']}: {words}" if at["path"] else words
 
 
 def _counted(entries: str) -> str:

@@ -58,11 +58,11 @@ class Requests:
             self.tasks.append((task, "not sent yet"))
             return
         answer = show(expanded(task, self.secrets.values), self.url, self.guard)
-        said = line_of(task, answer)
+        line = line_of(task, answer)
         if succeeded(answer) or self.keeps_failing:
-            self.tasks.append((task, said))
+            self.tasks.append((task, line))
         elif self.asks and ask("keep it, although users would count it as a failure? y/n", "n").lower().startswith("y"):
-            self.tasks.append((task, said))
+            self.tasks.append((task, line))
         else:
             click.echo("left out: expected 2xx or 3xx (--keep-failing keeps such requests)")
 

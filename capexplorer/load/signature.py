@@ -87,10 +87,10 @@ def example(exception: BaseException | str, response: object = None) -> str:
     return _one_line(reply_text or text)
 
 
-def _reply_text(chain: Iterable[BaseException], response: object, said: Callable[[object], str] = first_line) -> str:
+def _reply_text(chain: Iterable[BaseException], response: object, words: Callable[[object], str] = first_line) -> str:
     """The error message in the failed reply's body."""
     replies = (response, *(getattr(link, "response", None) for link in chain))
-    return next((reply_text for reply in replies if (reply_text := said(reply))), "")
+    return next((reply_text for reply in replies if (reply_text := words(reply))), "")
 
 
 def links(*exceptions: object) -> Iterator[BaseException]:

@@ -47,7 +47,7 @@ def line(message: PartMessage) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
 
-def asked(text: bytes) -> Add | Poll:
+def request_of(text: bytes) -> Add | Poll:
     """What the app says. ValueError: none of its messages."""
     found: Any = _from_app.decode(text)
     return found  # type: ignore[no-any-return]

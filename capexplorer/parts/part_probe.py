@@ -61,12 +61,12 @@ class PartProbe:
         if reader == "shell":
             kind, value = selected or ("machine", "-")
             return " ".join((kind, value, *(path for path in wanted if not path.endswith("/")))).encode()
-        said: dict[str, object] = {"files": wanted, "diag": _DIAG}
+        settings: dict[str, object] = {"files": wanted, "diag": _DIAG}
         if selected is not None:
-            said["select"] = selected
+            settings["select"] = selected
         if self._wants_all:
-            said["all"] = 1
-        return msgspec.json.encode(said)
+            settings["all"] = 1
+        return msgspec.json.encode(settings)
 
     def _wanted_of_links(self) -> texts.Wanted:
         """Speeds of network links, once their names are known."""

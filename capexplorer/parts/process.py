@@ -73,7 +73,7 @@ class PartsProcess:
         piece = os.read(self._source, 1 << 16)
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
-            match messages.asked(line):
+            match messages.request_of(line):
                 case messages.Add(watch):
                     self._parts.append(WatchedPart(watch, self._machines.of, clock, self._wake))
                     self._parts[-1].poll()

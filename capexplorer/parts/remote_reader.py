@@ -181,12 +181,12 @@ class Reader:
 
     def answer(self, line: str) -> str:
         """Take over what a line says, and answer it."""
-        said = json.loads(line)
-        self.files = said.get("files") or self.files
-        self.selected = said.get("select") or self.selected
-        if said.get("diag"):
-            self.diag_request = base64.b64decode(said["diag"])
-        return json.dumps(self.frame(bool(said.get("all"))), separators=(",", ":"))
+        settings = json.loads(line)
+        self.files = settings.get("files") or self.files
+        self.selected = settings.get("select") or self.selected
+        if settings.get("diag"):
+            self.diag_request = base64.b64decode(settings["diag"])
+        return json.dumps(self.frame(bool(settings.get("all"))), separators=(",", ":"))
 
     def frame(self, wants_all: bool) -> "dict[str, object]":
         """One reading."""

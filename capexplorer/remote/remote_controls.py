@@ -249,7 +249,7 @@ class RemoteControls:
         if wrong is not None:
             raise InputError(wrong)
 
-    def asked(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
+    def answer_to(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
         """What the run answers to a question about kept requests, which `ask` makes with its number; None: no answer."""
         number = self._next
         self._call(ask(number))

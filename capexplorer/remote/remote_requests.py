@@ -20,7 +20,7 @@ class Answering(Protocol):
     def connected(self) -> bool:
         """Whether the run can be reached."""
 
-    def asked(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
+    def answer_to(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
         """The run's answer; None: there is none."""
 
 
@@ -42,7 +42,7 @@ class RemoteRequests:
         now_s = self._monotonic()
         if self._connection.connected and (self._asked_s is None or now_s - self._asked_s >= AGAIN_S):
             self._asked_s = now_s
-            found = self._connection.asked(lambda number: AskRequests(number=number))
+            found = self._connection.answer_to(lambda number: AskRequests(number=number))
             if isinstance(found, KeptBriefs):
                 self._briefs = found.briefs
         return self._briefs
@@ -51,5 +51,5 @@ class RemoteRequests:
         """One whole; None: it is not kept any more, or the run is gone."""
         if not self._connection.connected:
             return None
-        found = self._connection.asked(lambda call: AskRequest(number=call, request=number))
+        found = self._connection.answer_to(lambda call: AskRequest(number=call, request=number))
         return found.request if isinstance(found, KeptWhole) else None

@@ -74,7 +74,7 @@ def _objective(slo: SloVerdict) -> tuple[str, ...]:
 
 def _rate(found: RateCapacity) -> tuple[str, ...]:
     """In the column of users: what was served in full, or what bounds the capacity."""
-    said = {"capacity": "", "departs": "above ", "at_or_below": "below ", "keeps_up": "at least "}[found.kind]
+    words = {"capacity": "", "departs": "above ", "at_or_below": "below ", "keeps_up": "at least "}[found.kind]
     at = found.kept_per_s if found.kind == "departs" else found.high_per_s if found.kind == "at_or_below" else found.per_s
     interval = figures.MISSING
     if found.kind == "capacity" and found.low_per_s is not None and found.high_per_s is not None:
@@ -84,7 +84,7 @@ def _rate(found: RateCapacity) -> tuple[str, ...]:
         "capacity as a rate",
         figures.MISSING,
         interval,
-        said + figures.number(at),
+        words + figures.number(at),
         limit,
         found.confidence or figures.MISSING,
     )

@@ -18,8 +18,8 @@ TITLES = (
 """Iterations; the last one is words."""
 
 ABOUT = (
-    "Iterations, whoever is late. From plan: from the moment that the schedule gave to the end of the task, so it holds the wait "
-    "for a user; service: of requests alone. Late: by how much the schedule itself was late. "
+    "Iterations, started whether or not earlier ones are late. From plan: from the moment that the schedule gave to the end of "
+    "the task, so it holds the wait for a user; service: of requests alone. Late: by how much the schedule itself was late. "
     f"{wording.RATE_RAMP[0].upper()}{wording.RATE_RAMP[1:]}."
 )
 
@@ -41,13 +41,13 @@ def lines(timeline: Timeline) -> list[tuple[str, ...]]:
 def _of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
     if level.opened.ramp and level.bins:
         return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
-    said = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else figures.MISSING
-    return [_line(level.figures, level.figures.offered, said, level.offered_per_s)]
+    words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else figures.MISSING
+    return [_line(level.figures, level.figures.offered, words, level.offered_per_s)]
 
 
-def _line(found: LevelFigures, offered: OfferedFigures | None, said: str, per_s: float | None = None) -> tuple[str, ...]:
+def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
     if offered is None:
-        return figures.load(0, per_s), *[figures.MISSING] * (len(TITLES) - 2), said
+        return figures.load(0, per_s), *[figures.MISSING] * (len(TITLES) - 2), words
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (
@@ -63,5 +63,5 @@ def _line(found: LevelFigures, offered: OfferedFigures | None, said: str, per_s:
         figures.number(latency.p99),
         figures.number(found.latency_ms.p99),
         figures.number(offered.late_p99_ms),
-        said,
+        words,
     )

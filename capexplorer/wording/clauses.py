@@ -34,8 +34,8 @@ def _(each: found.RunInvalid) -> str:
     clean = [numbers.counted(each.clean_users)] if each.clean_users is not None else []
     clean += [rate(each.clean_per_s)] if each.clean_per_s is not None else []
     results = f"results above {' and '.join(clean)}" if clean else "the results"
-    said = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
-    return said if each.knee is None else f"{said}; up to there {knee_alone(each.knee)}"
+    words = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
+    return words if each.knee is None else f"{words}; up to there {knee_alone(each.knee)}"
 
 
 @clause.register

@@ -36,12 +36,12 @@ def _low_load(seen: KneeEvidence) -> str:
 def _top(seen: KneeEvidence) -> str:
     if seen.top_efficiency is None:
         return ""
-    said = f"at the highest level goodput is {seen.top_efficiency:.0%} of linear scaling"
+    words = f"at the highest level goodput is {seen.top_efficiency:.0%} of linear scaling"
     if seen.top_slope is None:
-        return said
+        return words
     if seen.top_slope <= 0:
-        return f"{said}, and more users do not raise it"
-    return f"{said}, and an additional user adds {seen.top_slope:.0%} of what one adds at low load"
+        return f"{words}, and more users do not raise it"
+    return f"{words}, and an additional user adds {seen.top_slope:.0%} of what one adds at low load"
 
 
 def _around(seen: KneeEvidence) -> str:

@@ -64,7 +64,7 @@ class NextStep:
     """`key` performs it: `Enter`, `W`, `e`, `f`, `t`, `q`; empty: there is nothing to do but wait."""
 
     key: str
-    said: str
+    words: str
 
 
 def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool = False) -> NextStep | None:
@@ -91,9 +91,9 @@ def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep
             return NextStep("Enter", _go_to(step, timeline))
         case Hold() as hold:
             soaks = hold.level == "soak" and hold.why == "measuring"
-            said = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
+            words = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
             countdown = until_next(timeline)
-            return NextStep("", f"{said}; {countdown}" if countdown else said)
+            return NextStep("", f"{words}; {countdown}" if countdown else words)
         case AddWorker():
             return NextStep("W", "add a worker process; the generator is saturated")
         case Done() | GiveUp() if exported:

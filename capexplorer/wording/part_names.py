@@ -32,10 +32,10 @@ _OF_PARTS = {
 
 def of_part(finding: Blame, part: str) -> str:
     """`db has no connection left (40 of 40)`, `sessions of db wait for locks (85%)`."""
-    said = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
+    words = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
     figure, peers = _figure(finding), finding.readings.get("peers_at_ease")
     unlike = f", unlike {_joined(peers, 'and')}" if isinstance(peers, str) else ""
-    return (f"{said} ({figure})" if figure else said) + unlike
+    return (f"{words} ({figure})" if figure else words) + unlike
 
 
 def unwatched_party(finding: Blame) -> str:

@@ -86,8 +86,8 @@ def _interval(found: RateCapacity) -> str:
 def _short_overload(found: Overload | None) -> str:
     if found is None:
         return ""
-    said = {"refuses": ", refuses beyond", "times_out": ", times out beyond", "queues": ", queues beyond"}[found.kind]
-    return ", collapses beyond" if found.collapses else said
+    words = {"refuses": ", refuses beyond", "times_out": ", times out beyond", "queues": ", queues beyond"}[found.kind]
+    return ", collapses beyond" if found.collapses else words
 
 
 def _overload(found: Overload | None) -> str:
@@ -98,17 +98,17 @@ def _overload(found: Overload | None) -> str:
     match found.kind:
         case "queues" if found.growth_per_s < found.dropped_ratio * found.offered_per_s:
             dropped = f"{numbers.percent(found.dropped_ratio)} of the arrivals are dropped"
-            said = f"requests queue without bound until all users wait ({at} {dropped})"
+            words = f"requests queue without bound until all users wait ({at} {dropped})"
         case "queues":
-            said = f"requests queue without bound ({at} {rate(found.growth_per_s)} more are in flight each second)"
+            words = f"requests queue without bound ({at} {rate(found.growth_per_s)} more are in flight each second)"
         case "refuses":
-            said = f"the service refuses what exceeds it ({numbers.percent(found.failure_ratio)} {at})"
+            words = f"the service refuses what exceeds it ({numbers.percent(found.failure_ratio)} {at})"
         case "times_out":
-            said = f"requests time out ({numbers.percent(found.failure_ratio)} {at})"
+            words = f"requests time out ({numbers.percent(found.failure_ratio)} {at})"
     fall = ""
     if found.fall_ratio is not None:
         fall = f" and goodput {'collapses' if found.collapses else 'falls'} by {found.fall_ratio:.0%}"
-    return f"; beyond it {said}{fall}"
+    return f"; beyond it {words}{fall}"
 
 
 def recovered(found: RateRecovery) -> str:
@@ -141,9 +141,9 @@ def rate_level(found: RateLevelVerdict) -> str:
 
 def rate_objective(found: RateObjective) -> str:
     """`p95 from plan ≤ 300 ms up to 141/s [120–160]`."""
-    said = objective_limit(found.name, found.limit).replace(" ≤", " from plan ≤" if found.name != "failure_ratio" else " ≤", 1)
+    words = objective_limit(found.name, found.limit).replace(" ≤", " from plan ≤" if found.name != "failure_ratio" else " ≤", 1)
     if found.state == "broken":
-        return f"{said} is not met at any rate, not even at {rate(found.high_per_s)}"
+        return f"{words} is not met at any rate, not even at {rate(found.high_per_s)}"
     known = found.low_per_s and found.high_per_s
     interval = f" [{numbers.number(found.low_per_s)}–{numbers.number(found.high_per_s)}]" if known else ""
-    return f"{said} up to {'at least ' * (found.state == 'kept')}{rate(found.per_s)}{interval}"
+    return f"{words} up to {'at least ' * (found.state == 'kept')}{rate(found.per_s)}{interval}"

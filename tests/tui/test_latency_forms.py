@@ -137,8 +137,8 @@ def test_the_baseline_is_behind_the_capacity_curve_and_in_its_scale() -> None:
 def test_the_difference_is_that_at_the_same_load_and_says_whether_it_is_noise() -> None:
     timeline = folded([(10, 20), (30, 20)])
     same, fewer = curve_of([(30, 20), (10, 20)]), curve_of([(10, 20)])
-    said = difference_at(timeline, None, same)
-    assert said.startswith("30 users: goodput ") and "within noise" in said and "p95" in said and "about" in said
+    words = difference_at(timeline, None, same)
+    assert words.startswith("30 users: goodput ") and "within noise" in words and "p95" in words and "about" in words
     assert difference_at(timeline, 5, same).startswith("10 users: ")
     assert difference_at(timeline, None, fewer) == "no settled level of 30 users"
     assert difference_at(Timeline(), None, same) == "no level yet"
@@ -148,8 +148,8 @@ def test_a_difference_beyond_noise_stands_alone() -> None:
     timeline = folded([(80, 30)])
     half = curve_of([(20, 30)])
     other = Curve(**{name: getattr(half, name) for name in Curve.__slots__} | {"points": tuple(_at(half, 80))})
-    said = difference_at(timeline, None, other)
-    assert "within noise" not in said.partition("p95")[0] and "(+" in said
+    words = difference_at(timeline, None, other)
+    assert "within noise" not in words.partition("p95")[0] and "(+" in words
 
 
 def _at(curve: Curve, users: int) -> list[object]:

@@ -36,7 +36,7 @@ def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
 
 
 @pytest.mark.parametrize(
-    ("proposal", "key", "said"),
+    ("proposal", "key", "words"),
     [
         (level(24, "double", {"efficiency": 0.97}), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
         (level(18, "bend_near", {"efficiency": 0.85}), "Enter", "18 users for 8–20 s; scaling starts to flatten (85%)"),
@@ -65,9 +65,9 @@ def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
         ),
     ],
 )  # fmt: skip
-def test_a_proposal_has_a_key_its_cost_and_its_reason(proposal: Proposal, key: str, said: str) -> None:
-    assert next_step(at(proposal)) == NextStep(key, said)
-    assert len(f" NEXT  {key or 'wait'}: {said}") <= 78 or isinstance(proposal, GiveUp), "one line of 80 columns"
+def test_a_proposal_has_a_key_its_cost_and_its_reason(proposal: Proposal, key: str, words: str) -> None:
+    assert next_step(at(proposal)) == NextStep(key, words)
+    assert len(f" NEXT  {key or 'wait'}: {words}") <= 78 or isinstance(proposal, GiveUp), "one line of 80 columns"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_at_an_offered_rate_the_search_of_a_rate_is_proposed_at_each_of_its_leve
     timeline = at(Hold("rate"))
     timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0))
     step = next_step(timeline)
-    assert step is not None and step.key == "a" and step.said.startswith("the autopilot finds the capacity as a rate")
+    assert step is not None and step.key == "a" and step.words.startswith("the autopilot finds the capacity as a rate")
 
 
 def test_a_plan_that_changes_a_rate_says_which() -> None:

@@ -31,8 +31,8 @@ def line(result: Result) -> str:
     """One run in one line."""
     state = "skip" if result.skipped else "ok  " if result.right else "FAIL"
     ran = f"{state} {result.row:19} {result.place:10} ({result.seconds} s, others {result.neighbours:g} cores)"
-    said = result.evidence if result.right else result.verdict
-    return f"{ran} expected {' or '.join(result.expected) or 'nothing'}; marked {', '.join(result.marked) or 'nothing'} | {said}"
+    words = result.evidence if result.right else result.verdict
+    return f"{ran} expected {' or '.join(result.expected) or 'nothing'}; marked {', '.join(result.marked) or 'nothing'} | {words}"
 
 
 def write() -> None:

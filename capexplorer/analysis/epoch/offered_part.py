@@ -16,7 +16,7 @@ COLUMNS = (
 
 
 def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures) -> OfferedFigures:
-    """Figures of consecutive settled seconds. What was dropped counts for the reason of most drops of the `whole` level."""
+    """Figures of some settled seconds of a level. What was dropped counts for the reason of most drops of the `whole` level."""
     columns = timeline.columns
     values = {name: [columns[name][tick] for tick in ticks] for name in COLUMNS}
     seconds = math.fsum(values["duration_s"])

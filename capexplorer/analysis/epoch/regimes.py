@@ -19,6 +19,9 @@ from .level_changes import change, falls
 from .level_comparison import FAILING, FALL, continues, error_of, failure_ratio_of
 from .regime import RETURN_LEAST, Began, Regime, began_inside, serves_as_many
 
+DEAD = 0.1
+"""Share of requests that succeed below which nothing is left to fall: what a dead dependency lets through now and then."""
+
 Halves = Callable[[Measured], Sequence[Measured]]
 """A level in two parts where it seems to have changed inside; empty if it does not."""
 
@@ -71,10 +74,6 @@ def _follows_overload(one: Measured, current: Regime) -> bool:
     above = (before.rates for before in current.measured if before.rates.users > one.rates.users)
     failed = any(before.started_s < one.rates.started_s and failure_ratio_of(before) >= FAILING for before in above)
     return one.level.offered_per_s is not None and failed
-
-
-DEAD = 0.1
-"""Share of requests that succeed below which nothing is left to fall: what a dead dependency lets through now and then."""
 
 
 def _succeeds_less(before: LadderLevel, now: LadderLevel) -> bool:

@@ -36,9 +36,9 @@ def estimates(figures: LevelFigures) -> dict[str, Estimate]:
 
 def _said(one: Difference) -> str:
     name, unit = _NAMES[one.figure]
-    said = f"{name} {number(one.before.value)} → {number(one.after.value)}{unit}"
+    words = f"{name} {number(one.before.value)} → {number(one.after.value)}{unit}"
     if one.ratio is None:
-        return said
+        return words
     ratio = f"{one.ratio:+.0%}".replace("-", "−")
     about, noise = "about " * (one.judgement == "unknown"), ", within noise" * (one.judgement == "within")
-    return f"{said} ({about}{ratio}{noise})"
+    return f"{words} ({about}{ratio}{noise})"

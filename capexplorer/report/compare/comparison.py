@@ -159,16 +159,16 @@ class Pair:
     def unmatched(self) -> tuple[tuple[str, str], ...]:
         """(letter, the loads that settled in this one only, in words)."""
         return tuple(
-            (curve.letter, said)
+            (curve.letter, words)
             for curve, users, rates in (
                 (self.before, self.only_before, self.rates_only_before),
                 (self.after, self.only_after, self.rates_only_after),
             )
-            for said in (
+            for words in (
                 f"{', '.join(map(str, users))} users" if users else "",
                 ", ".join(f"{per_s:g}/s" for per_s in rates),
             )
-            if said
+            if words
         )
 
 

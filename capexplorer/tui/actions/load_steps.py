@@ -20,7 +20,7 @@ UNASKED = {"users": 50, "rate": 50}
 class StepAnswer:
     """What a screen says to a step."""
 
-    said: str = ""
+    words: str = ""
     alarm: bool = False
 
 
@@ -84,9 +84,9 @@ class LoadSteps:
         most = self.controls.max_users
         if self.unit == "users":
             return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_wrong(answer, most))
-        return Ask("Offer which rate?", "iterations a second, whoever is late; 0 ends it", offered_wrong)
+        return Ask("Offer which rate?", "iterations a second, due whether or not replies are late; 0 ends it", offered_wrong)
 
-    def said(self, load: float) -> str:
+    def in_words(self, load: float) -> str:
         """`50 users`, `200 iterations a second`."""
         return f"{load:,.0f} users" if self.unit == "users" else f"{load:,g} iterations a second"
 

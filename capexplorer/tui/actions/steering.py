@@ -139,7 +139,7 @@ class Steer:
         if load <= max(UNASKED[steps.unit], 2 * highest):
             return self._say(steps.go_to(load))
         question = f"This is more than twice the highest so far ({highest:,g})."
-        confirm = Confirm(f"Go to {steps.said(load)}?", question, f"go to {load:,g}")
+        confirm = Confirm(f"Go to {steps.in_words(load)}?", question, f"go to {load:,g}")
         self._screen.ask(confirm, lambda sure: self._say(steps.go_to(load)) if sure else None)
 
     def action_zero(self) -> None:
@@ -149,7 +149,7 @@ class Steer:
             self._screen.show_message("to zero users")
 
     def _say(self, answer: StepAnswer) -> None:
-        self._screen.show_message(answer.said, alarm=answer.alarm)
+        self._screen.show_message(answer.words, alarm=answer.alarm)
 
     # -- autopilot, plans, spawn rate
 

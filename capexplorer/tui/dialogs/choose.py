@@ -30,7 +30,7 @@ class Choose(ModalScreen[str | None]):
         with Vertical(classes="box") as box:
             box.border_title = Text(self._title)
             names = max(map(len, self._answers), default=0)
-            options = (Option(Text(f"{each:{names}}  {said}"), id=each) for each, said in self._answers.items())
+            options = (Option(Text(f"{each:{names}}  {words}"), id=each) for each, words in self._answers.items())
             yield OptionList(*options, markup=False)
             yield Static(Text("↑ ↓ choose    Enter: OK    Esc: cancel"), classes="keys")
 

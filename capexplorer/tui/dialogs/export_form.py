@@ -107,7 +107,7 @@ class ExportForm(ModalScreen[str | None]):
         else:
             self.dismiss(f"exported {size(written)} to {safe(str(path))}")
 
-    def _show(self, said: Text, *, wrong: bool) -> None:
+    def _show(self, words: Text, *, wrong: bool) -> None:
         hint = self.query_one(".hint", Static)
-        hint.update(said)
+        hint.update(words)
         hint.set_class(wrong, "wrong")

@@ -81,7 +81,7 @@ def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     step = step or wording.NextStep("", "no level is measured yet")
     badge = Style(color=palette.background, bgcolor=palette.success if step.key else palette.muted, bold=True)
     key = (f"{step.key}: " if view.max_users is not None or step.key in ("e", "f", "q") else "") if step.key else "wait: "
-    shown = text.shorten_end(text.safe(step.said), width - 7 - len(key))
+    shown = text.shorten_end(text.safe(step.words), width - 7 - len(key))
     bold, plain = Style(color=palette.text, bold=True), Style(color=palette.text)
     return [text.line([(" NEXT ", badge), (f" {key}", bold), (shown, plain)], width)]
 

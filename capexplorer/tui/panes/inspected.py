@@ -164,8 +164,8 @@ def _failures(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece
     """`5 × GET /cpu: HTTP 503`, the most frequent first."""
     counts = [(failure.at(tick), failure) for failure in timeline.failures.values()]
     for count, failure in sorted((each for each in counts if each[0]), key=lambda each: -each[0]):
-        said = f"{count} × {failure.method} {failure.name}: {wording.failure(failure.signature)}"
-        yield text.safe(said), Style(color=palette.error, bold=True)
+        sentence = f"{count} × {failure.method} {failure.name}: {wording.failure(failure.signature)}"
+        yield text.safe(sentence), Style(color=palette.error, bold=True)
 
 
 def _events(timeline: Timeline, tick: int, cursor: int, look: Look) -> Iterator[Piece]:
@@ -176,8 +176,8 @@ def _events(timeline: Timeline, tick: int, cursor: int, look: Look) -> Iterator[
     near = [each for each in timeline.journal if abs(each.t_s - t_s) <= near_s and isinstance(each, Mark | Note | Target)]
     for entry in sorted(near, key=lambda entry: abs(entry.t_s - t_s)):
         glyph, style = glyph_of(entry, look.palette)
-        said = wording.bare(entry) if isinstance(entry, Mark) else wording.journal(entry)
-        yield f"{glyph} {wording.session_time(entry.t_s)} {text.safe(said)}", style
+        sentence = wording.bare(entry) if isinstance(entry, Mark) else wording.journal(entry)
+        yield f"{glyph} {wording.session_time(entry.t_s)} {text.safe(sentence)}", style
 
 
 def _flowed(pieces: Sequence[Piece], width: int, most: int) -> list[list[Piece]]:

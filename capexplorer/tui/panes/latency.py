@@ -94,8 +94,8 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     successes, at_rate = _successes(shown), is_at_rate(shown)
     prefix = FROM_PLAN if at_rate else ""
 
-    def percentile(name: str, key: str, color: str, said: str = "") -> Legend:
-        return Legend(key, f"{said}{name}", figure(shown.latest(f"{prefix}{name}_ms")), color, quiet=successes < ENOUGH[name])
+    def percentile(name: str, key: str, color: str, aspect: str = "") -> Legend:
+        return Legend(key, f"{aspect}{name}", figure(shown.latest(f"{prefix}{name}_ms")), color, quiet=successes < ENOUGH[name])
 
     return (
         percentile("p50", SOLID, palette.primary, "from plan " if at_rate else ""),

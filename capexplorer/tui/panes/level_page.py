@@ -185,8 +185,8 @@ def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> It
     if not found:
         yield text.line([(" none", Style(color=palette.muted))], width)
     for entry in sorted(found, key=lambda entry: entry.t_s):
-        said = wording.journal_mark(entry) if isinstance(entry, Mark) else wording.journal(entry)
-        yield from entry_lines(JournalEntry(entry, said), palette, width)
+        sentence = wording.journal_mark(entry) if isinstance(entry, Mark) else wording.journal(entry)
+        yield from entry_lines(JournalEntry(entry, sentence), palette, width)
 
 
 def _names(mark: Mark, level: Level) -> bool:

@@ -36,8 +36,8 @@ class ListPane(Pane):
         titles, rows = self.lines(timeline, look, size.width)
         if not rows:
             muted = Style(color=look.palette.muted)
-            said = text.wrap(self.NOTHING, size.width - 3)
-            return [text.line([(f"  {part}", muted)], size.width) for part in said][: size.height]
+            words = text.wrap(self.NOTHING, size.width - 3)
+            return [text.line([(f"  {part}", muted)], size.width) for part in words][: size.height]
         self._rows_seen = max(1, size.height - len(titles))
         self.chosen = min(max(self.chosen, 0), len(rows) - 1)
         first = max(0, min(self.chosen - self._rows_seen // 2, len(rows) - self._rows_seen))

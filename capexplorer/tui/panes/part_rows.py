@@ -25,6 +25,6 @@ def _row(part: PartUse, cells: int, palette: Palette) -> Row:
         details = (part.state,) if part.state else ()
         return Row(text.safe(part.name), "", "", "", details, palette.primary, warned=part.is_missing)
     first, *others = part.uses
-    details = (*((part.state,) if part.state else ()), *((first.name,) if first.name else ()), *(use.said for use in others))
+    details = (*((part.state,) if part.state else ()), *((first.name,) if first.name else ()), *(use.in_words for use in others))
     bar = text.bar(min(1.0, first.share), cells) if first.share is not None else ""
     return Row(text.safe(part.name), bar, first.number, first.unit, details, palette.primary, part.share >= FULL_RATIO)

@@ -24,7 +24,7 @@ class Use:
     share: float | None = None
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """As a detail of a row: `fds 40 of 1,024`."""
         return " ".join(filter(None, (self.name, self.number, self.unit)))
 
@@ -118,5 +118,5 @@ def _of_server(reading: PartReading) -> Iterator[Use]:
 
 def _limited(name: str, used: float | None, limit: float | None, shown: Shown, unit: str | None = None) -> Use:
     number, _, of = shown(used).partition(" ")
-    said = unit if unit is not None else f"of {shown(limit)}" if limit else ""
-    return Use(name, number, f"{of} {said}".strip(), used / limit if used is not None and limit else None)
+    words = unit if unit is not None else f"of {shown(limit)}" if limit else ""
+    return Use(name, number, f"{of} {words}".strip(), used / limit if used is not None and limit else None)

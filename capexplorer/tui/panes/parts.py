@@ -39,8 +39,8 @@ class PartsPane(ScrollingPane):
 def _part(part: PartUse, palette: Palette, width: int) -> Iterator[Strip]:
     cells = picture_cells(width)
     heading = Style(color=palette.warning if part.is_missing else palette.primary, bold=True)
-    said = f" {text.safe(part.name)}" + (f"  {part.state}" if part.state else "")
-    yield text.line([(text.shorten_end(said, width), heading)], width)
+    words = f" {text.safe(part.name)}" + (f"  {part.state}" if part.state else "")
+    yield text.line([(text.shorten_end(words, width), heading)], width)
     for use in part.uses:
         bar = text.bar(min(1.0, use.share), cells) if use.share is not None else ""
         full = use.share is not None and use.share >= FULL_RATIO

@@ -158,8 +158,8 @@ def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple
     found = next((each for each in verdict.levels if each.level == level.opened.index), None)
     lines: list[tuple[Legend, ...]] = []
     if found is not None:
-        said = f"{wording.rate(found.offered_per_s)}: {wording.rate_level(found)}"
-        lines.append((Legend("→", said, "", palette.text),))
+        words = f"{wording.rate(found.offered_per_s)}: {wording.rate_level(found)}"
+        lines.append((Legend("→", words, "", palette.text),))
     if verdict.objectives:
         lines.append(tuple(Legend("", wording.rate_objective(each), "", palette.muted) for each in verdict.objectives))
     return tuple(lines)

@@ -162,8 +162,8 @@ def _rate(verdict: Verdict | None, palette: Palette) -> list[Group]:
 def growth(timeline: Timeline, palette: Palette) -> list[Group]:
     """`the queue grows by 84/s`."""
     found = _grows(timeline)
-    said = "" if found is None else wording.rate_level(found).rpartition(": ")[2]
-    return [Group(((said, Style(color=palette.warning, bold=True)),), rank=1)] if said else []
+    sentence = "" if found is None else wording.rate_level(found).rpartition(": ")[2]
+    return [Group(((sentence, Style(color=palette.warning, bold=True)),), rank=1)] if sentence else []
 
 
 def _grows(timeline: Timeline) -> RateLevelVerdict | None:

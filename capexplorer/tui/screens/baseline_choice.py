@@ -40,7 +40,7 @@ class BaselineChoice:
         """The one that is drawn; None: none is."""
         return self._curve if self._is_on else None
 
-    def said(self, timeline: Timeline, tick: int | None) -> str:
+    def difference(self, timeline: Timeline, tick: int | None) -> str:
         """How the level of this tick, or the latest, differs from it, and its name; empty while none is drawn."""
         curve = self.shown
         return "" if curve is None else f"{difference_at(timeline, tick, curve)}; baseline {curve.name}"

@@ -70,8 +70,8 @@ class EndpointScreen(Overlay):
         first = first_to_degrade(self.seen.timeline())
         is_first = first is not None and (first.method, first.name) == self._endpoint
         name = safe(" ".join(self._endpoint)).replace("[", "\\[")
-        said = f"  {DEGRADES}degrades first, from {first.users:g} users on" if is_first and first is not None else ""
-        title = f"{name}  over levels{said}"
+        words = f"  {DEGRADES}degrades first, from {first.users:g} users on" if is_first and first is not None else ""
+        title = f"{name}  over levels{words}"
         if self._curve.border_title != title:
             self._curve.border_title = title
 

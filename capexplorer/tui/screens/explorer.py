@@ -205,7 +205,7 @@ class ExplorerScreen(Screen[None]):
         return replace(
             self.actions.view,
             brief=brief,
-            baseline=self._baseline.said(self.shown, self.inspecting.seen_tick),
+            baseline=self._baseline.difference(self.shown, self.inspecting.seen_tick),
             paused=paused,
             message=self._message,
             alarm=self._alarm,

@@ -29,8 +29,8 @@ CHARTS = (
     ("Users", "users 40 → 60: 40 users run now, 60 are requested."),
     (
         "Offered rate",
-        "Iterations a second, whoever is late (u switches the step). Achieved: those that succeeded; in flight: those that "
-        "wait for a user or run; dropped: those for which no user became idle.",
+        "Iterations a second, started whether or not earlier ones are late (u switches the step). Achieved: those "
+        "that succeeded; in flight: those that wait for a user or run; dropped: those for which no user became idle.",
     ),
     (
         "Time from plan",

@@ -100,7 +100,7 @@ class Inspecting:
         if zoomed is None:
             return self._screen.show_message("the shortest time" if direction > 0 else "all of the session")
         self.time = zoomed
-        self._screen.show_message(said(zoomed))
+        self._screen.show_message(window_in_words(zoomed))
         self._draw()
 
     def action_window(self) -> None:
@@ -108,7 +108,7 @@ class Inspecting:
         self.time = self.time.cycled()
         if self.tick is not None:
             self._reveal(self.tick)
-        self._screen.show_message(said(self.time))
+        self._screen.show_message(window_in_words(self.time))
         self._draw()
 
     # -- the mouse
@@ -153,7 +153,7 @@ class Inspecting:
         self.time = self.time.showing(self._screen.shown.columns["t_s"][tick], self._now_s)
 
 
-def said(time: TimeWindow) -> str:
+def window_in_words(time: TimeWindow) -> str:
     """`time window: 5 min`."""
     length_s = time.length_s
     if length_s is None:

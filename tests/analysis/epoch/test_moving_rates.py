@@ -95,8 +95,8 @@ def test_a_neighbour_who_takes_the_cpu_is_named_and_makes_no_capacity() -> None:
     found = verdict(timeline).capacity
     assert found is None or found.kind == "keeps_up"
     assert [mark.id for mark in standing(timeline, "bottleneck") if mark.id != "not_saturated"] == ["noisy_neighbours"]
-    said = wording.verdict(timeline)
-    assert said.startswith("Other processes (busy) use") and "results at 80/s offered do not describe the service" in said
+    words = wording.verdict(timeline)
+    assert words.startswith("Other processes (busy) use") and "results at 80/s offered do not describe the service" in words
 
 
 def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -> None:
