@@ -1,4 +1,4 @@
-"""Makes docs/profiles.md: `python docs/profiles.py`. Keys, types, defaults and meanings come from `capexplorer/profile.py`,
+"""Makes docs/profiles.md: `python docs/profiles.py`. Keys, types, defaults and meanings come from `capexplorer/profile`,
 examples from docs/profiles.toml."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLUMNS = "| key | type | default | example | meaning |\n| --- | --- | --- | ---
 HEAD = """\
 # Profiles
 
-Made by `python docs/profiles.py` from the model (`capexplorer/profile.py`) and `docs/profiles.toml`; a test fails where the page
+Made by `python docs/profiles.py` from the model (`capexplorer/profile`) and `docs/profiles.toml`; a test fails where the page
 differs from them.
 
 A profile is a TOML file that says which service is explored, what its users do, and within which limits. `capexplorer init`

@@ -25,9 +25,9 @@ class Words:
 
 
 def words(*rooms: str, without: str = "") -> Words:
-    """Of these folders and files of the product; `without`: a file that is left out."""
+    """Of these folders and files of the product; `without`: a file or folder that is left out."""
     paths = (path for room in rooms for path in ([PRODUCT / room] if room.endswith(".py") else (PRODUCT / room).rglob("*.py")))
-    found = [_words(path) for path in paths if path != PRODUCT / without]
+    found = [_words(path) for path in paths if not without or not path.is_relative_to(PRODUCT / without)]
     return Words(
         frozenset().union(*(each.strings for each in found)),
         frozenset().union(*(each.attributes for each in found)),

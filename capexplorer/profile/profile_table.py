@@ -1,0 +1,73 @@
+"""The whole file of a profile as one typed value: the service, and the tables of its users, limits, parts and plans."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..addresses import without_userinfo
+from ..model.limits import Limits
+from ..model.watched import PartSpec
+from .run_limits import Guards, Objectives, StopRules
+from .users_table import Users
+from .values import Param, Table, Title
+
+READY_TIMEOUT_S = 120.0
+"""Commands such as `go run` compile first, which takes 30 s or more with a cold cache."""
+
+
+class Work(Table, frozen=True, kw_only=True):
+    """What counts as finished work; by default every successful request."""
+
+    endpoints: tuple[str, ...] = ()
+    """`METHOD name` of the requests that count."""
+    metric: str | None = None
+    """Name of a growing counter among the target's own metrics."""
+
+
+class Profile(Table, frozen=True, kw_only=True):
+    """A profile: one TOML file."""
+
+    title: Title = ""
+    """One line for lists and reports."""
+    target: str | None = None
+    """Name of a folder in targets/; capexplorer starts and stops this target."""
+    url: str | None = None
+    """URL of an already running service; no target is started."""
+    command: Annotated[str, Meta(min_length=1)] | None = None
+    """Command that starts the service, run in the profile's folder and without a shell. `{port}` is replaced by a free port,
+    `{python}` by the Python interpreter of capexplorer."""
+    ready: str | None = None
+    """/PATH, or http://127.0.0.1:PORT/PATH where the command has no `{port}`: a GET of it is answered with 2xx or 3xx when the
+    service that `command` starts is ready. Without it any status counts."""
+    ready_timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = READY_TIMEOUT_S
+    """Seconds until the service that `command` starts must be ready."""
+    params: dict[str, Param] = {}
+    """Parameters of the target that replace its defaults."""
+    users: Users
+    """The users that make load; the only table that every profile has."""
+    work: Work = Work()
+    """What counts as finished work."""
+    guards: Guards = Guards()
+    """Limits that no run exceeds."""
+    limits: Limits = Limits()
+    """Limits of the operating system under which the run explores."""
+    watch: tuple[PartSpec, ...] = ()
+    """Parts that are watched beside the target: its database, its proxy, here or on other machines."""
+    plans: dict[str, str] = {}
+    """Plans by name, for `--plan NAME` and the key `p`."""
+    slo: Objectives = Objectives()
+    """Service level objectives."""
+    stop: StopRules = StopRules()
+    """Limits that end a plan or the autopilot."""
+
+    @property
+    def starts_service(self) -> bool:
+        """Whether capexplorer starts it."""
+        return self.target is not None or self.command is not None
+
+    @property
+    def service(self) -> str:
+        """What is explored, in a few words without a password; empty where the command line must name it."""
+        return self.target or self.command or without_userinfo(self.url or "")

@@ -1,0 +1,97 @@
+"""`[users]`: what the users of a run request, and how long they wait in between."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from ..model.offered import Arrivals
+from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from .values import (
+    DAY_S,
+    HeaderName,
+    HeaderValue,
+    Method,
+    PerSecond,
+    RequestPath,
+    Seconds,
+    Status,
+    Table,
+    Title,
+    UserCount,
+    WorkerCount,
+)
+
+WEIGHT_MOST = 10_000
+"""Locust picks from a list in which each task stands as often as its weight says: with 1,000 tasks 80 MB."""
+TASKS_MOST = 1_000
+BODY_MOST_MB = 1_000_000.0
+MAX_BODY_MB = 64.0
+
+
+class Wait(Table, frozen=True, kw_only=True):
+    """Think time between tasks, in seconds; exactly one key. Names and meanings are Locust's."""
+
+    between: tuple[Seconds, Seconds] | None = None
+    """Evenly distributed from the first to the second."""
+    constant: Seconds | None = None
+    """Always as long."""
+    constant_pacing: Seconds | None = None
+    """From the start of one task to the start of the next; a longer task is followed at once."""
+    constant_throughput: PerSecond | None = None
+    """Tasks per second of one user."""
+    poisson: PerSecond | None = None
+    """Rate of exponentially distributed waits, 1/s."""
+
+
+class Task(Table, frozen=True, kw_only=True):
+    """One request that users make, picked by weight."""
+
+    name: Title
+    """Name of its row in every table; also the path, unless `path` is given."""
+    weight: Annotated[int, Meta(ge=0, le=WEIGHT_MOST)] = 1
+    """How often it is picked, relative to the other tasks; 0: never."""
+    method: Method = "GET"
+    """HTTP method."""
+    path: RequestPath | None = None
+    """Where the request goes. `${NAME}` stands for an environment variable here and in `headers`, `body` and `json`; the session
+    records the reference, not the value."""
+    headers: dict[HeaderName, HeaderValue] = {}
+    """Request headers by name: `Authorization = "${TOKEN}"` keeps a token out of the file."""
+    body: str | None = None
+    """Request body as text."""
+    json: Any = None
+    """Request body as a value that is sent as JSON, with its Content-Type."""
+    expect_status: Status | Annotated[tuple[Status, ...], Meta(min_length=1)] | None = None
+    """Statuses that count as success; default: 200 to 399."""
+
+
+class Users(Table, frozen=True, kw_only=True):
+    """The users that make load."""
+
+    wait_s: Wait | Seconds = 0.0
+    """Think time: seconds that a user waits after a task; a number, or a table for other distributions."""
+    workers: WorkerCount | Literal["auto"] | None = None
+    """Worker processes that run the users; "auto": one core less than there are, at least 1. Default: this process runs them."""
+    start: UserCount = 1
+    """Number of users when the live screen opens."""
+    spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
+    """Users started per second; default: a step takes one second, at most 100 users per second."""
+    arrivals: Arrivals = "poisson"
+    """How iterations of a rate level arrive: at random with exponential gaps, or evenly."""
+    client: Literal["fast", "requests", "lean"] = "fast"
+    """FastHttpUser, HttpUser, or LeanHttpUser: least CPU per request, without redirects and cookies."""
+    keep_alive: bool = True
+    """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
+    port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
+    timeout_s: Annotated[float, Meta(gt=0, le=DAY_S)] = 30.0
+    """A request that takes longer is a failure."""
+    max_body_mb: Annotated[float, Meta(gt=0, le=BODY_MOST_MB)] = MAX_BODY_MB
+    """Maximum size of a reply in MB after decompression: a larger one is a failure. Parts read with `stream=True` have no
+    limit.
+    """
+    task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
+    """The requests, each a table `[[users.task]]`."""
+    locustfile: str | None = None
+    """Path of a Locust file, relative to the profile, instead of tasks."""
