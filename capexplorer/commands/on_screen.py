@@ -35,7 +35,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             run = parts.run
             own = Screen(name_of_terminal(), may_steer=True)
             run.screens.begin(own)
-            controls = HeldControls(run, run.screens, own)
+            controls = HeldControls(run.controls, run.screens, own)
             feed = LiveFeed(run)
             app = ExplorerApp(
                 feed,

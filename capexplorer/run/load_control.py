@@ -6,7 +6,6 @@ Every method is called in the pump's thread. Levels and marks leave as events; p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from .. import wording
 from ..analysis.stop_rules import TriggeredRule
@@ -14,11 +13,11 @@ from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
-from ..model.stream import Param
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
 from .drivers.autopilots import Autopilots
-from .drivers.driver import Autopilot, Driver, Manual, Plan, Shape
+from .drivers.current_driver import CurrentDriver, EndedBy
+from .drivers.driver import Autopilot, Manual, Plan, Shape
 from .drivers.load_target import LoadTarget
 from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetRate, SetUsers
 from .drivers.plan_moves import PlanMoves
@@ -30,16 +29,9 @@ from .options import RunOptions
 from .pump import Pump
 from .run_outcome import RunOutcome
 
-EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
-"""Why a plan or a shape ended."""
-
 
 class LoadControl:
-    """`begin` when the service is ready, `ramp` before each tick, `ticked` after its sample was emitted; `stop`, then `end`.
-
-    `LoadTarget` knows the driver at once, in any thread. `_driver` and `_generation` follow when the pump gets to that change
-    of driver; until then moves and reports of the former driver are refused.
-    """
+    """`begin` when the service is ready, `ramp` before each tick, `ticked` after its sample was emitted; `stop`, then `end`."""
 
     def __init__(
         self,
@@ -59,7 +51,7 @@ class LoadControl:
         self._timeline = timeline
         self.levels = LevelEvents(sink, pump.now_s, epoch)
         self._stop_watch = StopWatch(options.profile.stop, timeline)
-        self._driver, self._generation = load_target.seat.driver, load_target.seat.generation
+        self._driver = CurrentDriver(load_target)
         self._plan = PlanDriver(options.steps, timeline, self._max_users)
         self._moves = PlanMoves(load_target, self.step)
         self._autopilots = Autopilots(
@@ -79,50 +71,35 @@ class LoadControl:
 
     # -- drivers
 
-    @property
-    def _is_current(self) -> bool:
-        """Whether the pump knows the current driver, i.e. no other thread has started a new one meanwhile."""
-        return self._load_target.is_current(self._generation)
-
-    def _begin_driver(self, driver: Driver, generation: int) -> None:
-        """Start `driver` with `generation`."""
-        self._driver, self._generation = driver, generation
-
     def _end_driver(self, why: EndedBy, who: By) -> None:
         """End the driver and emit a command that says so. The users stay."""
-        if isinstance(self._driver, Plan | Shape):
-            self._emit_end(why, who)
-        self._driver = Manual(who)
+        command = self._driver.end_command(why, who, self._pump.now_s())
+        if command is not None:
+            self._emit(command)
+        self._driver.kind = Manual(who)
         self._autopilots.taken_over(who)
-
-    def _emit_end(self, why: EndedBy, who: By) -> None:
-        what = "shape" if isinstance(self._driver, Shape) else "plan"
-        args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._load_target.wanted}
-        if self._load_target.offered_per_s is not None:
-            args["offered_per_s"] = self._load_target.offered_per_s
-        self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
 
     def _end_if_stopped_by_guard(self) -> None:
         """End a driver chosen just before the run stopped the load. (A person's later step is queued and ends it by itself.)"""
-        if not self._is_current and self._load_target.seat.driver == Manual("guard"):
+        if not self._driver.is_current and self._load_target.seat.driver == Manual("guard"):
             self._end_driver("taken_over", "guard")
 
     def begin(self, *, has_shape: bool) -> None:
         """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
         is_free = self.levels.tracker.index < 0 and isinstance(self._load_target.seat.driver, Manual)
         self._load_target.is_open = True  # must come first: from now on a step by hand reaches the load directly
-        match self._driver:
-            case Plan() if not self._plan.has_begun and self._is_current:
+        match self._driver.kind:
+            case Plan() if not self._plan.has_begun and self._driver.is_current:
                 self._advance_plan()
             case Manual() if is_free and self._options.autopilot:
-                self._begin_driver(Autopilot(), self._load_target.hand_to(Autopilot()))
+                self._driver.begin(Autopilot(), self._load_target.hand_to(Autopilot()))
                 if self._options.autopilot_at_rate:
-                    self._autopilots.begin_at_rate(self._generation)
+                    self._autopilots.begin_at_rate(self._driver.generation)
                 else:
-                    self._autopilots.begin(self._generation, self._options.start_users)
+                    self._autopilots.begin(self._driver.generation, self._options.start_users)
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case Manual() if is_free and has_shape and self._options.follow_shape:
-                self._begin_driver(Shape(), self._load_target.open_with_shape())
+                self._driver.begin(Shape(), self._load_target.open_with_shape())
             case _ if not self._is_level_of_wanted_load:
                 by: By = "autopilot" if self._autopilots.is_on else "user"
                 wanted, offered_per_s = self._load_target.wanted, self._load_target.offered_per_s
@@ -135,16 +112,16 @@ class LoadControl:
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
-        if not isinstance(self._driver, Plan) or self._plan.has_begun:
+        if not isinstance(self._driver.kind, Plan) or self._plan.has_begun:
             self._end_driver("restart", "user")
-            self._load_target.release(self._generation, "user")
+            self._load_target.release(self._driver.generation, "user")
         self.levels.close()
         self._load_target.shut()
 
     def begin_plan(self, steps: tuple[Step, ...], generation: int) -> None:
         """Start a plan, which replaces the current driver."""
         self._end_driver("taken_over", "plan")
-        self._begin_driver(Plan(), generation)
+        self._driver.begin(Plan(), generation)
         self._plan = PlanDriver(steps, self._timeline, self._max_users)
         self._end_if_stopped_by_guard()
         if self._load_target.is_open:
@@ -157,7 +134,7 @@ class LoadControl:
         """
         self._autopilots.end()  # the person's own command says so
         self._end_driver("taken_over", "autopilot" if on else "user")
-        self._begin_driver(Autopilot() if on else Manual(), generation)
+        self._driver.begin(Autopilot() if on else Manual(), generation)
         if on and at_rate:
             self._autopilots.begin_at_rate(generation)
         elif on:
@@ -167,21 +144,21 @@ class LoadControl:
 
     def _begin_autopilot(self, first_users: int, *, only_verifies: bool = False) -> None:
         """By itself or for a plan. A ramp has no figures of its own to judge, a rate no users: a level of users begins."""
-        self._autopilots.begin(self._generation, first_users, only_verifies=only_verifies)
+        self._autopilots.begin(self._driver.generation, first_users, only_verifies=only_verifies)
         opened = self.levels.tracker.opened
         is_rate = opened is not None and opened.offered_per_s is not None
         if self._load_target.is_open and (is_rate or (opened.ramp if opened is not None else self.levels.tracker.index >= 0)):
             users = first_users if is_rate else self._load_target.wanted
-            rate = self._load_target.move(users, self._generation)
+            rate = self._load_target.move(users, self._driver.generation)
             if rate is not None:
                 self.step(users, "autopilot", rate)
 
     def _autopilot_finished(self, reason: str) -> None:
         self.levels.marks.judge()  # judged only at intervals: now, so that marks agree with the autopilot
-        if isinstance(self._driver, Plan):
+        if isinstance(self._driver.kind, Plan):
             self._plan.found(self._pump.now_s())
         else:
-            self._driver = Manual("autopilot")
+            self._driver.kind = Manual("autopilot")
         if self._options.autopilot:
             self._outcome.finish(reason)
 
@@ -240,19 +217,19 @@ class LoadControl:
         self._pump.alarm, self._pump.on_alarm = self._next_move_s, self._advance_plan
 
     def _next_move_s(self) -> float | None:
-        return self._plan.next_s if isinstance(self._driver, Plan) and self._is_current else None
+        return self._plan.next_s if isinstance(self._driver.kind, Plan) and self._driver.is_current else None
 
     def _advance_plan(self) -> None:
         """Carry out the plan's step that is due, if any."""
-        if not isinstance(self._driver, Plan) or not self._is_current:
+        if not isinstance(self._driver.kind, Plan) or not self._driver.is_current:
             return
         now_s = self._pump.now_s()
         self._move_ramp(now_s)  # to its last users, before the next move
         match self._plan.due(now_s, self._load_target.wanted, self._load_target.offered_per_s):
             case SetUsers() | SetRate() as move:
-                self._moves.carry_out(move, self._generation)
+                self._moves.carry_out(move, self._driver.generation)
             case FindKnee(only_verifies):
-                self._load_target.find_knee(self._generation)
+                self._load_target.find_knee(self._driver.generation)
                 self._begin_autopilot(max(1, self._load_target.wanted), only_verifies=only_verifies)
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case CannotGoOn(why):
@@ -265,13 +242,13 @@ class LoadControl:
     def _finish_plan(self) -> None:
         """The users and their level stay, for a person to continue. A ramp's level ends in the same way as that of a shape."""
         self._end_driver("finished", "plan")
-        self._load_target.release(self._generation, "plan")
+        self._load_target.release(self._driver.generation, "plan")
         self._ramp_moved_s = self._pump.now_s()
         self._outcome.finish("plan finished")
 
     def _move_ramp(self, now_s: float) -> bool:
-        move = self._plan.ramping(now_s) if isinstance(self._driver, Plan) else None
-        return self._moves.ramp(move, self._generation)
+        move = self._plan.ramping(now_s) if isinstance(self._driver.kind, Plan) else None
+        return self._moves.ramp(move, self._driver.generation)
 
     def ramp(self, now_s: float) -> None:
         """Advance a plan's ramp; end a shape's ramp whose user count no longer changes. (A plan ends its own ramps.)"""
@@ -288,8 +265,7 @@ class LoadControl:
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))
-        is_planned = isinstance(self._driver, Plan | Shape) and self._is_current
-        self._autopilots.ticked(current, self._plan.proposal(self._pump.now_s()) if is_planned else None)
+        self._autopilots.ticked(current, self._plan.proposal(self._pump.now_s()) if self._driver.is_planned else None)
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
@@ -305,7 +281,7 @@ class LoadControl:
     @property
     def _stoppable(self) -> Stopped | None:
         """What a stop rule would end now; a shape counts as a plan."""
-        if not self._is_current or isinstance(self._driver, Manual):
+        if not self._driver.is_current or isinstance(self._driver.kind, Manual):
             return None
         return "autopilot" if self._autopilots.is_on else "plan"
 

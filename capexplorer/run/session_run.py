@@ -16,8 +16,7 @@ from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
 from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
 from ..load.workload import Workload
-from ..model.events import By, Command, Ended, Log, Note
-from ..model.load import Load
+from ..model.events import By, Command, Ended, Log
 from ..model.stream import Param
 from ..probe.panel import Probes
 from ..session import kept_file
@@ -29,7 +28,6 @@ from .first_failures import FirstFailures
 from .header import build_header
 from .load_control import LoadControl
 from .load_health import LoadHealth
-from .load_workers import LoadWorkers
 from .log_failures import LogFailures
 from .no_workers import NoWorkers
 from .options import RunOptions
@@ -43,6 +41,7 @@ from .shortfall import judge
 from .target_lifecycle import TargetLifecycle
 from .tick_sampler import TickSampler
 from .user_error_marks import UserErrorMarks
+from .worker_reports import WorkerReports, Workers
 
 STOP_USERS_S = 10.0
 
@@ -58,7 +57,7 @@ class SessionRun:
 
     def __init__(self, options: RunOptions, service: Service, load_target: LoadTarget, outcome: RunOutcome) -> None:
         self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
-        self.workers: LoadWorkers | NoWorkers = NoWorkers()
+        self.workers: Workers = NoWorkers()
         self.pump = Pump(self.tick, self._on_defect)
         self.requests = RequestStore(self.pump.at_s)
         self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
@@ -84,6 +83,15 @@ class SessionRun:
             lambda: self.target.epoch,
             growth=lambda: self.workers.growth(),
             grow=lambda: self.workers.add("autopilot"),
+        )
+        self._worker_reports = WorkerReports(
+            self.sink,
+            self.load_control.levels,
+            self.log,
+            self.outcome,
+            epoch=lambda: self.target.epoch,
+            load=lambda: load_target.load,
+            let_users_run=self._let_users_run,
         )
         self._user_errors = UserErrorMarks()
         self._load_health = LoadHealth()
@@ -170,17 +178,6 @@ class SessionRun:
         """Record a command and who gave it."""
         self.sink.emit(Command(t_s=self.pump.now_s(), name=name, by=by, args=dict(args)))  # type: ignore[arg-type]
 
-    def note(self, text: str) -> None:
-        """Record a note of the user."""
-        self.sink.emit(Note(t_s=self.pump.now_s(), text=text))
-
-    def change_workers(self, by: By, *, add: bool) -> None:
-        """Start one more worker, or end one."""
-        if add:
-            self.workers.add(by)
-        else:
-            self.workers.remove(by)
-
     def restart(self, params: Mapping[str, Param]) -> None:
         """Take users to zero and restart the target; the users start again in a new level."""
         self.load_control.pause()
@@ -208,40 +205,13 @@ class SessionRun:
             case SecondReported():
                 pass  # the pump looks whether its tick is due
             case WorkersChanged():
-                self._workers_changed(report)
+                self._worker_reports.changed(self.workers, report)
             case TookOver():
-                self.load_control.levels.tracker.workers = self.workers.count
-                self.load_control.levels.reopen()
-            case WorkerRefused(host, why):
-                self.log.add("capexplorer", "error", f"a worker on {host} was refused: {why}")
+                self._worker_reports.took_over(self.workers)
+            case WorkerRefused():
+                self._worker_reports.refused(report)
             case _:
                 self.load_control.load_report(report)
-
-    def _workers_changed(self, report: WorkersChanged) -> None:
-        """Levels never mix sets of workers: one that a worker was lost in is void, else it ends here; a new one begins."""
-        if self.workers.is_ending:
-            return
-        self.workers.changed(report, self._load)
-        if self.workers.is_taking_over:
-            return  # users run in this process still
-        self.load_control.levels.tracker.workers = report.count
-        self._emit_marks_of_workers()
-        self.load_control.levels.reopen("worker_lost" if report.change == "lost" else None)
-        if report.count:
-            self.outcome.recover("workers")
-            self._let_users_run()
-        else:
-            self.outcome.fail("workers", "no worker is left", 4)
-
-    @property
-    def _load(self) -> Load:
-        """The users wanted now, or the offered rate with the users that its pool has."""
-        offered_per_s = self.load_target.offered_per_s
-        return Load(self.load_target.wanted if offered_per_s is None else self.host.users, offered_per_s)
-
-    def _emit_marks_of_workers(self) -> None:
-        for mark in self.workers.marks(self.target.epoch, self._load):
-            self.sink.emit(mark)
 
     # -- reports on the target
 
@@ -267,9 +237,7 @@ class SessionRun:
         self._emit_log(ended_s)
         self._emit_user_errors(ended_s)
         self._look_at_load(ended_s)
-        self._emit_marks_of_workers()
-        if self.workers.join_failure:
-            self.outcome.fail("workers", self.workers.join_failure, 4)
+        self._worker_reports.ticked(self.workers)
         self.sink.emit(sample)
         if sample.suspended_s:
             self._on_suspension(sample.suspended_s)
@@ -284,13 +252,13 @@ class SessionRun:
         self.workers.resend_users()
 
     def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
-        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self._load, exactly=exactly)
+        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.load, exactly=exactly)
         if mark is not None:
             self.sink.emit(mark)
 
     def _look_at_load(self, t_s: float) -> None:
         """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
-        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self._load):
+        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.load_target.load):
             self.sink.emit(mark)
         failure = self._load_health.failure
         if failure is not None:

@@ -25,7 +25,7 @@ class Unattended:
 
     def stop(self) -> None:
         """From any thread: someone ends the run."""
-        self._run.quit()
+        self._run.controls.quit()
         self._run.outcome.quit("ended by the user")
         self._is_stopped = True
 

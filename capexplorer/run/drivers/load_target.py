@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...model.events import Arrivals, By
+from ...model.load import Load
 from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .driver import Driver, DriverSeat, Manual, Plan, Shape
 
@@ -71,6 +72,13 @@ class LoadTarget:
         if offered_per_s is not None or self.offered_per_s is not None:
             return offered_per_s == self.offered_per_s
         return users == self.wanted
+
+    @property
+    def load(self) -> Load:
+        """The users wanted now, or the offered rate with the users that its pool has."""
+        if self.offered_per_s is None or self.host is None:
+            return Load(self.wanted, self.offered_per_s)
+        return Load(self.host.users, self.offered_per_s)
 
     # -- drivers
 

@@ -213,8 +213,8 @@ class _Commanded:
                     self._more,
                     self._more,
                     self._rate,
-                    live.zero,
-                    live.new_level,
+                    live.controls.zero,
+                    live.controls.new_level,
                     self._plan,
                     self._plan,
                     self._pilot,
@@ -224,19 +224,19 @@ class _Commanded:
             act()
 
     def _more(self) -> None:
-        self.live.set_users(self.live.wanted + self.chance.choice((-3, 1, 2, 10)))
+        self.live.controls.set_users(self.live.controls.wanted + self.chance.choice((-3, 1, 2, 10)))
 
     def _rate(self) -> None:
-        self.live.set_rate((self.live.offered_per_s or 0.0) + self.chance.choice((-20.0, 5.0, 30.0)))
+        self.live.controls.set_rate((self.live.controls.offered_per_s or 0.0) + self.chance.choice((-20.0, 5.0, 30.0)))
 
     def _plan(self) -> None:
-        self.live.start_plan(self.chance.choice(PLANS))
+        self.live.controls.start_plan(self.chance.choice(PLANS))
 
     def _pilot(self) -> None:
-        self.live.set_autopilot(not self.live.autopilot)
+        self.live.controls.set_autopilot(not self.live.controls.autopilot)
 
     def _restart(self) -> None:
-        self.live.restart_target({"threads": str(self.chance.choice((1, 2)))})
+        self.live.controls.restart_target({"threads": str(self.chance.choice((1, 2)))})
 
     # -- what happens by itself
 
@@ -290,7 +290,7 @@ class _Commanded:
                     self.pass_time()
             self.empty_disk()
             self.settle()
-        self.live.quit()
+        self.live.controls.quit()
         self.settle()
         self.live.session_run.load_control.stop()
         self.live.session_run.host.drain_all()
@@ -315,14 +315,16 @@ def drivers_chosen_before_a_stop(folder: str) -> dict[str, list[Any]]:
         session.settle()
         live = session.live
         if name == "autopilot":
-            live.set_autopilot(True)
+            live.controls.set_autopilot(True)
         else:
-            live.start_plan("4:3s")
+            live.controls.start_plan("4:3s")
         live.session_run.load_control.to_zero("guard")
         for _ in range(30):
             session.settle()
             session.pass_time()
         live.session_run.sink.close()
         commands = [event for event in live.take() if isinstance(event, Command)]
-        found[name] = [[each.name, each.by, each.args.get("on"), each.args.get("why")] for each in commands[-2:]] + [live.wanted]
+        found[name] = [[each.name, each.by, each.args.get("on"), each.args.get("why")] for each in commands[-2:]] + [
+            live.controls.wanted
+        ]
     return found

@@ -1,0 +1,71 @@
+"""What reports on worker processes do to levels, log and outcome: figures of a level never mix two sets of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..load.worker_changes import WorkerRefused, WorkersChanged
+from ..model.load import Load
+from .event_sink import EventSink
+from .level_events import LevelEvents
+from .load_workers import LoadWorkers
+from .no_workers import NoWorkers
+from .run_log import RunLog
+from .run_outcome import RunOutcome
+
+Workers = LoadWorkers | NoWorkers
+
+
+class WorkerReports:
+    """Every method is called in the pump's thread, with the workers of the run."""
+
+    def __init__(
+        self,
+        sink: EventSink,
+        levels: LevelEvents,
+        log: RunLog,
+        outcome: RunOutcome,
+        *,
+        epoch: Callable[[], int],
+        load: Callable[[], Load],
+        let_users_run: Callable[[], None],
+    ) -> None:
+        """`epoch`, `load`: the target's epoch and the load now. `let_users_run` is called when workers have joined."""
+        self._emit, self._levels, self._log, self._outcome = sink.emit, levels, log, outcome
+        self._epoch, self._load, self._let_users_run = epoch, load, let_users_run
+
+    def took_over(self, workers: Workers) -> None:
+        """The users have moved from this process to workers: a new level begins."""
+        self._levels.tracker.workers = workers.count
+        self._levels.reopen()
+
+    def refused(self, report: WorkerRefused) -> None:
+        """A worker was not let in."""
+        self._log.add("capexplorer", "error", f"a worker on {report.host} was refused: {report.why}")
+
+    def changed(self, workers: Workers, report: WorkersChanged) -> None:
+        """A worker has joined, left or was lost. The level ends here, void if a worker was lost in it, and a new one begins."""
+        if workers.is_ending:
+            return
+        workers.changed(report, self._load())
+        if workers.is_taking_over:
+            return  # users still run in this process
+        self._levels.tracker.workers = report.count
+        self.emit_marks(workers)
+        self._levels.reopen("worker_lost" if report.change == "lost" else None)
+        if report.count:
+            self._outcome.recover("workers")
+            self._let_users_run()
+        else:
+            self._outcome.fail("workers", "no worker is left", 4)
+
+    def ticked(self, workers: Workers) -> None:
+        """Called each second: emit the workers' marks, and fail the run if they cannot join."""
+        self.emit_marks(workers)
+        if workers.join_failure:
+            self._outcome.fail("workers", workers.join_failure, 4)
+
+    def emit_marks(self, workers: Workers) -> None:
+        """Emit the marks on workers that are due."""
+        for mark in workers.marks(self._epoch(), self._load()):
+            self._emit(mark)
