@@ -1,6 +1,6 @@
 """A network namespace of the session's own: its port range, its tcp_tw_reuse, its somaxconn, with loopback and nothing else.
 
-For `[limits]` of the network, and for `--sandbox`, which keeps load on loopback whatever a locustfile does, because no other
+For `[limits]` of the network, and for `--sandbox`, which keeps load on loopback for any locustfile, because no other
 interface exists.
 
 This process itself enters the namespace (unshare(2)): terminal, signals, working folder and exit code do not change, and

@@ -36,7 +36,7 @@ class _Stdout(io.FileIO):
 
 
 def install() -> None:
-    """Make it `sys.stdout`. Descriptors 0 to 2 that are closed are taken, lest a log gets one of them and is printed into."""
+    """Make it `sys.stdout`. Closed descriptors among 0 to 2 are opened first: no log may get one of these numbers."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

@@ -101,7 +101,7 @@ def _profile_name(program: str) -> str:
 
 
 def _ready_path(url: str, guard: HostGuard, *, asks: bool) -> str:
-    """A path whose GET is answered with 2xx or 3xx. Raises InputError where it is not, and nobody can be asked."""
+    """A path whose GET is answered with 2xx or 3xx. Raises InputError if it is not, and there is no terminal to ask at."""
     while True:
         path = ask("path that answers when it is ready", "/") if asks else "/"
         if not path.startswith("/"):

@@ -80,14 +80,14 @@ def wait_unattended(parts: Parts, take: Callable[[], object]) -> None:
 
 
 def let_go_of_input() -> None:
-    """Standard input is nobody's any more."""
+    """Release standard input: nothing reads it from now on."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
 
 
 def print_session_goes_on(stderr: IO[str] | None, session: str | None) -> None:
-    """How to get a screen again; to nobody, where the terminal is gone."""
+    """Print how to get a screen again; without effect if the terminal is gone."""
     if stderr is None or session is None:
         return
     from .afterwards import program_name

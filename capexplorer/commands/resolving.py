@@ -169,7 +169,7 @@ def _profile(asked: RunArguments) -> tuple[str, Profile, str]:
 
 
 def _first_users(asked: RunArguments, found: Profile) -> int:
-    """The initial users. The autopilot begins at one user whatever the profile's `start`: low levels define the low-load line."""
+    """The initial users. The autopilot begins at one user, not at the profile's `start`: low levels define the low-load line."""
     if asked.users is not None:
         return asked.users
     return 1 if asked.autopilot is not None else found.users.start

@@ -144,7 +144,7 @@ def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float
 
 
 def strain(known: AutopilotInput) -> Literal["generator", "failures"] | None:
-    """Why smaller steps are needed above the open level; None if they are not."""
+    """Why steps above the open level must be smaller; None: they need not be."""
     if known.generator_saturated:
         return "generator"
     figures = known.open.figures

@@ -1,4 +1,4 @@
-"""A bounded stream of failure counts: limited in keys and in bytes per second, whatever the number of failures and kinds.
+"""A bounded stream of failure counts: limited in keys and in bytes per second for any number of failures and kinds.
 
 No count is dropped: counts that do not fit into one second follow in a later one. New kinds come first.
 """

@@ -1,4 +1,4 @@
-"""Idle connections: whether one still stands when its user wants it again, and who closed those that ended.
+"""Idle connections: whether one is still open when its user needs it again, and which side closed those that ended.
 
 FastHttpUser checks with select(), which refuses descriptors above 1,023. It takes the refusal for a closed connection and opens
 another: with 1,500 users two of five requests opened a connection (4,458 of 11,236), and a service was blamed that kept every
@@ -57,7 +57,7 @@ def install() -> None:
 
 
 def is_quiet(descriptor: int) -> bool:
-    """Whether an idle connection still stands: nothing arrived on it, neither its end nor bytes that nobody asked for."""
+    """Whether an idle connection is still usable: it has received neither its end nor unsolicited bytes."""
     poll = get_original("select", "poll")()
     poll.register(descriptor, select.POLLIN)
     return not poll.poll(0)
@@ -106,7 +106,7 @@ def _watch_pool() -> None:
 
 
 def _watch_urllib3() -> None:
-    """HttpUser: a connection is closed by its own `close`, whoever ended it."""
+    """HttpUser: counts closes in the connection's `close`, which is called for both sides' closes."""
     kind: Any = urllib3.connection.HTTPConnection
     close, request, respond = kind.close, kind.request, kind.getresponse
     clear = urllib3.poolmanager.PoolManager.clear

@@ -72,7 +72,7 @@ class LocalEngine(InProcessEngine):
         gevent.spawn(self._bound, spawning, spawn_rate)
 
     def _on_spawned(self, **_: Any) -> None:
-        """Of whatever runner these events are: another engine's may share a locustfile's."""
+        """The runner may be that of another engine, with which a locustfile's environment is shared."""
         if self.runner.state not in (STATE_CLEANUP, STATE_STOPPED):
             self._context.on_spawned()
 

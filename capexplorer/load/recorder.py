@@ -160,7 +160,7 @@ class Recorder:
             self.sampling.begin_level(index)
 
     def drain_all(self) -> None:
-        """Let the next drain, which is the last one, return all waiting failures and kept requests, whatever their number."""
+        """Let the next drain, which is the last one, return all waiting failures and kept requests without a bound."""
         self.failures.most_bytes, self._is_last = math.inf, True
 
     def drain(self) -> Tick:

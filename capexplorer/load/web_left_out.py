@@ -1,4 +1,4 @@
-"""Keeps Locust's web interface from being loaded: nobody opens it here, and Flask, Jinja and Werkzeug take a quarter of the time
+"""Keeps Locust's web interface from being loaded: it is not used here, and Flask, Jinja and Werkzeug take a quarter of the time
 that Locust takes to start. A locustfile that asks for anything in `locust.web` gets the real module.
 """
 

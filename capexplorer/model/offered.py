@@ -1,4 +1,4 @@
-"""What a rate level offers: iterations planned by a schedule that does not wait for replies, and what became of them.
+"""What a rate level offers: iterations planned by a schedule that does not wait for late ones, and what became of them.
 
 An iteration is one task of one user. At every moment planned = finished + failed + dropped + in flight, where those in flight are
 queued (no user is free) or running. Time from plan is from the moment that the schedule gave to the end of the task, so it holds

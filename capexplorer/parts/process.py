@@ -88,7 +88,7 @@ class PartsProcess:
             text = text[os.write(self._sink, text) :]
 
     def _register(self) -> None:
-        """Listen to the links that there are now."""
+        """Register the descriptors of the present links with the poller."""
         now = {descriptor for part in self._parts for descriptor in part.link.descriptors()}
         for descriptor in self._registered | now:
             with suppress(KeyError, ValueError):

@@ -97,7 +97,7 @@ class PortsProbe:
         self._port = port
 
     def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
-        """The ports now. `dump_now` (at the first EADDRNOTAVAIL): count TIME_WAIT rows too, whatever that costs."""
+        """The ports now. `dump_now` (at the first EADDRNOTAVAIL): count TIME_WAIT rows too, although that costs most."""
         if self._range is None:
             return PortsReading()
         total = self._totals.read().get("TCP.tw")

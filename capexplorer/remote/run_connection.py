@@ -16,7 +16,7 @@ _READ_BYTES = 65_536
 
 
 class RunConnection:
-    """Connects, and waits for the run's welcome. Raises InputError: nobody listens, or it is refused."""
+    """Connects, and waits for the run's welcome. Raises InputError: no run listens there, or it refuses."""
 
     def __init__(self, path: Path, role: Role, name: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,6 +1,6 @@
-"""When a run ends that no screen has the controls of: a plan or the autopilot goes on to its end, load by hand for a while.
+"""Decides when a run ends while no screen has its controls: at the end of a plan or the autopilot, or a while after load by hand.
 
-Pure: what is so now comes in, and time.
+Pure: the present state and the time are passed in.
 """
 
 from __future__ import annotations

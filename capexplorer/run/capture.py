@@ -44,7 +44,7 @@ class Capture:
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
 
     def let_go(self) -> None:
-        """Nobody reads the real stdout and stderr any more: from here on, what is written there goes nowhere."""
+        """Discard what is written to the real stdout and stderr from now on, because their reader is gone."""
         null = os.open(os.devnull, os.O_WRONLY)
         for fd in self._kept.values():
             os.dup2(null, fd)

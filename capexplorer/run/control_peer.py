@@ -1,4 +1,4 @@
-"""One connection to a run's socket: bytes of a screen become calls of the controls, and what it may know becomes bytes. Pure.
+"""One connection to a run's socket: calls the controls as a screen's messages ask, and sends it the run's state. Pure.
 
 What a peer may cost is bounded: bytes and calls a second, bytes that it has not read, and time to say who it is.
 """
@@ -88,7 +88,7 @@ class Peer:
     # -- bytes
 
     def receive(self, data: bytes, now_s: float) -> None:
-        """What came; empty at its end."""
+        """Handle received bytes; empty bytes mean that the peer has closed the connection."""
         if not data:
             self.is_over = True
             return
@@ -111,7 +111,7 @@ class Peer:
         self._bytes += received
 
     def has_read(self, count: int, now_s: float) -> None:
-        """So many bytes of `out` were sent."""
+        """Note that the peer has taken this many bytes of `out`."""
         del self.out[:count]
         self._read_s = now_s
 
@@ -135,13 +135,13 @@ class Peer:
         self.send(Refused(why=why))
 
     def end(self) -> None:
-        """The run has ended."""
+        """Report the end of the run to the peer."""
         if self._role is not None:
             self.send(Over())
         self.is_over = True
 
     def leave(self) -> None:
-        """The connection is closed: its screen is gone."""
+        """Handle that the connection was closed: the screen leaves."""
         if self._held is not None:
             self._screens.leave(self._held.screen)
             self._held = None
@@ -206,7 +206,7 @@ class Peer:
 
 
 def _carried_out(call: StartPlan | RestartTarget | ChangeWorkers | WatchPart, controls: Controls) -> str | None:
-    """What was wrong with it, in one line."""
+    """Perform the call. Returns what was wrong with it, in one line; None: nothing."""
     if isinstance(call, ChangeWorkers):
         return controls.change_workers(add=call.add) or None
     if isinstance(call, WatchPart):

@@ -29,10 +29,10 @@ _WAITING_MOST = 128
 """Connections that wait to be accepted; the next one fails at its own end."""
 
 _TURN_S = 0.2
-"""Between looks for what the peers should know."""
+"""Seconds between checks for news that the peers should get."""
 _IDLE_S = 1.0
 _KEEP_S = 2.0
-"""Between looks whether the socket is still there: the runtime folder goes with the user's last login."""
+"""Seconds between checks that the socket file still exists: the runtime folder is removed with the user's last login."""
 _LOG_AGAIN_S = 60.0
 """Between lines about refused connections."""
 _ENDS_WITHIN_S = 2.0
@@ -46,7 +46,7 @@ LogLine = Callable[[str, str], None]
 
 
 class ControlServer:
-    """`open` when the session has its path, `close` when its log is complete. `stop`: what a peer's stop does."""
+    """`open` when the session has its path, `close` when its log is complete. `stop` is called when a peer ends the run."""
 
     def __init__(self, controls: Controls, screens: Screens, requests: KeptRequests, log: LogLine) -> None:
         self.stop: Callable[[], None] = lambda: None
@@ -72,7 +72,7 @@ class ControlServer:
         native.start_thread(self._run)
 
     def close(self) -> None:
-        """Tell all peers that the run has ended, and listen no more; may be called twice."""
+        """Report the end of the run to all peers, and stop listening; may be called twice."""
         if self._ending:
             return
         self._ending = True
@@ -106,7 +106,7 @@ class ControlServer:
             self._keep_listening()
 
     def _poller(self) -> select.poll:
-        """For whom there is something to do; made again each turn, since there are few."""
+        """A poller over the connections that have something to read or write. Made anew each turn: there are few."""
         poller, now_s = native.poll(), time.monotonic()
         poller.register(self._wake[0], select.POLLIN)
         if self._listener is not None:

@@ -23,7 +23,7 @@ class HeldControls:
 
     @property
     def holder(self) -> str | None:
-        """Name of the screen that does."""
+        """Name of the screen that holds the controls; None: no screen does."""
         return self._screens.holder
 
     @property
@@ -33,12 +33,12 @@ class HeldControls:
 
     @property
     def screens(self) -> int:
-        """How many the run has."""
+        """Number of screens of the run."""
         return self._screens.count
 
     @property
     def connected(self) -> bool:
-        """It is the run's own process."""
+        """Always: this screen is in the run's own process."""
         return True
 
     def ask(self) -> None:
@@ -46,7 +46,7 @@ class HeldControls:
         self._screens.ask(self.screen)
 
     def give(self) -> None:
-        """Hand them to who asks."""
+        """Hand the controls to the screen that asks for them."""
         self._screens.give(self.screen)
 
     # -- what every screen may know
@@ -63,7 +63,7 @@ class HeldControls:
 
     @property
     def max_users(self) -> int:
-        """The guard."""
+        """The most users that the profile's guard allows."""
         return self._controls.max_users
 
     @property
@@ -92,7 +92,7 @@ class HeldControls:
         return self._controls.plans
 
     def plan_wrong(self, plan: str) -> str | None:
-        """What is wrong with a plan."""
+        """Why a plan is invalid, as a sentence; None if it is valid."""
         return self._controls.plan_wrong(plan)
 
     @property
@@ -125,17 +125,17 @@ class HeldControls:
                 self._controls.set_spawn_rate(rate)
 
     def change_workers(self, *, add: bool) -> str:
-        """One worker more or less. Returns why not; empty: soon."""
+        """Start one more worker, or end one. Returns why that is refused; empty: it is done soon."""
         with self._screens.turn(self.screen) as holds:
             return self._controls.change_workers(add=add) if holds else "another screen has the controls"
 
     def watch_part(self, part: str) -> str:
-        """Watch one more part. Returns why not; empty: it is read soon."""
+        """Watch one more part. Returns why that is refused; empty: it is read soon."""
         with self._screens.turn(self.screen) as holds:
             return self._controls.watch_part(part) if holds else "another screen has the controls"
 
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
-        """Let the autopilot drive, or end it."""
+        """Start or end the autopilot."""
         with self._screens.turn(self.screen) as holds:
             if holds:
                 self._controls.set_autopilot(on, at_rate=at_rate)
@@ -147,19 +147,19 @@ class HeldControls:
                 self._controls.verify_knee()
 
     def start_plan(self, plan: str) -> None:
-        """Let a plan drive. Raises InputError."""
+        """Start a plan. Raises InputError."""
         with self._screens.turn(self.screen) as holds:
             if holds:
                 self._controls.start_plan(plan)
 
     def new_level(self) -> None:
-        """A new level at the same count."""
+        """Begin a new level at the same load."""
         with self._screens.turn(self.screen) as holds:
             if holds:
                 self._controls.new_level()
 
     def zero(self) -> None:
-        """To zero users."""
+        """Stop all users."""
         with self._screens.turn(self.screen) as holds:
             if holds:
                 self._controls.zero()
@@ -173,7 +173,7 @@ class HeldControls:
     # -- what every screen that may steer may do
 
     def note(self, text: str) -> None:
-        """A note at this moment."""
+        """Record a note at this moment."""
         if self.screen.may_steer:
             self._controls.note(text)
 

@@ -54,7 +54,7 @@ class LiveControls:
         return self._session_run.workers.count
 
     def change_workers(self, *, add: bool) -> str:
-        """Start one more worker, or end one in order, while the run goes on. Returns why not; empty: it is done soon."""
+        """Start one more worker, or end one, while the run goes on. Returns why that is refused; empty: it is done soon."""
         workers = self._session_run.workers
         why_not = workers.why_not(add=add)
         if not why_not:
@@ -62,7 +62,7 @@ class LiveControls:
         return why_not
 
     def watch_part(self, part: str) -> str:
-        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`. Returns why not; empty: it is read soon."""
+        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`. Returns why that is refused; empty: it is read soon."""
         try:
             watch = parsed(part)
         except ValueError as error:

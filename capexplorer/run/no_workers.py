@@ -43,7 +43,7 @@ class NoWorkers:
         return []
 
     def align_seconds(self, boundary_s: float) -> None:
-        """Nobody reports."""
+        """Do nothing: without workers no reports arrive."""
 
     def resend_users(self) -> None:
         """Users of this process were suspended with it."""

@@ -54,7 +54,7 @@ class RunOutcome:
         self.recover("stop_rule")
 
     def leave(self, why: str) -> None:
-        """Nobody has the controls, and nothing steps the users any more; why that is, where nothing else tells."""
+        """No screen has the controls and no driver steps the users: `why` is the reason of the end if nothing else is."""
         self._quit = why
 
     def fail(self, what: What, error: str, exit_code: int, output: tuple[str, ...] = ()) -> None:

@@ -67,7 +67,7 @@ class Screens:
 
     @contextmanager
     def turn(self, screen: Screen) -> Iterator[bool]:
-        """Whether `screen` holds the controls, and nobody else does meanwhile. Its turn keeps them from a screen that asks."""
+        """Within the context: whether `screen` holds the controls. They are not handed to another screen meanwhile."""
         with self._lock:
             holds = self._holder is screen
             if holds and self._asker is not None:

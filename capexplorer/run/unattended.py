@@ -1,4 +1,4 @@
-"""When a run without a screen of its own has ended: a person decides that while an attached screen has the controls."""
+"""Decides when a run without a screen of its own has ended; while an attached screen has the controls, a person decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POLL_S = 0.25
 
 
 class Unattended:
-    """From the moment on when it is made. Looked at a few times a second, in one thread."""
+    """Begins when it is made. Read `reason` a few times a second, in one thread."""
 
     def __init__(self, run: LiveRun) -> None:
         self._run = run
@@ -24,7 +24,7 @@ class Unattended:
         self._look()  # a failure between this moment and the first question for a reason is a new one
 
     def stop(self) -> None:
-        """From any thread: someone ends the run."""
+        """End the run. From any thread."""
         self._run.controls.quit()
         self._run.outcome.quit("ended by the user")
         self._is_stopped = True

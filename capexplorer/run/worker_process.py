@@ -56,7 +56,7 @@ class WorkerProcess:
     """`join`, then `work` until the run ends or `end` is called."""
 
     def __init__(self, options: WorkerOptions, print_line: Callable[[str], None]) -> None:
-        """`print_line`: takes lines for whoever started the worker."""
+        """`print_line`: takes lines for the terminal in which the worker was started."""
         self._options, self._print_line = options, print_line
         self._hello = WorkerHello(
             versions=jobs.versions(), host=socket.gethostname(), pid=os.getpid(), cpus=os.cpu_count() or 1, token=options.token

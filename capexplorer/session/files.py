@@ -1,7 +1,7 @@
 """Opens files that other programs may have created: only regular files, with lines of bounded length. Files of the app are
 private.
 
-A named pipe would block whoever opens it; a file without line ends, gigabytes of a sparse one, would fill the memory.
+Opening a named pipe would block; a file without line ends, such as gigabytes of a sparse file, would fill the memory.
 """
 
 from __future__ import annotations

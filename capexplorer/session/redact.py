@@ -1,7 +1,7 @@
 """Finds secrets, which must never reach the log: credentials in URLs, values with the name of a secret, tokens of a known form.
 Pure.
 
-It removes a harmless value rather than keep a secret: `sort_key=name` loses its value too. Must not know events or files.
+In doubt it removes a value: `sort_key=name` loses its harmless one. Must not know events or files.
 """
 
 from __future__ import annotations

@@ -25,8 +25,9 @@ _SYNC_AFTER_S = 4.0
 
 
 class SessionWriter:
-    """Events onto a new file. The header is written and synced at once, marks and the end too. A sample goes to the operating
-    system at once, with what was before it: analysis follows it in its second, and may be killed. All else waits for `flush`.
+    """Events onto a new file. The header is written and synced at once, marks and the end too. A sample goes
+    to the operating system at once, with everything before it: the process may be killed in the analysis that follows. All else
+    waits for `flush`.
 
     The file appears under its name with its whole header: a process that is killed earlier leaves no empty log.
 

@@ -1,4 +1,4 @@
-"""A target's raw output as lines, bounded in rate and in memory, whatever the target prints.
+"""A target's raw output as lines, bounded in rate and in memory for any output.
 
 Pure: no descriptors, no clock. Lines are data from the target and are escaped where they are shown, not here.
 """

@@ -132,7 +132,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         self.exit(Ending("user"))
 
     def end(self) -> None:
-        """From any thread: as if the user had quit, without a question."""
+        """End as if the user had quit, without a question. From any thread."""
         self._soon(self.leave)
 
     def ended_by(self, signal: str) -> Ending:

@@ -1,4 +1,4 @@
-"""A run of another process: its log is followed, and what is known of its controls comes over a connection."""
+"""Feed of a run of another process: it follows the log, and gets the state of the controls over a connection."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Link(Protocol):
     """The connection to the run."""
 
     def poll(self) -> bool:
-        """Take what has come. Whether anything is different now."""
+        """Take the messages that have arrived. Returns whether the state has changed."""
 
     def notices(self) -> list[str]:
-        """What the run said that a person should see; each is given once."""
+        """Messages of the run for a person; each is returned once."""
 
 
 class AttachedFeed:

@@ -62,7 +62,7 @@ class SignalledApp(App[Result]):
         self.theme_changed_signal.subscribe(self, lambda theme: self._keep_theme(theme.name))
 
     def _keep_theme(self, name: str) -> None:
-        """For the next start. A file that cannot be written is named, and costs no more than that."""
+        """Save the theme for the next start. If the file cannot be written, a message names it."""
         try:
             self.habits.keep_theme(name)
         except InputError as error:

@@ -1,7 +1,7 @@
-"""The terminal's clipboard by OSC 52: the sequence travels where the screen does, so it works over SSH.
+"""The terminal's clipboard by OSC 52: the sequence takes the way of the screen, so it works over SSH.
 
-Whether a terminal took it, it does not say. Inside tmux the sequence must pass tmux first: tmux takes it with `set-clipboard on`,
-and lets it through in its own envelope with `allow-passthrough on`; both are sent. GNU screen passes envelopes of 768 bytes on.
+A terminal does not report whether it accepted the sequence. tmux takes it with `set-clipboard on`, and lets it through in its
+own envelope with `allow-passthrough on`; both are sent. GNU screen passes envelopes of 768 bytes on.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 - A saved session is a `RecordedFeed`: replayed, or followed while another process records it.
 - A run of another process is an `AttachedFeed`: its log is followed, and its controls are known over a connection.
 
-A feed gives events their order and time its pace. It must not know panes, keys or Textual.
+A feed determines the order of events and the pace of time. It must not know panes, keys or Textual.
 """
 
 from __future__ import annotations

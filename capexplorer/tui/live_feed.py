@@ -12,7 +12,7 @@ from .feed import Change
 
 
 class LiveFeed:
-    """The events of `source`. Whoever made the source closes it."""
+    """Folds the events of `source`. The caller closes the source."""
 
     pause_s = None
 

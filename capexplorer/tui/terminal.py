@@ -58,7 +58,7 @@ class Terminal:
         return self.drawn and None not in (now, self._own_settings) and now != self._own_settings
 
     def left(self) -> None:
-        """Application mode is left, by whatever way."""
+        """Note that the terminal has left application mode."""
         self.drawn = False
         if self.keeper is not None:
             self.keeper.send(False)

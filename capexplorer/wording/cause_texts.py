@@ -294,5 +294,5 @@ def limiter(id: str) -> str:  # noqa: A002
 
 
 def advice_of(id: str) -> str:  # noqa: A002
-    """The advice that is the same whatever the readings; empty if there is none, or for an unknown id."""
+    """The advice that does not depend on readings; empty if there is none, or for an unknown id."""
     return TEXTS[id].advice if id in TEXTS else ""

@@ -1,4 +1,4 @@
-"""An event-driven open queue: arrivals come at a rate that does not depend on replies, wait for a user, then for a server.
+"""An event-driven open queue: arrivals come on a schedule, wait for a user, then for a server.
 
 First come, first served, so one pass over the arrivals in order is exact. Times of service and of clients that give up are
 those of `queues.System`; its users' think time is not used. About 2 us an arrival.

@@ -26,5 +26,5 @@ class Found:
 
     @property
     def key(self) -> FindingKey:
-        """What tells it from others of the same level."""
+        """The key that distinguishes it from others of the same level."""
         return self.id, self.part

@@ -97,7 +97,7 @@ def judge_unexplained(level: MeasuredLevel, parts: WatchedParts) -> LevelJudgeme
 
 
 def full_disks(level: MeasuredLevel, parts: WatchedParts) -> tuple[Found, ...]:
-    """Of the target and of parts. Whatever else disturbs a level, a full disk is so."""
+    """Full disks of the target and of parts. They are found in disturbed levels too."""
     own = [found] if (found := resource_rules.disk_full(level)) is not None else []
     return tuple(watched_parts.without_relayed([*own, *parts.found((resource_rules.disk_full,), own)]))
 

@@ -86,7 +86,7 @@ def _ports(machine: Machine, asks: Asks) -> int | None:
 
 
 def accept_queue(machine: Machine, asks: Asks) -> Check:
-    """The kernel holds no more than somaxconn finished connections for a listener, whatever backlog it asks for."""
+    """The kernel queues at most somaxconn established connections for a listener, even if its backlog is larger."""
     limited = asks.limits.network.somaxconn
     most = machine.host.somaxconn if limited is None else limited
     if most is None:

@@ -1,4 +1,4 @@
-"""Decides which requests are kept, by cheap checks before anything is copied. Bounded in number, whatever the traffic.
+"""Decides which requests are kept, by cheap checks before anything is copied. Their number is bounded for any traffic.
 
 `wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m benchmarks kept_requests`).
 `drain` runs in the recorder's thread once a second: it reads and cleans at most a few of those that were taken.

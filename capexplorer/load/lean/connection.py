@@ -73,7 +73,7 @@ class Connection:
         raise NotImplementedError
 
     def close(self) -> None:
-        """By the user."""
+        """Close it from the side of the user, unless the service has closed it already; count who did."""
         if self.is_open:
             self.end(by_service=self._is_lost())
 
@@ -96,7 +96,7 @@ class Wake:
         self.is_lost = self.timed_out = False
 
     def on_readable(self, watcher: Any) -> None:
-        """Bytes or the stream's end, for the one who waits; if nobody does, the connection is of no more use."""
+        """Wake the greenlet that waits for a reply. Where none waits, the service has ended the connection."""
         if self.sleeper is not None:
             self.sleeper.switch()
         else:

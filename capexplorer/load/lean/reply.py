@@ -33,7 +33,7 @@ class Reply(HTTPResponseParser):
     _on_status = _on_header_field = _on_header_value = staticmethod(_ignore)
 
     def __init__(self, *, is_head: bool, most_bytes: int) -> None:
-        """`is_head`: the reply to HEAD has no body, whatever it announces. `most_bytes`: of the body, unzipped."""
+        """`is_head`: a reply to HEAD has no body, also where its headers announce one. `most_bytes`: of the decompressed body."""
         self.is_complete = False
         self.status = 0
         """0 until the final head is complete."""

@@ -1,6 +1,4 @@
-"""When iterations are due, whether or not earlier ones are late: a Poisson process, or equal gaps.
-
-Pure: times and random numbers are passed in.
+"""When iterations are due, at random (a Poisson process) or with equal gaps. Pure: times and random numbers are passed in.
 
 Gaps are drawn in mean gaps and divided by the rate, so that a change of the rate stretches what is left of a gap: this
 is time rescaling of a unit-rate Poisson process (Cinlar, Introduction to Stochastic Processes, section 4.7), and evenly spaced

@@ -1,4 +1,4 @@
-"""What the run tells workers of an offered rate, and what they report of its iterations, put together."""
+"""Messages to workers about an offered rate, and the sum of what they report of its iterations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A shared secret for the port of a run: ZeroMQ's CURVE, with the server's key pair derived from the secret.
 
 A stranger cannot complete the handshake without the server's public key, which is derived from the secret and never sent, and
-nobody else can answer in the server's place. Messages are encrypted. Who has the secret is trusted fully.
+no other process can answer in the server's place. Messages are encrypted. Who has the secret is trusted fully.
 """
 
 from __future__ import annotations

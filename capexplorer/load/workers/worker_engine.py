@@ -66,10 +66,10 @@ class WorkerEngine(InProcessEngine):
         )
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
-        """Nobody steps a worker by hand."""
+        """Do nothing: a worker's users follow the master's steps."""
 
     def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
-        """Nobody offers a worker a rate by hand."""
+        """Do nothing: a worker's rate is its share of the master's."""
 
 
 def second_of(

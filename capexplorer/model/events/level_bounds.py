@@ -16,7 +16,7 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
     users: int
     """0 at a rate level: its pool has as many users as the arrivals need."""
     offered_per_s: float | None = None
-    """Iterations started each second, however late earlier ones are: a rate level. None: a level of users, as in older logs."""
+    """Iterations offered each second, on a schedule that waits for no reply. None: a level of users, as in older logs."""
     arrivals: Arrivals = "poisson"
     """Of a rate level."""
     spawn_rate: float

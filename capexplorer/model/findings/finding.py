@@ -1,4 +1,4 @@
-"""Base of all findings: what each has, whatever its kind."""
+"""Base of all findings: the fields that every kind has."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def differences(before: Mapping[str, Estimate], after: LevelFigures) -> str:
 
 
 def estimates(figures: LevelFigures) -> dict[str, Estimate]:
-    """What a level alone tells of its goodput and its p95; at a rate of iterations, and of the time from plan."""
+    """Estimates of one level: its goodput and p95; at an offered rate also its iterations and the time from plan."""
     offered, seconds = figures.offered, figures.settled_seconds
     degrees = BATCHES - 1.0
     if offered is not None:

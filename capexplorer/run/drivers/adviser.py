@@ -1,7 +1,7 @@
 """What to do next, from the levels measured so far: the screen shows these proposals and the autopilot takes them. Runs in the
 pump's thread.
 
-`load.autopilot_policy` decides; `analysis` judges the levels; this hands the one's verdict to the other.
+`analysis` judges the levels, and `load.autopilot_policy` decides; this passes the verdict from one to the other.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class Adviser:
         self._taken = self._concluded = None
 
     def conclude(self, how: Done | GiveUp) -> None:
-        """The search has ended."""
+        """End the search."""
         self._concluded = how
 
     def set_by_hand(self, users: int, before: int) -> None:
-        """Users were set by another one than the autopilot: as proposed, or otherwise."""
+        """Note that a person, a plan or a guard set the users, as proposed or otherwise."""
         proposed = self._proposed
         if isinstance(proposed, GoTo) and proposed.users == users:
             self.took(proposed)

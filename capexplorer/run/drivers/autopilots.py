@@ -91,7 +91,7 @@ class Autopilots:
         self._by_rate.taken_over(by)
 
     def set_by_hand(self, users: int, before: int) -> None:
-        """A person, a plan or a guard set the users: as proposed, or otherwise."""
+        """Note that a person, a plan or a guard set the users, as proposed or otherwise."""
         self._by_users.adviser.set_by_hand(users, before)
 
     def ticked(self, current: CurrentEpoch, planned: Hold | None) -> None:

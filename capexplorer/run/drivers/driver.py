@@ -16,7 +16,7 @@ from ...model.events import By
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """No program sets the users: they stay as they are until a person changes them."""
+    """No program sets the users: they stay until a person changes them."""
 
     by: By = "user"
     """Who ended the previous driver: a person (in the screen's thread), or the run itself (in the pump's thread)."""

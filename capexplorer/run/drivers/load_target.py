@@ -128,8 +128,9 @@ class LoadTarget:
             return self._offer(per_s)
 
     def move_rate(self, per_s: float, generation: int, *, at_once: bool = False) -> float | None:
-        """The same by the driver of this generation. None, and nothing happens, if another driver has begun. `at_once`: without
-        waiting for the users that it needs.
+        """Offer iterations at this rate, by the driver of this generation. Returns the spawn rate of the pool.
+
+        None, and nothing happens, if another driver has begun. `at_once`: without waiting for the users that the rate needs.
         """
         with self.seat.locked():
             return self._offer(per_s, at_once=at_once) if self.is_current(generation) else None

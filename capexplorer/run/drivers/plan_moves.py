@@ -48,7 +48,7 @@ class PlanMoves:
                 self._open_level(0, "plan", POOL_SPAWN_RATE, ramp=True, offered_per_s=per_s)
 
     def ramp(self, move: Move | None, generation: int) -> bool:
-        """Whether the plan ramps the load now; where it does, `move` says to what."""
+        """Apply the ramp's `move`, if there is one. Returns whether the plan ramps the load now."""
         match move:
             case SetUsers(users) if users != self._load_target.wanted:
                 self._load_target.move(users, generation)

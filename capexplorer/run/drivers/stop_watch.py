@@ -59,7 +59,7 @@ class StopWatch:
 
     @staticmethod
     def _measured(level: Level, ladder: MeasuredEpoch) -> LadderLevel | None:
-        """The open level's rates, even if the generator failed in it: a rule ends a run whatever the cause."""
+        """The open level's rates, also where the generator failed in it: a stop rule does not ask for the cause."""
         return next((each.rates for each in reversed(ladder.measured) if each.level is level), None)
 
     def mark(self, found: TriggeredRule, t_s: float, ended: Stopped | None) -> Mark:

@@ -1,6 +1,6 @@
 """A CSV file as rows that know their line, and cells that know what they must be.
 
-Whatever the bytes are, a file is read or refused in one line: file, line, what was expected. Must not know what the columns mean.
+Any file is read, or refused in one line: file, line, what was expected. Must not know what the columns mean.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...model.stream import Controls
 from ..dialogs.ask import Ask
-from ..load_keys import STEPS
+from ..keys import STEPS
 from .answers import offered_wrong, users_wrong
 
 Unit = Literal["users", "rate"]
@@ -20,7 +20,7 @@ UNASKED = {"users": 50, "rate": 50}
 class StepAnswer:
     """What a screen says to a step."""
 
-    words: str = ""
+    said: str = ""
     alarm: bool = False
 
 
@@ -37,8 +37,8 @@ class LoadSteps:
 
     @property
     def unit(self) -> Unit:
-        """The one that was chosen, until a plan, the autopilot or another screen changes that of the load; else that of the load,
-        or of the last one where there is none now."""
+        """The unit chosen by key, until a plan, the autopilot or another screen changes that of the load. Otherwise the unit of
+        the load, or of the last load if there is none now."""
         if self.controls.offered_per_s is not None:
             self._last = "rate"
         elif self.controls.wanted:
@@ -47,7 +47,7 @@ class LoadSteps:
         return chosen if then == self._last else self._last
 
     def switch(self) -> StepAnswer:
-        """The other unit, from the next step on: what runs goes on."""
+        """Change to the other unit from the next step on. The load itself stays."""
         now: Unit = "rate" if self.unit == "users" else "users"
         self._chosen = now, self._last
         if now == "users":
@@ -55,11 +55,11 @@ class LoadSteps:
         return StepAnswer(f"steps are an offered rate: + offers {self._wanted + self.size:,g} iterations a second")
 
     def follow(self) -> None:
-        """The unit of whatever load comes next: a plan or the autopilot starts."""
+        """Forget the chosen unit, because a plan or the autopilot starts: from now on the unit is that of the load."""
         self._chosen = None
 
     def resize(self, direction: int) -> StepAnswer:
-        """A smaller (-1) or larger (1) step."""
+        """Make the step smaller (-1) or larger (1)."""
         sizes = [size for size in STEPS if (size > self.size if direction > 0 else size < self.size)]
         if sizes:
             self.size = sizes[0] if direction > 0 else sizes[-1]
@@ -76,17 +76,19 @@ class LoadSteps:
         return self.controls.wanted if self.unit == "users" else self.controls.offered_per_s or 0.0
 
     def go_to(self, load: float) -> StepAnswer:
-        """That many users, or that rate."""
+        """Set this many users, or this rate."""
         return self._users(int(load)) if self.unit == "users" else self._rate(load)
 
     def question(self) -> Ask:
-        """For the load to go to."""
+        """The dialog's question for a load."""
         most = self.controls.max_users
         if self.unit == "users":
             return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_wrong(answer, most))
-        return Ask("Offer which rate?", "iterations a second, due whether or not replies are late; 0 ends it", offered_wrong)
+        return Ask(
+            "Offer which rate?", "iterations a second, started on schedule also when others are late; 0 ends it", offered_wrong
+        )
 
-    def in_words(self, load: float) -> str:
+    def said(self, load: float) -> str:
         """`50 users`, `200 iterations a second`."""
         return f"{load:,.0f} users" if self.unit == "users" else f"{load:,g} iterations a second"
 

@@ -24,7 +24,7 @@ PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures",
 
 
 class Steer:
-    """The actions on a live run, through its controls. After the session's end they only say so."""
+    """The actions on a live run, through its controls. After the end of the session they only show that it has ended."""
 
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
@@ -40,7 +40,7 @@ class Steer:
 
     @property
     def view(self) -> View:
-        """As of the last key: the events of it come later."""
+        """The load as of the last key, whose events arrive later."""
         controls = self.controls
         return View(
             wanted=controls.wanted,
@@ -66,7 +66,7 @@ class Steer:
 
     @property
     def quit_question(self) -> str | None:
-        """While load is wanted: that it ends. Users that end their last task do not count."""
+        """While load is wanted: that quitting ends it. Users that end their last task do not count."""
         wanted, offered_per_s = self.controls.wanted, self.controls.offered_per_s
         if self._screen.timeline.ended is not None or not (wanted or offered_per_s):
             return None
@@ -75,11 +75,11 @@ class Steer:
         return ends if self.held.holds else f"{self.held.holder} has the controls. {ends}"
 
     def quit(self) -> None:
-        """Tell the run."""
+        """Tell the run that the user quits."""
         self.controls.quit()
 
     def action_stop(self) -> None:
-        """End the run: on its own screen, what quitting does."""
+        """End the run; on its own screen the same as quitting."""
         self._screen.leave()
 
     # -- who has the controls
@@ -114,7 +114,7 @@ class Steer:
     # -- users, or an offered rate
 
     def action_unit(self) -> None:
-        """Users, or iterations a second, from the next step on."""
+        """Change the unit of steps: users, or iterations a second."""
         if self._may_steer():
             self._say(self.steps.switch())
 
@@ -186,7 +186,7 @@ class Steer:
         self._screen.show_message(f"plan {answer}: changing the users by hand ends it")
 
     def action_new_level(self) -> None:
-        """A new level at the same count."""
+        """Begin a new level at the same load."""
         if self._may_steer():
             self.controls.new_level()
             self._screen.show_message("new level")
@@ -248,7 +248,7 @@ class Steer:
         return not ended
 
     def _may_steer(self) -> bool:
-        """Whether the session goes on and this screen has the controls; else the screen says what is so."""
+        """Whether the session goes on and this screen has the controls; otherwise show why a key has no effect."""
         if not self._goes_on():
             return False
         if not self.held.holds:
@@ -256,7 +256,7 @@ class Steer:
         return self.held.holds
 
     def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:
-        """`answered` gets what was typed; it is not called where the question was left, or the controls were meanwhile."""
+        """Open a dialog. `answered` gets what was typed; it is not called if the dialog or the controls were left meanwhile."""
         if self._may_steer():
             self._put(question, lambda answer: answered(answer) if self._may_steer() else None)
 

@@ -1,4 +1,4 @@
-"""Steers a run of another process: as its own screen does, but that quitting leaves the run to go on."""
+"""Steers a run of another process, as its own screen does; but quitting ends only this screen, not the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SteerAttached(Steer):
 
     @property
     def quit_question(self) -> str | None:
-        """While load by hand runs that nobody may steer then: when it ends."""
+        """While load by hand runs and no other screen may steer: when that load would end."""
         if not self.held.holds or super().quit_question is None:
             return None
         return (
@@ -26,7 +26,7 @@ class SteerAttached(Steer):
         )
 
     def quit(self) -> None:
-        """Only the screen ends."""
+        """Close this screen; the run goes on."""
 
     def action_stop(self) -> None:
         """End the run, for all of its screens."""

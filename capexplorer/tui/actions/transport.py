@@ -1,6 +1,6 @@
 """Moves through a recording: play, seek, step, jump; and the transport bar, which shows the moment and can be dragged.
 
-Whatever moves the position (time, a key, the mouse) changes the feed's playback; the feed shows that moment.
+Time, keys and the mouse all move the position of the feed's playback; the feed then shows that moment.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Transport:
 
     @property
     def view(self) -> View:
-        """As the session tells."""
+        """Users and driver as the recorded events say."""
         return watched(self._screen.timeline)
 
     @property
     def key_words(self) -> Mapping[str, str]:
-        """What space does next."""
+        """The word for what the space key does next: play or pause."""
         return {"play": "pause" if self._playback.playing else "play"}
 
     def quit(self) -> None:
-        """Nothing ends."""
+        """Do nothing: quitting ends no run."""
 
     # -- the bar
 

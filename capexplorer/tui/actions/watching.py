@@ -16,7 +16,7 @@ from .protocols import ScreenAccess
 
 
 class Watch:
-    """The keys are those of the live screen; to those that steer, the screen answers that there is no load to steer."""
+    """Binds the keys of the live screen; a key that steers shows that there is no load to steer."""
 
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
@@ -31,7 +31,7 @@ class Watch:
 
     @property
     def view(self) -> View:
-        """As the session tells."""
+        """Users and driver as the recorded events say."""
         timeline = self._screen.timeline
         return replace(watched(timeline), controls=holding.watched(self._held) if timeline.ended is None else "")
 
@@ -43,4 +43,4 @@ class Watch:
         """Nothing to draw."""
 
     def quit(self) -> None:
-        """Nothing ends."""
+        """Do nothing: quitting ends no run."""

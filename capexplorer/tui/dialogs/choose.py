@@ -35,5 +35,5 @@ class Choose(ModalScreen[str | None]):
             yield Static(Text("↑ ↓ choose    Enter: OK    Esc: cancel"), classes="keys")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """This one."""
+        """Return the selected answer."""
         self.dismiss(event.option.id)

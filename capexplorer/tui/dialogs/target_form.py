@@ -52,7 +52,7 @@ class TargetForm(ModalScreen[bool]):
         self.action_submit()
 
     def action_submit(self) -> None:
-        """Restart with what was changed; what is wrong with it is shown, and the form stays."""
+        """Restart with the changed parameters; if one is wrong, show why and keep the form open."""
         try:
             self._restart(self.changes())
         except InputError as error:
@@ -69,5 +69,5 @@ class TargetForm(ModalScreen[bool]):
 
 
 def written(value: Param) -> str:
-    """As one types it: TOML's words for truth."""
+    """A value as a person types it: `true` and `false` as in TOML."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -72,7 +72,7 @@ class EndpointTable(ListPane):
         return text.line([(" sort", muted), *words], width)
 
     def choose(self, index: int) -> None:
-        """This row, whatever it was before."""
+        """Choose this row."""
         rows, self.rows = self.rows, ()
         super().choose(min(index, max(0, len(rows) - 1)))
 

@@ -14,9 +14,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ... import wording
-from ..key import Key, ScreenName
 from ..keybar import rows
-from ..keys import KEYS
+from ..keys import KEYS, Key, ScreenName
 
 CHARTS = (
     (
@@ -29,8 +28,8 @@ CHARTS = (
     ("Users", "users 40 → 60: 40 users run now, 60 are requested."),
     (
         "Offered rate",
-        "Iterations a second, started whether or not earlier ones are late (u switches the step). Achieved: those "
-        "that succeeded; in flight: those that wait for a user or run; dropped: those for which no user became idle.",
+        "Iterations a second, on a schedule that waits for no reply (u switches the step). Achieved: those that succeeded; "
+        "in flight: those that wait for a user or run; dropped: those for which no user became idle.",
     ),
     (
         "Time from plan",
