@@ -57,7 +57,7 @@ LOAD_KEYS = (
         "u",
         "u unit",
         2,
-        "switch the step's unit: users who wait for replies, or iterations a second, due at times that do not wait for replies",
+        "switch the step's unit: users who wait for replies, or iterations a second, on a schedule that waits for no reply",
         LIVE,
     ),
     Key("x", "zero", "x", "x zero", 0, "go to zero users at once", LIVE),

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...model.stream import Controls
 from ..dialogs.ask import Ask
-from ..keys import STEPS
+from ..load_keys import STEPS
 from .answers import offered_wrong, users_wrong
 
 Unit = Literal["users", "rate"]
@@ -20,7 +20,7 @@ UNASKED = {"users": 50, "rate": 50}
 class StepAnswer:
     """What a screen says to a step."""
 
-    said: str = ""
+    words: str = ""
     alarm: bool = False
 
 
@@ -88,7 +88,7 @@ class LoadSteps:
             "Offer which rate?", "iterations a second, started on schedule also when others are late; 0 ends it", offered_wrong
         )
 
-    def said(self, load: float) -> str:
+    def in_words(self, load: float) -> str:
         """`50 users`, `200 iterations a second`."""
         return f"{load:,.0f} users" if self.unit == "users" else f"{load:,g} iterations a second"
 

@@ -14,8 +14,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ... import wording
+from ..key import Key, ScreenName
 from ..keybar import rows
-from ..keys import KEYS, Key, ScreenName
+from ..keys import KEYS
 
 CHARTS = (
     (
