@@ -106,7 +106,7 @@ class ControlServer:
             self._keep_listening()
 
     def _poller(self) -> select.poll:
-        """A poller over the connections that have something to read or write. Made anew each turn: there are few."""
+        """A poller over the connections that have something to read or write. Made again each turn: there are few."""
         poller, now_s = native.poll(), time.monotonic()
         poller.register(self._wake[0], select.POLLIN)
         if self._listener is not None:
