@@ -5,27 +5,41 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Both give each file to one worker: -n is how many run at once. Each worker collects all it may get.
+# Each file goes to one of 8 workers. Each worker collects all files, which takes it 2 s of CPU.
 WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow and not trial" tests
-COMPUTING := $(BIN)/pytest -q -n 5 --dist loadfile --no-loadscope-reorder -m "not slow" tests
+
+# To collect all of these takes 10 s of CPU: three processes have their own folders each, instead of workers that share all.
+COMPUTING := nice -n 5 $(BIN)/pytest -q -m "not slow"
+SCREEN_TESTS := tests/tui tests/replay
+ANALYSIS_TESTS := tests/analysis tests/model tests/report tests/run tests/session tests/wording
+QUICK := quick-screen-tests quick-analysis-tests quick-other-tests
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests short-trials check lint pictures bench experiments faults parts fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials check lint pictures bench experiments faults parts fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
 
-# Slow tests mostly wait for processes; the others compute, at a lower priority, while they wait. Both always run to their end.
+# Slow tests mostly wait for processes; the others compute, at a lower priority, while they wait. All always run to their end.
 test: setup built
-	$(MAKE) --no-print-directory --jobs=2 --keep-going slow-tests quick-tests
+	$(MAKE) --no-print-directory --jobs=4 --keep-going slow-tests $(QUICK)
 
 slow-tests: setup built
 	$(WAITING)
 
 quick-tests: setup built
-	nice -n 5 $(COMPUTING)
+	$(MAKE) --no-print-directory --jobs=3 --keep-going $(QUICK)
+
+quick-screen-tests: setup built
+	$(COMPUTING) $(SCREEN_TESTS)
+
+quick-analysis-tests: setup built
+	$(COMPUTING) $(ANALYSIS_TESTS)
+
+quick-other-tests: setup built
+	$(COMPUTING) tests $(addprefix --ignore=,$(SCREEN_TESTS) $(ANALYSIS_TESTS))
 
 check: lint quick-tests
 
