@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "capexplorer"
@@ -63,6 +64,7 @@ def _doubles(places: dict[str, list[str]], listed: dict[str, str]) -> dict[str, 
     return {name: where for name, where in places.items() if len(where) > 1 and name not in listed}
 
 
+@cache
 def _classes() -> defaultdict[str, list[str]]:
     """By name: the files that define such a class; private ones belong to their file alone."""
     places: defaultdict[str, list[str]] = defaultdict(list)
