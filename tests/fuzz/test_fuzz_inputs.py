@@ -6,13 +6,13 @@ from trials.fuzz import plans, profiles
 
 
 def test_plans() -> None:
-    result = plans.run(400, seed=1)
+    result = plans.run(200, seed=1)
     assert result.failures == ()
     assert {"by grammar", "damaged, refused", "hostile, refused", "hostile, still a plan"} <= set(result.outcomes)
 
 
 def test_profiles() -> None:
-    result = profiles.run(400, seed=1)
+    result = profiles.run(200, seed=1)
     assert result.failures == ()
     assert {"right", "spoiled, refused", "misspelled, refused by name", "damaged, refused", "hostile, refused"} <= set(
         result.outcomes

@@ -8,17 +8,16 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import pytest
 
 from trials.simulation.ladders import KINDS
 from trials.simulation.piloted import Flight, fly, linear_system, system_of
 
-SEEDS = range(250_000, 250_002)
+SEED = 250_000
 
 
 @cache
 def flights() -> tuple[Flight, ...]:
-    return tuple(fly(*system_of(kind, seed)) for kind in KINDS for seed in SEEDS)
+    return tuple(fly(*system_of(kind, SEED)) for kind in KINDS)
 
 
 def errors() -> list[float]:
@@ -31,7 +30,7 @@ def errors() -> list[float]:
 
 
 def test_the_knee_is_found_near_the_truth() -> None:
-    assert np.mean(np.array(errors()) <= 0.15) >= 0.69  # 12 systems: 85% less a standard error and a half
+    assert np.mean(np.array(errors()) <= 0.15) >= 0.63  # 6 systems: 85% less a standard error and a half
     assert np.mean(np.array(errors()) <= 0.25) >= 0.83
 
 
@@ -60,9 +59,8 @@ def test_every_exploration_comes_to_an_end_at_low_users() -> None:
         assert flight.steps[-1] <= max(1, flight.steps[0]) or flight.ending != "knee"
 
 
-@pytest.mark.parametrize("seed", range(250_000, 250_002))
-def test_a_system_that_never_saturates_is_climbed_to_the_guard_and_given_no_knee(seed: int) -> None:
-    flight = fly(*linear_system(seed), max_users=200)
+def test_a_system_that_never_saturates_is_climbed_to_the_guard_and_given_no_knee() -> None:
+    flight = fly(*linear_system(SEED), max_users=200)
     assert flight.verdict.knee is not None
     assert flight.verdict.knee.kind == "no_knee"
     assert flight.ending == "max_users"

@@ -279,6 +279,6 @@ def _marked(verdict: Verdict, moved: float) -> list[Mark]:
 
 
 @given(findings())
-@hypothesis_settings(max_examples=150, deadline=None)
+@hypothesis_settings(max_examples=60, deadline=None)
 def test_whatever_was_found_no_report_contradicts_itself(events: Sequence[Event]) -> None:
     assert_agrees(Timeline([HEADER, *events]))

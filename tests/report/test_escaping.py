@@ -6,7 +6,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capexplorer.report import escaping
@@ -37,6 +37,7 @@ def test_html_is_text_and_isolated() -> None:
     assert "\u202e" not in shown
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=60))
 def test_no_text_leaves_its_code_span(text: str) -> None:
     shown = escaping.code(text)

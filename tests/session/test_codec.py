@@ -92,7 +92,7 @@ NAMES = st.text().filter(lambda name: name not in seal.FIELDS)
 """Of fields that any event may have: `line` and `crc` are the seal's."""
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.dictionaries(NAMES, st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(), st.lists)))
 def test_an_event_of_an_unknown_type_is_written_back_as_it_was(fields: dict[str, object]) -> None:
     line = {**fields, "type": "from_the_future", "t_s": 1.5}

@@ -20,8 +20,8 @@ from trials.marked import marked
 from .samples import HEADER, busy_sample
 
 
-def test_hundreds_of_damaged_logs_give_figures_notes_or_one_line() -> None:
-    result = logs.run(count=300, seed=1)
+def test_damaged_logs_give_figures_notes_or_one_line() -> None:
+    result = logs.run(count=150, seed=1)
     assert [(failure.seed, failure.what) for failure in result.failures] == []
     assert {"noted", "refused", "same figures"} <= result.outcomes.keys()
 

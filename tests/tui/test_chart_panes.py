@@ -213,7 +213,7 @@ def timelines(draw: st.DrawFn) -> Timeline:
     return timeline
 
 
-@hypothesis_settings(max_examples=150, deadline=None)
+@hypothesis_settings(max_examples=60, deadline=None)
 @given(timelines(), st.integers(1, 130), st.integers(1, 45), st.booleans(), st.sampled_from([60.0, None]), st.integers(-1, 60))
 def test_no_columns_and_no_size_break_a_pane(
     timeline: Timeline, width: int, height: int, flag: bool, window_s: float | None, cursor: int

@@ -56,5 +56,5 @@ def test_ladders_that_stop_well_below_their_knee_are_not_marked(kind: str) -> No
 
 
 def test_systems_that_never_saturate_have_no_knee() -> None:
-    kinds = [knee.kind if (knee := judge(shown(linear_ladder(seed))).knee) else None for seed in range(200_000, 200_030)]
+    kinds = [knee.kind if (knee := judge(shown(linear_ladder(seed))).knee) else None for seed in range(200_000, 200_012)]
     assert set(kinds) == {"no_knee"}
