@@ -14,6 +14,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
@@ -174,11 +175,17 @@ def events_in(sessions: Path) -> list[Event]:
     path = session_path(sessions)
     if path is None:
         return []
+    return list(_events_of(path, path.stat().st_size))
+
+
+@lru_cache(maxsize=1)
+def _events_of(path: Path, size_bytes: int) -> tuple[Event, ...]:
+    """Read again when the log has grown, once a second: who waits for an event looks twenty times."""
     try:
         with open_session(path) as log:
-            return list(log)
+            return tuple(log)
     except SessionError:  # its header is not there yet
-        return []
+        return ()
 
 
 def of(events: Sequence[Event], kind: type[E]) -> list[E]:

@@ -32,9 +32,8 @@ def leave(screen: Screen) -> None:
     screen.exit_code()
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-def test_what_users_do_after_a_plan_is_measured_in_its_last_level(tmp_path: Path, size: tuple[int, int]) -> None:
-    with on_screen(tmp_path, "actor", size=size) as screen:
+def test_what_users_do_after_a_plan_is_measured_in_its_last_level(tmp_path: Path) -> None:
+    with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
         begin_plan(screen, "hold 4 3s")
         screen.shows(*ENDED)
         screen.once(lambda text: re.search(r"level 1, settled ([89]|1\d) s", text), "the level goes on")
