@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+from pathlib import Path
+
+from . import parse
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -17,12 +20,21 @@ def open_files(pid: int | str) -> int | None:
 
 
 def soft_limit_of_open_files(pid: int, otherwise: int | None) -> int | None:
-    """Of a process, without a descriptor; `otherwise` where this process may not ask. None when there is no limit."""
+    """Of a process, without a descriptor; where this process may not ask, such as of nginx's workers, from /proc, with one.
+    `otherwise` where neither can be read. None when there is no limit."""
     try:
         soft = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
     except OSError:
-        return otherwise
+        text = _limits(pid)
+        return otherwise if text is None else parse.soft_limit_of_open_files(text)
     return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _limits(pid: int) -> str | None:
+    try:
+        return Path(f"/proc/{pid}/limits").read_text()
+    except OSError:
+        return None
 
 
 def cpus_allowed(pid: int) -> int | None:

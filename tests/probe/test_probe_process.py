@@ -22,7 +22,7 @@ from capexplorer.model.readings import TargetReading
 from capexplorer.probe.generator import GeneratorProbe
 from capexplorer.probe.parse import Schedule
 from capexplorer.probe.program import program_of
-from capexplorer.probe.syscalls import open_files
+from capexplorer.probe.syscalls import open_files, soft_limit_of_open_files
 from capexplorer.probe.target import TargetProbe
 from capexplorer.probe.threads import Thread
 
@@ -347,3 +347,17 @@ def test_a_thread_that_ran_while_its_clock_stood_still_is_stale(tmp_path: Path) 
     thread.close()
     stale = not_counted = gap = None
     assert reported == [None, stale, Schedule(400, 0, 3), not_counted, gap, Schedule(300, 10, 2)]
+
+
+def test_the_descriptor_limit_of_a_process_that_may_not_be_asked_is_its_own_and_not_its_parents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """nginx's workers belong to another user than its master, and have a limit of their own."""
+
+    def denied(*_: object) -> None:
+        raise PermissionError
+
+    own = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    monkeypatch.setattr(resource, "prlimit", denied)
+    assert soft_limit_of_open_files(os.getpid(), otherwise=own + 1) == own
+    assert soft_limit_of_open_files(1 << 30, otherwise=7) == 7
