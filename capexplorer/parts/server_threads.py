@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from .servers import Server
+from .servers import REFUSED, Refused, Server
 
 _AGAIN_S = 5.0
 """Before a server that failed is asked again."""
@@ -46,10 +46,10 @@ class ServerThread:
             try:
                 server = server or self._make()
                 self._figures, self.why = server.read(), None
+            except Refused as error:
+                self._figures, self.why = dict(REFUSED), f"{self.kind}: {_said(error)}"
             except Exception as error:  # the boundary of a thread: each client has errors of its own
                 self.why = f"{self.kind}: {_said(error)}"
-                _close(server)
-                server = None
                 threading.Event().wait(_AGAIN_S)
             with suppress(OSError):
                 os.write(self._wake, b"\n")
@@ -58,9 +58,3 @@ class ServerThread:
 def _said(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:200]
-
-
-def _close(server: Server | None) -> None:
-    if server is not None:
-        with suppress(Exception):
-            server.close()

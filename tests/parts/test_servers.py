@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import msgspec
 import pytest
 
 from capexplorer.model.watched import PartSpec
-from capexplorer.parts.servers import servers_of
-from capexplorer.parts.servers.nginx import figures
+from capexplorer.parts.server_threads import ServerThread
+from capexplorer.parts.servers import Refused, servers_of
+from capexplorer.parts.servers.nginx import Nginx, figures
 from capexplorer.parts.servers.rate import Rates
 from capexplorer.parts.servers.statsd import Statsd, Totals
 
@@ -135,3 +139,77 @@ def test_gunicorn_reports_its_requests_to_the_part_that_listens(tmp_path: Path) 
 def test_statsd_is_received_on_loopback_alone(url: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"name": "web", "statsd": url}, PartSpec)
+
+
+def status(accepted: int, handled: int) -> bytes:
+    page = f"Active connections: 9\nserver accepts handled requests\n {accepted} {handled} 90\nReading: 0 Writing: 9 Waiting: 0\n"
+    return f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(page)}\r\n\r\n{page}".encode()
+
+
+def test_nginx_that_closes_the_readers_connection_refuses_it_and_its_counters_go_on_from_the_last_answer() -> None:
+    """Without worker_connections nginx accepts, and closes without a word."""
+    answers = [status(10, 10), b"", status(40, 22)]
+
+    def answer(listener: socket.socket) -> None:
+        for each in answers:
+            connection = listener.accept()[0]
+            connection.recv(1 << 12)
+            connection.sendall(each)
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer, args=(listener,), daemon=True).start()
+        server = Nginx(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        assert server.read()["refused_readings"] == 0.0
+        with pytest.raises(Refused):
+            server.read()
+        assert server.read()["rejected_connections_per_s"] > 0.0, "those of the seconds in which nobody could ask"
+
+
+def test_a_server_that_closes_the_first_connection_is_no_nginx_without_room() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
+        with pytest.raises(httpx.HTTPError):
+            Nginx(f"http://127.0.0.1:{listener.getsockname()[1]}/").read()
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("connection failed: FATAL:  sorry, too many clients already", "Refused"),
+        ("FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute", "Refused"),
+        ('FATAL:  too many connections for role "shop"', "Refused"),
+        ('FATAL:  password authentication failed for user "shop"', "OperationalError"),
+    ],
+)
+def test_postgres_that_lets_the_reader_in_no_more_refuses_it(said: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    psycopg = pytest.importorskip("psycopg", reason="pip install 'capexplorer[postgres]'")
+    from capexplorer.parts.servers.postgres import Postgres
+
+    def connect(*_: object, **__: object) -> None:
+        raise psycopg.OperationalError(said)
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    with pytest.raises(Exception, match=said.split("  ")[1][:20]) as error:
+        Postgres("postgresql://db/x").read()
+    assert type(error.value).__name__ == expected
+
+
+def test_a_refusal_is_a_reading_with_the_servers_words_and_the_next_answer_takes_them_back() -> None:
+    class Full:
+        is_full = True
+
+        def read(self) -> dict[str, float]:
+            if not self.is_full:
+                return {"connections": 3.0}
+            self.is_full = False
+            raise Refused("too many clients")
+
+    woken, wake = os.pipe()
+    thread = ServerThread("postgres", Full, wake)
+    found = []
+    for _ in range(2):
+        thread.ask()
+        os.read(woken, 1)
+        found.append((thread.take(), thread.why))
+    assert found == [({"refused_readings": 1.0}, "postgres: too many clients"), ({"connections": 3.0}, None)]

@@ -131,7 +131,7 @@ def _queues(
         or watched_parts.unwatched_party(level, gate, parts)
     )
     found = watched_parts.beside_parts(found, parts) if found is not None else None
-    found = request_holder.located(found, level, parts)
+    found = request_holder.located(found, level, levels, parts)
     return [found] if found is not None else []
 
 

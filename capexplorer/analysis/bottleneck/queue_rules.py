@@ -15,7 +15,8 @@ from .resource_rules import CORES_LEFT
 
 CPU_LOW = 0.50
 """Share of the allowed cores, or of one core for a thread or a Python process, under which the service is idle. Between this and
-saturation the reason is open: a GIL-bound service on a crowded machine used 0.66 cores (measured)."""
+saturation the reason is open: a GIL-bound service on a crowded machine used 0.66 cores, and on a full one 0.32 while its threads
+waited for 0.30 (measured)."""
 
 DELAYED_MOST = 0.10
 """Share of the requests inside that wait for a core, or share of time throttled by the quota, from which the service is not
@@ -31,8 +32,16 @@ DISK_LOW = 0.70
 QUEUE_LEAST = 1.0
 """Least mean number of connections in the accept queue: workers that keep up leave it empty."""
 
+QUEUE_SHARE_LEAST = 0.25
+"""Share of the requests inside that wait to be accepted, from which workers are what they wait for: 0.8 of four workers, 0.05 of
+a proxy that answers most requests with errors, 0.16 of a service whose threads wait for a core (measured)."""
+
 FDS_NEAR = 0.95
 """Share of the descriptor limit from which connections wait for descriptors, not for workers (`fd_exhaustion_target`)."""
+
+FDS_FAR = 0.80
+"""Share of it up to which they surely do not: nginx that was out of descriptors had 36 of 40 open whenever it was read
+(measured)."""
 
 GENERATOR_LOW = 0.85
 """Share of time in which the load thread runs or waits for a core, from which these rules find nothing: a nearly saturated
@@ -43,7 +52,9 @@ def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     """Connections wait to be accepted while the service is idle. Users without a connection add no latency, so it may not
     rise."""
     queue = level.read("target.listen_queue")
-    if queue is None or queue < QUEUE_LEAST or not gate.stalls or not is_idle(level) or _lacks_descriptors(level):
+    if queue is None or queue < QUEUE_LEAST or not gate.stalls or not is_idle(level) or _may_lack_descriptors(level):
+        return None
+    if level.requests_inside is not None and queue < QUEUE_SHARE_LEAST * level.requests_inside:
         return None
     return Found("worker_pool_exhausted", {"listen_queue": queue, **idleness(level)}, level.missing("target.fds_limit"))
 
@@ -93,11 +104,13 @@ def is_at_ease(level: MeasuredLevel) -> bool:
 
 
 def _uses_little_cpu(level: MeasuredLevel) -> bool:
-    """Whether its threads used little CPU; False if that was not measured."""
+    """Whether its threads used little CPU, and on a full machine would have used little; False if that was not measured."""
     cpu, allowed, busiest = level.read("target.cpu_ratio"), level.cores_allowed, level.read("target.busiest_thread_ratio")
     if cpu is None or allowed is None:
         return False
-    return cpu < CPU_LOW * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < CPU_LOW)
+    is_full = level.cores_idle is not None and level.cores_idle < CORES_LEFT
+    wanted = cpu + (level.read("target.run_delay_ratio") or 0.0) * is_full
+    return wanted < CPU_LOW * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < CPU_LOW)
 
 
 def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
@@ -119,8 +132,8 @@ def idleness(level: MeasuredLevel) -> Readings:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _lacks_descriptors(level: MeasuredLevel) -> bool:
+def _may_lack_descriptors(level: MeasuredLevel) -> bool:
     used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
     if level.read(FDS_FULL_RATIO):
         return True
-    return used is not None and bool(limit) and used >= FDS_NEAR * (limit or 0.0)
+    return used is not None and bool(limit) and used > FDS_FAR * (limit or 0.0)

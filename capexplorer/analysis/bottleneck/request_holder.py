@@ -25,18 +25,19 @@ IN_PROXY, IN_DATABASE = "server.writing", "server.active"
 """Requests that nginx has open, and sessions that a database works for."""
 
 
-def located(found: Found | None, level: MeasuredLevel, parts: WatchedParts) -> Found | None:
+def located(found: Found | None, level: MeasuredLevel, levels: Sequence[MeasuredLevel], parts: WatchedParts) -> Found | None:
     """A lock or pool, or an unwatched party, where it is known which part holds the requests: of that part. No lock or pool of
-    the service where a watched database holds them."""
+    the service where a watched database holds them. `levels`: all of the epoch."""
     inside = level.requests_inside
-    if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party") or "rate_limit" in found.competing:
+    if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party"):
         return found
     if inside is None or inside < REQUESTS_LEAST:
         return found
     if _has_most(parts.levels, IN_DATABASE, inside):
         return found if found.id == "unwatched_party" else None
     holder = _between(parts.levels) if _has_most(parts.levels, IN_PROXY, inside) else None
-    if holder is None:
+    may_be_limiter = "rate_limit" in found.competing
+    if holder is None or (may_be_limiter and not _has_their_connections(holder, inside, levels)):
         return found
     kept: Readings = {name: value for name, value in found.readings.items() if name in ("idle_parts", "little_ratio")}
     return replace(
@@ -44,12 +45,22 @@ def located(found: Found | None, level: MeasuredLevel, parts: WatchedParts) -> F
         id="lock_or_pool_limit",
         part=holder.part,
         readings={**queue_rules.idleness(holder), "requests_inside": inside, **kept},
-        competing=("unwatched_party",),
+        competing=(*(("rate_limit",) if may_be_limiter else ()), "unwatched_party"),
     )
 
 
 def _has_most(levels: Sequence[MeasuredLevel], name: str, inside: float) -> bool:
     return sum(level.read(name) or 0.0 for level in levels) >= MOST * inside
+
+
+def _has_their_connections(holder: MeasuredLevel, inside: float, levels: Sequence[MeasuredLevel]) -> bool:
+    """Whether it has as many more files open as requests are inside, compared with the level with the fewest users. A proxy
+    that delays requests by a limit on their rate counts them as open, and does not pass them on."""
+    quiet = min(levels, key=lambda each: each.users, default=holder)
+    now, before, then = holder.read("target.fds"), replace(quiet, part=holder.part).read("target.fds"), quiet.requests_inside
+    if now is None or before is None or then is None or inside - then < REQUESTS_LEAST:
+        return False
+    return now - before >= MOST * (inside - then)
 
 
 def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from ...model.events import PartState
+from ...model.figures import LevelFigures
 from ...model.findings import Readings
-from ...model.reading_means import FDS_FULL_RATIO, READ_RATIO
+from ...model.reading_means import CONNECTIONS_FULL_RATIO, FDS_FULL_RATIO, READ_RATIO, readings_of_parts
 from ...model.timeline import Timeline
+from ..epoch.neighbours import NeighbourCheck, Withheld
 from . import queue_rules, resource_rules
 from .found import Found
 from .gate import Gate
@@ -24,7 +28,8 @@ READ_LEAST = 0.8
 
 OPEN_FILES_LEAST = queue_rules.FDS_NEAR
 FULL_SECONDS_LEAST = 0.2
-"""Share of a level's seconds with no descriptor left, from which the limit is at work even if the mean is below it."""
+"""Share of a level's seconds with no descriptor or connection left, or in which a server refused the reader itself, from which
+the limit is at work even if the mean is below it."""
 CONNECTIONS_LEAST = 0.95
 """Share of a server's connections from which no more are free: some are kept for administrators."""
 
@@ -37,6 +42,10 @@ LOCK_WAITS_LEAST = 0.5
 SESSIONS_LEAST = 0.5
 """Share of the requests inside the whole service (Little's law) that must be active sessions of a server, for the server to be
 where they wait."""
+
+QUEUE_SEEN_LEAST = 0.25
+"""Mean number of connections in the accept queue of a part, from which requests may wait in it: seen in one second of four. From
+QUEUE_LEAST of the queue rules on they surely do; in between nobody is blamed."""
 
 WAITING_LEAST = 2.0
 """Sessions: one that waits for one other is no queue."""
@@ -82,7 +91,8 @@ class WatchedParts:
         """What limits which part, beside what was found of the target."""
         seen = {(HERE, each.id) for each in of_target if not _is_of_replies(each)}
         for rule in rules:
-            each = {level.part or "": found for level in self.levels if (found := rule(level)) is not None}
+            judged = [level for level in self.levels if level.withheld is None or rule not in OTHERS_MAY_BE_WHY]
+            each = {level.part or "": found for level in judged if (found := rule(level)) is not None}
             for level, machine in zip(self.levels, self.machines, strict=True):
                 name = level.part or ""
                 if name not in each or (each[name].id in MACHINE_WIDE and (machine, each[name].id) in seen):
@@ -99,7 +109,7 @@ class WatchedParts:
 
 def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
     """All parts of a level."""
-    own = {name: _of_part(level, part) for name, part in timeline.parts.items()}
+    own = {name: _of_part(level, part, timeline.parts.values()) for name, part in timeline.parts.items()}
     read = [name for name, part in timeline.parts.items() if _is_read(own[name], part)]
     return WatchedParts(
         levels=tuple(own[name] for name in read),
@@ -108,10 +118,23 @@ def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
     )
 
 
-def _of_part(level: MeasuredLevel, part: PartState) -> MeasuredLevel:
+def _of_part(level: MeasuredLevel, part: PartState, parts: Iterable[PartState]) -> MeasuredLevel:
     """The level with the part's readings, on its machine. Replies that name a full disk do not say whose it is."""
     own = replace(level, part=part.name, host=part.host, program=part.program, is_loopback=part.machine == HERE)
-    return replace(own, withheld=None, reported_no_space=False)
+    return replace(own, withheld=_withheld_from(level.figures, part, parts), reported_no_space=False)
+
+
+def _withheld_from(figures: LevelFigures, part: PartState, parts: Iterable[PartState]) -> Withheld | None:
+    """What strangers on its machine withheld from the part, by the check that the target has. Other parts and the generator are
+    no strangers."""
+    each = readings_of_parts(figures.readings)
+    own = {name: value for name, value in figures.readings.items() if name.startswith("generator.")} | each.get(part.name, {})
+    if part.machine is not None and "neighbours.cpu_ratio" in own:
+        there = [peer.name for peer in parts if peer.machine == part.machine and peer.name != part.name]
+        known = sum(each.get(name, {}).get("target.cpu_ratio", 0.0) for name in there)
+        known += figures.readings.get("generator.process_cpu_ratio", 0.0) if part.machine == HERE else 0.0
+        own["neighbours.cpu_ratio"] = max(0.0, own["neighbours.cpu_ratio"] - known)
+    return NeighbourCheck(part.host, part.program).withheld(msgspec.structs.replace(figures, readings=own))
 
 
 def _is_read(level: MeasuredLevel, part: PartState) -> bool:
@@ -134,14 +157,30 @@ def open_files(level: MeasuredLevel) -> Found | None:
 
 def connections(level: MeasuredLevel) -> Found | None:
     """A server refuses connections, or has none left and hardly any that is idle, by its own count."""
-    used, limit, active = (level.read(f"server.{name}") for name in ("connections", "connections_limit", "active"))
-    rejected = level.read("server.rejected_connections_per_s")
-    in_use = (active or 0.0) + (level.read("server.idle_in_transaction") or 0.0)
-    is_full = used is not None and limit and used >= CONNECTIONS_LEAST * limit and in_use >= IN_USE_LEAST * (used - 1)
-    if not is_full and not rejected:
+    rejected = level.read("server.rejected_connections_per_s") or 0.0
+    refused = level.read("server.refused_readings") or 0.0
+    if not rejected and refused < FULL_SECONDS_LEAST and not _has_no_connection_left(level):
         return None
-    named = {"connections": used, "connections_limit": limit, "rejected_connections_per_s": rejected or None}
+    named = {
+        "connections": level.read("server.connections"),
+        "connections_limit": level.read("server.connections_limit"),
+        "connections_full_ratio": level.read(CONNECTIONS_FULL_RATIO) or None,
+        "rejected_connections_per_s": rejected or None,
+        "refused_readings_ratio": refused or None,
+    }
     return Found("connection_limit", {name: value for name, value in named.items() if value is not None})
+
+
+def _has_no_connection_left(level: MeasuredLevel) -> bool:
+    """All are taken, throughout or in many of the seconds, and hardly any is idle: a session that logs in is neither."""
+    used, limit = level.read("server.connections"), level.read("server.connections_limit")
+    if used is None or not limit:
+        return False
+    idle, active = level.read("server.idle"), level.read("server.active") or 0.0
+    with_reader = active + (level.read("server.idle_in_transaction") or 0.0) + 1
+    in_use = with_reader if idle is None else used - idle
+    is_full = used >= CONNECTIONS_LEAST * limit or (level.read(CONNECTIONS_FULL_RATIO) or 0.0) >= FULL_SECONDS_LEAST
+    return is_full and in_use >= IN_USE_LEAST * used
 
 
 def lock_waits(level: MeasuredLevel) -> Found | None:
@@ -171,7 +210,7 @@ def _names(levels: Iterable[MeasuredLevel]) -> tuple[str, ...]:
 
 def _is_idle(level: MeasuredLevel) -> bool:
     disk = level.read("host.disk_busy_ratio")
-    if disk is not None and disk > queue_rules.DISK_LOW:
+    if level.withheld is not None or (disk is not None and disk > queue_rules.DISK_LOW):
         return False
     return queue_rules.is_idle(level) if level.target_is_read else queue_rules.is_idle_machine(level)
 
@@ -183,6 +222,8 @@ def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Fo
     if not idle or level.target_is_here or not gate.is_open:
         return None
     if not queue_rules.generator_is_at_ease(level) or not queue_rules.accounts_for_users(level):
+        return None
+    if any((part.read("target.listen_queue") or 0.0) >= QUEUE_SEEN_LEAST for part in parts.levels):
         return None
     inside = ", ".join(part.part or "" for part in parts.with_use if not _counts_few_sessions(part))
     readings: Readings = {"idle_parts": ", ".join(idle), **({"may_wait_in": inside} if inside else {})}
@@ -225,8 +266,12 @@ def _is_of_replies(found: Found) -> bool:
 
 def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:
     """Parts whose accept queue fills while they are idle."""
-    return list(parts.found((lambda level: queue_rules.worker_pool(level, gate),), ()))
+    return list(parts.found((lambda level: queue_rules.worker_pool(level, gate) if level.withheld is None else None,), ()))
 
+
+OTHERS_MAY_BE_WHY: frozenset[Rule] = frozenset((*resource_rules.GATED, lock_waits)) - {resource_rules.network}
+"""Rules that find nothing of a part from which other processes of its machine withheld CPU: it would have used more, or held its
+locks for less time."""
 
 STALLED: tuple[Rule, ...] = (open_files, connections)
 """Need no rise of the latency: who gets no connection adds none."""

@@ -1,8 +1,8 @@
 """Figures that well-known servers count themselves, asked from this machine by each server's own client.
 
 Names that rules and screens know: `connections`, `connections_limit`, `rejected_connections_per_s`, `active` (sessions that work
-or wait), `idle_in_transaction`, `lock_waits` (active sessions that wait for a lock). All others are shown and recorded as they
-are called.
+or wait), `idle`, `idle_in_transaction`, `lock_waits` (active sessions that wait for a lock), `refused_readings` (1 where the
+server had no connection left for this reading itself, else 0). All others are shown and recorded as they are called.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from ...model.watched import PartSpec, ServerKind
 
 
 class Server(Protocol):
-    """One server. `read` blocks for at most TIMEOUT_S; it raises an error whose text says what is wrong."""
+    """One server. `read` blocks for at most TIMEOUT_S; it raises an error whose text says what is wrong, and connects anew at the
+    next call, so that counters go on from the last answer."""
 
     def read(self) -> dict[str, float]:
-        """Its figures now."""
+        """Its figures now. Raises Refused."""
 
-    def close(self) -> None:
-        """Give the connection back."""
 
+class Refused(Exception):
+    """The server had no connection left for the reader: that is a reading, too."""
+
+
+ANSWERED, REFUSED = {"refused_readings": 0.0}, {"refused_readings": 1.0}
+"""Of a server that may refuse: their mean over seconds is the share in which it did."""
 
 TIMEOUT_S = 2.0
 

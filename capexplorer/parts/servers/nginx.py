@@ -6,7 +6,7 @@ import re
 
 import httpx
 
-from . import TIMEOUT_S
+from . import ANSWERED, TIMEOUT_S, Refused
 from .rate import Rates
 
 _ACTIVE = re.compile(r"Active connections:\s*(\d+)")
@@ -17,24 +17,30 @@ _DOING = re.compile(r"(Reading|Writing|Waiting):\s*(\d+)")
 
 
 class Nginx:
-    """Its page, over one connection."""
+    """Its page, over one connection. nginx without worker_connections takes a connection and closes it without a word; without
+    descriptors it takes none, and the page comes too late."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._client = httpx.Client(timeout=TIMEOUT_S, trust_env=False)
         self._rates = Rates()
+        self._has_answered = False
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one."""
-        response = self._client.get(self._url)
+        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one; Refused where a server that answered
+        before closes the connection instead."""
+        try:
+            response = self._client.get(self._url)
+        except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+            if self._has_answered:
+                raise Refused(str(error)) from error
+            raise
         response.raise_for_status()
         values, counters = figures(response.text)
+        self._has_answered = True
         self._rates.tick()
-        return values | {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
-
-    def close(self) -> None:
-        """Give the connection back."""
-        self._client.close()
+        rates = {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
+        return ANSWERED | values | rates
 
 
 def figures(page: str) -> tuple[dict[str, float], dict[str, float]]:

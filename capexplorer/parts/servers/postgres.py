@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import psycopg
 
-from . import TIMEOUT_S
+from . import ANSWERED, TIMEOUT_S, Refused
 from .rate import Rates
 
 _SESSIONS = """
 SELECT count(*),
        count(*) FILTER (WHERE state = 'active' AND pid <> pg_backend_pid()),
+       count(*) FILTER (WHERE state = 'idle'),
        count(*) FILTER (WHERE state LIKE 'idle in transaction%'),
        count(*) FILTER (WHERE wait_event_type = 'Lock'),
        count(*) FILTER (WHERE wait_event_type = 'LWLock'),
@@ -21,8 +22,11 @@ FROM pg_stat_activity WHERE backend_type = 'client backend'
 """
 
 _NAMES = (
-    "connections", "active", "idle_in_transaction", "lock_waits", "lwlock_waits", "io_waits", "connections_limit"
+    "connections", "active", "idle", "idle_in_transaction", "lock_waits", "lwlock_waits", "io_waits", "connections_limit"
 )  # fmt: skip
+
+_NO_CONNECTION_LEFT = ("too many clients", "remaining connection slots are reserved", "too many connections for")
+"""What PostgreSQL says of SQLSTATE 53300, which libpq does not pass on when it connects."""
 
 
 class Postgres:
@@ -34,22 +38,30 @@ class Postgres:
         self._rates = Rates()
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises psycopg.Error."""
-        if self._connection is None:
-            self._connection = psycopg.connect(
-                self._url,
-                connect_timeout=round(TIMEOUT_S),
-                autocommit=True,
-                options=f"-c statement_timeout={round(TIMEOUT_S * 1000)}",
-                application_name="capexplorer",
-            )
-        row = self._connection.execute(_SESSIONS).fetchone()
+        """Its figures now. Raises psycopg.Error; Refused where all connections are taken."""
+        try:
+            self._connection = self._connection or self._connect()
+            row = self._connection.execute(_SESSIONS).fetchone()
+        except psycopg.Error as error:
+            self._disconnect()
+            if any(words in str(error) for words in _NO_CONNECTION_LEFT):
+                raise Refused(str(error)) from error
+            raise
         assert row is not None
         *counts, transactions = (float(value or 0) for value in row)
         self._rates.tick()
-        return dict(zip(_NAMES, counts, strict=True)) | self._rates.of("transactions", transactions)
+        return ANSWERED | dict(zip(_NAMES, counts, strict=True)) | self._rates.of("transactions", transactions)
 
-    def close(self) -> None:
-        """Give the connection back."""
-        if self._connection is not None:
-            self._connection.close()
+    def _connect(self) -> psycopg.Connection[tuple[float | None, ...]]:
+        return psycopg.connect(
+            self._url,
+            connect_timeout=round(TIMEOUT_S),
+            autocommit=True,
+            options=f"-c statement_timeout={round(TIMEOUT_S * 1000)}",
+            application_name="capexplorer",
+        )
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()

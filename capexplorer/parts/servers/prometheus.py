@@ -32,10 +32,6 @@ class Prometheus:
         self._rates.tick()
         return values | {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
 
-    def close(self) -> None:
-        """Give the connection back."""
-        self._client.close()
-
 
 def sums(page: str, names: Collection[str]) -> tuple[dict[str, float], dict[str, float]]:
     """(values, counters) of the named metrics, each summed over its labels."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import redis
 
-from . import TIMEOUT_S
+from . import ANSWERED, TIMEOUT_S, Refused
 from .rate import Rates
 
 _NAMES = {
@@ -28,12 +28,13 @@ class Redis:
         self._rates = Rates()
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises redis.RedisError."""
-        info: Any = self._client.info()
+        """Its figures now. Raises redis.RedisError; Refused where all connections are taken."""
+        try:
+            info: Any = self._client.info()
+        except redis.ConnectionError as error:
+            if "max number of clients" in str(error):
+                raise Refused(str(error)) from error
+            raise
         self._rates.tick()
-        found = {name: float(info[key]) for key, name in _NAMES.items() if key in info}
+        found = ANSWERED | {name: float(info[key]) for key, name in _NAMES.items() if key in info}
         return found | {name: rate for key in _COUNTERS if key in info for name, rate in self._rates.of(key, info[key]).items()}
-
-    def close(self) -> None:
-        """Give the connection back."""
-        self._client.close()

@@ -21,6 +21,10 @@ from .scrolling import ScrollingPane
 NONE = "  no part is watched: `--watch NAME=ssh HOST:port N`, or [[watch]] in a profile"
 
 
+_SHOWN_ELSEWHERE = ("connections", "refused_readings")
+"""Beginnings of names of figures that are a resource's row, or words of the part's state."""
+
+
 class PartsPane(ScrollingPane):
     """A heading for each part, then a row for each resource."""
 
@@ -57,7 +61,7 @@ def _about(part: PartUse) -> Iterator[str]:
     others = reading.neighbours.processes if reading.neighbours is not None else {}
     if others:
         yield "others: " + ", ".join(f"{text.safe(name)} {text.three_digits(ratio)}" for name, ratio in others.items())
-    figures = {name: value for name, value in reading.server.items() if not name.startswith("connections")}
+    figures = {name: value for name, value in reading.server.items() if not name.startswith(_SHOWN_ELSEWHERE)}
     if figures:
         yield ", ".join(f"{text.safe(name)} {text.three_digits(value)}" for name, value in sorted(figures.items()))
     if known is not None:

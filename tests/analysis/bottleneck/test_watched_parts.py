@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 import pytest
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
 from capexplorer.analysis import bottleneck
-from capexplorer.analysis.bottleneck.measured_level import measured_levels
+from capexplorer.analysis.bottleneck.found import Found
+from capexplorer.analysis.bottleneck.measured_level import MeasuredLevel, measured_levels
+from capexplorer.analysis.bottleneck.request_holder import located
 from capexplorer.analysis.bottleneck.watched_parts import watched_parts
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import FailureSignature, FailureTick, Mark, PartState, Sample
@@ -217,3 +220,76 @@ def test_no_part_is_blamed_for_requests_that_another_part_may_hold(parts: Mappin
 
 def test_requests_that_a_database_works_on_wait_for_no_lock_of_the_service() -> None:
     assert blamed(session({"web": {}, "db": {"server.active": 30.0}, "proxy": PROXY})) == set()
+
+
+CROWDED = {"target.listen_queue": 25.5, "target.cpu_ratio": 0.44, "target.busiest_thread_ratio": 0.02,
+           "target.run_delay_ratio": 0.26, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}  # fmt: skip
+"""Of a Python service on a machine that others keep full (measured, on two cores)."""
+
+
+def test_the_accept_queue_of_a_service_that_others_keep_from_its_core_is_no_lack_of_workers() -> None:
+    timeline = session({"web": CROWDED, "db": {}}, known=(part("web", program="python3.11"), part("db")))
+    assert blamed(timeline) == set()
+
+
+STRANGERS = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}
+
+
+def test_a_part_that_lacks_cpu_is_not_blamed_for_its_machine_while_strangers_use_it() -> None:
+    assert blamed(session({"web": STRANGERS})) == set()
+
+
+def test_what_a_part_on_the_same_machine_uses_is_the_services_own() -> None:
+    db = {"target.cpu_ratio": 3.4, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 0.5}
+    timeline = session({"web": STRANGERS, "db": db}, known=(part("web", "one"), part("db", "one")))
+    assert ("host_cpu_saturated", "web") in blamed(timeline)
+
+
+def test_a_part_that_uses_nearly_all_of_the_core_it_is_pinned_to_does_not_wait_for_the_machine() -> None:
+    pinned = {"target.cpu_ratio": 0.88, "target.cpus_allowed": 1.0, "target.run_delay_ratio": 14.0, "host.cpu_ratio": 4.0}
+    assert blamed(session({"db": pinned})) == set()
+
+
+def test_a_few_connections_in_the_accept_queue_of_a_proxy_blame_neither_its_workers_nor_a_party_outside() -> None:
+    assert blamed(session({"proxy": {"target.listen_queue": 0.5}}, unread=UNWATCHED)) == set()
+    assert blamed(session({"proxy": {"target.listen_queue": 1.2}}, unread=UNWATCHED)) == set(), "of 11 requests inside"
+
+
+def test_a_part_that_was_close_to_its_descriptor_limit_whenever_it_was_read_is_not_said_to_lack_workers() -> None:
+    close = {"target.listen_queue": 25.0, "target.fds_fullest": 920.0}
+    assert blamed(session({"proxy": close}, unread=UNWATCHED)) == set()
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"server.connections": 12.0, "server.connections_full_ratio": 0.5, "server.active": 10.5},
+        {"server.connections": 13.0, "server.active": 6.0, "server.idle": 0.5},
+        {"server.refused_readings": 0.3},
+    ],
+    ids=["sessions come and go", "sessions log in", "the reader is refused"],
+)
+def test_a_database_without_a_free_connection_is_recognised_while_sessions_connect(own: Readings) -> None:
+    timeline = session({"web": {}, "db": {"server.connections_limit": 13.0, **own}, "proxy": PROXY}, unread=UNWATCHED)
+    assert blamed(timeline) == {("connection_limit", "db")}
+
+
+def test_a_reader_that_was_refused_once_in_a_level_proves_no_limit() -> None:
+    assert ("connection_limit", "db") not in blamed(session({"db": {"server.refused_readings": 0.05}}))
+
+
+def test_even_replies_are_those_of_the_part_that_has_the_connections_open_and_of_no_proxy_that_delays_them() -> None:
+    """A lock that is held for 15 ms lets requests go as evenly as a limit on their rate."""
+    inside = {"target.fds": 40.0}
+    few, many = session({"web": inside, "db": {"server.active": 1.0}, "proxy": PROXY}), 30.0
+    level = list(measured_levels(epoch_of(few, 0)))[-1]
+    parts, found = watched_parts(level, few), Found("lock_or_pool_limit", {}, (), ("rate_limit",))
+    quiet = list(measured_levels(epoch_of(few, 0)))[0]
+
+    def at_first(fds: float) -> MeasuredLevel:
+        readings = {**quiet.figures.readings, "part.web.target.fds": fds}
+        return replace(quiet, figures=msgspec.structs.replace(quiet.figures, readings=readings))
+
+    blamed_part = located(found, level, [at_first(40.0 - many), level], parts)
+    assert blamed_part is not None and (blamed_part.part, blamed_part.competing) == ("web", ("rate_limit", "unwatched_party"))
+    assert located(found, level, [at_first(40.0), level], parts) == found, "the proxy keeps them"
