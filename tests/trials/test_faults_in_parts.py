@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
-from capexplorer.model.events import Mark
+from capexplorer.model.events import Mark, PartState, Sample
 from capexplorer.model.findings import Bottleneck
+from capexplorer.model.readings import HostReading
+from trials.parts.carrying import Ran
 from trials.parts.judge import judge
-from trials.parts.row import Place
+from trials.parts.row import Host, Place
 from trials.parts.rows import ALL
 
 
@@ -42,3 +46,37 @@ def test_neighbours_may_be_named_where_there_are_any() -> None:
     found = [mark("lock_waits", "db"), mark("noisy_neighbours", None)]
     assert judge(ALL["db-lock"], "namespaces", found, others=0.5).right
     assert judge(ALL["db-lock"], "namespaces", found, others=0.0).wrong == ("noisy_neighbours of no part",)
+
+
+def ran(others: float, *marks: Mark) -> Ran:
+    seconds = [
+        Sample(t_s=float(second), level=0, duration_s=1.0, users=4, wanted=4, phase="settled", settled=True,
+               host=HostReading(cpu_ratio=others))
+        for second in (1, 2, 3)
+    ]  # fmt: skip
+    return Ran(ALL["db-lock"], "namespaces", (*seconds, *marks), "")
+
+
+def test_a_fault_that_is_missed_beside_busy_neighbours_is_spoilt_and_a_wrong_mark_beside_them_is_wrong() -> None:
+    assert ran(0.1).sentence == "missing lock_waits"
+    assert ran(1.5).sentence == "spoilt by neighbours: missing lock_waits"
+    assert ran(1.5, mark("noisy_neighbours", None)).sentence == "spoilt by neighbours: missing lock_waits"
+    assert ran(1.5, mark("lock_waits", "db")).sentence == "right"
+    assert ran(1.5, mark("host_cpu_saturated", "db")).sentence == "missing lock_waits; wrong host_cpu_saturated of db"
+
+
+@pytest.mark.parametrize(
+    ("host", "reader", "offset_s", "wrong"),
+    [
+        ("without python", "shell", 0.4, ()),
+        ("without python", "python", 0.0, ("db read by python",)),
+        ("clock off", "python", 90.02, ()),
+        ("clock off", "python", 0.0, ("clock of db said to be 0.0 s off",)),
+    ],
+)
+def test_a_host_must_have_been_read_under_the_condition_of_its_row(
+    host: Host, reader: str, offset_s: float, wrong: tuple[str, ...]
+) -> None:
+    part = PartState(t_s=1.0, name="db", state="read", reader=reader, clock_offset_s=offset_s, clock_error_s=0.01)
+    row = replace(ALL["db-lock"], host=host)
+    assert Ran(row, "namespaces", (part, mark("lock_waits", "db")), "").verdict.wrong == wrong

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from time import monotonic
 
+from trials.attempts import carried_out, settled
 from trials.experiments.knees import commit
 
 from . import page, records
@@ -30,7 +30,14 @@ def main() -> int:
     rows = [row for row in rows if not options.family or row.family in options.family]
     keep = options.keep or Path(tempfile.mkdtemp(prefix="faults-"))
     chosen = [(row, client) for row in rows for client in row.clients if client in (options.client or CLIENTS)]
-    results = [_settled(row, client, keep, save=not options.unsaved) for row, client in chosen]
+    results = [
+        settled(
+            partial(_result, row, client),
+            partial(_keep, save=not options.unsaved),
+            [keep / f"{row.name}-{client}-{attempt + 1}" for attempt in range(ATTEMPTS)],
+        )
+        for row, client in chosen
+    ]
     wrong = [result for result in results if not result.right and not result.skipped]
     skipped = sum(result.skipped for result in results)
     print(f"{len(results)} runs: {len(results) - len(wrong) - skipped} right, {skipped} skipped, {len(wrong)} wrong", flush=True)
@@ -39,34 +46,16 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _settled(row: Row, client: Client, keep: Path, save: bool) -> records.Result:
-    """Repeat once if the result was wrong while other processes were busy. Every run is recorded."""
-    for attempt in range(ATTEMPTS):
-        result = _result(row, client, keep / f"{row.name}-{client}-{attempt + 1}", save)
-        if result.right or not result.disturbed:
-            break
-    return result
+def _result(row: Row, client: Client, folder: Path) -> records.Result:
+    ran, why, seconds = carried_out(why_not(row), lambda: carry_out(row, client, folder))
+    return _record(row, client, ran, ran.verdict.sentence if ran is not None else why, seconds)
 
 
-def _result(row: Row, client: Client, folder: Path, save: bool) -> records.Result:
-    """Run one row, judge, save and put it on the page. The session of a right one is not kept."""
-    since_s = monotonic()
-    shutil.rmtree(folder, ignore_errors=True)
-    verdict, ran = f"skipped: {why_not(row)}", None
-    if not why_not(row):
-        try:
-            ran = carry_out(row, client, folder)
-            verdict = ran.verdict.sentence
-        except Exception as error:  # the other rows are to be seen all the same
-            verdict = f"wrong: not carried out: {error}"
-    result = _record(row, client, ran, verdict, monotonic() - since_s)
+def _keep(result: records.Result, save: bool) -> None:
     print(page.line(result), flush=True)
     if save:
         records.append(result)
         page.write()
-    if result.right:
-        shutil.rmtree(folder, ignore_errors=True)
-    return result
 
 
 def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: float) -> records.Result:

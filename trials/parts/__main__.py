@@ -1,15 +1,16 @@
-"""`make parts`: all rows, or `python -m trials.parts [ROW...] [--place P] [--keep FOLDER] [--unsaved]`."""
+"""`make parts`: all rows, or `python -m trials.parts [ROW...] [--place P] [--attempts N] [--keep FOLDER] [--unsaved]`."""
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from time import monotonic
 
+from trials import contained
+from trials.attempts import carried_out, settled
 from trials.experiments.knees import commit
 from trials.faults.evidence import in_words
 from trials.faults.judge import HARMLESS, latest, relevant
@@ -22,46 +23,37 @@ from .rows import ALL
 
 
 def main() -> int:
-    """Exit code 1 when a verdict was wrong."""
+    """Exit code 1 when a verdict was wrong; one that neighbours spoilt is not."""
     options = _options()
+    if contained.is_needed():
+        return contained.again()
     rows = [ALL[name] for name in options.names] or list(ALL.values())
     keep = options.keep or Path(tempfile.mkdtemp(prefix="parts-", dir="/tmp"))
     keep.mkdir(parents=True, exist_ok=True)
     keep.chmod(0o755)
     asked = [(row, place) for row in rows for place in row.places if place in (options.place or PLACES)]
-    results = [_settled(row, place, keep, options) for row, place in asked]
-    wrong = [result for result in results if not result.right and not result.skipped]
-    print(f"{len(results)} runs, {len(wrong)} wrong", flush=True)
-    return 1 if wrong else 0
+    results = [
+        settled(
+            partial(_result, row, place),
+            partial(_keep, save=not options.unsaved),
+            [keep / f"{row.name}-{place}-{attempt + 1}" for attempt in range(options.attempts)],
+        )
+        for row, place in asked
+    ]
+    print(page.counted(results), flush=True)
+    return 1 if any(result.wrong for result in results) else 0
 
 
-def _settled(row: Row, place: Place, keep: Path, options: argparse.Namespace) -> records.Result:
-    """Wrong while other processes were busy: once again. Every run is recorded."""
-    for attempt in range(options.attempts):
-        result = _result(row, place, keep / f"{row.name}-{place}-{attempt + 1}", save=not options.unsaved)
-        if result.right or not result.disturbed:
-            break
-    return result
+def _result(row: Row, place: Place, folder: Path) -> records.Result:
+    ran, why, seconds = carried_out(why_not(), lambda: carry_out(row, place, folder))
+    return _record(row, place, ran, ran.sentence if ran is not None else why, seconds)
 
 
-def _result(row: Row, place: Place, folder: Path, save: bool) -> records.Result:
-    since_s, reason = monotonic(), why_not()
-    shutil.rmtree(folder, ignore_errors=True)
-    verdict, ran = f"skipped: {reason}", None
-    if not reason:
-        try:
-            ran = carry_out(row, place, folder)
-            verdict = ran.verdict.sentence
-        except Exception as error:  # the other rows are to be seen all the same
-            verdict = f"wrong: not carried out: {error}"
-    result = _record(row, place, ran, verdict, monotonic() - since_s)
+def _keep(result: records.Result, save: bool) -> None:
     print(page.line(result), flush=True)
     if save:
         records.append(result)
         page.write()
-    if result.right:
-        shutil.rmtree(folder, ignore_errors=True)
-    return result
 
 
 def _record(row: Row, place: Place, ran: Ran | None, verdict: str, seconds: float) -> records.Result:
@@ -91,7 +83,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--attempts", type=int, default=2, help="of a row whose verdict is wrong (default 2)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions of wrong rows are kept")
     parser.add_argument("--unsaved", action="store_true", help="leave the results and the page as they are")
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in ALL]
+    if unknown:
+        parser.error(f"no row {', '.join(unknown)}")
+    if options.attempts < 1:
+        parser.error("--attempts is at least 1")
+    return options
 
 
 if __name__ == "__main__":

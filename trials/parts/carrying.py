@@ -6,26 +6,33 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
-from capexplorer.model.events import Event, Mark, Sample
+from capexplorer.model.events import Event, Mark, PartState, Sample
 from capexplorer.model.part_reading import LATE_S
 from capexplorer.session.reader import read
 from trials.faults.judge import Verdict
+from trials.faults.records import DISTURBED_CORES
 from trials.faults.room import NAMESPACE_PROGRAMS, is_root
 from trials.programs import missing
 
+from .hosts import CLOCK_OFF_S
 from .judge import judge
 from .room import Room, room
-from .row import Place, Row
+from .row import Part, Place, Row
 from .shop import PORTS, POSTGRES, STATUS_PORT, database_url, shop
+
+BY_PID = ("without python", "another user")
+"""Conditions under which nobody finds out who listens on a port."""
 
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
 LIMIT_S = 150.0
-PROGRAMS = (*NAMESPACE_PROGRAMS, "nginx", "setpriv", "ssh", "ssh-keygen", "sshd", "taskset")
+CLOCK_WITHIN_S = 1.0
+"""Precision of the shell's clock, which has whole seconds."""
+PROGRAMS = (*NAMESPACE_PROGRAMS, "nginx", "setpriv", "ssh", "ssh-keygen", "sshd", "su", "taskset", "tc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,13 @@ class Ran:
         return round(median([_others(sample) for sample in self.samples] or [0.0]), 2)
 
     @property
+    def sentence(self) -> str:
+        """The verdict in words. What is missing beside busy neighbours may be missing because of them; what is wrong is wrong."""
+        found = self.verdict
+        spoilt = found.missing and not found.wrong and self.neighbours > DISTURBED_CORES
+        return f"spoilt by neighbours: {found.sentence}" if spoilt else found.sentence
+
+    @property
     def reader_cpu_ratio(self) -> dict[str, float]:
         """Cores that each part's reader used, over the run."""
         shares: dict[str, list[float]] = {}
@@ -62,7 +76,18 @@ class Ran:
     def verdict(self) -> Verdict:
         found = judge(self.row, self.place, self.marks, self.neighbours)
         old = tuple(self._old_figures()) if self.row.cut_s is not None else ()
-        return Verdict(found.missing, (*found.wrong, *old))
+        return Verdict(found.missing, (*found.wrong, *old, *self._read_otherwise()))
+
+    def _read_otherwise(self) -> Iterator[str]:
+        """Where a host was not read under the row's condition."""
+        latest = {each.name: each for each in self.events if isinstance(each, PartState)}
+        for part in latest.values():
+            reader, off_s = "shell" if self.row.host == "without python" else "python", part.clock_offset_s or 0.0
+            expected_s = CLOCK_OFF_S if self.row.host == "clock off" else 0.0
+            if part.state == "read" and part.reader != reader:
+                yield f"{part.name} read by {part.reader}"
+            if part.state == "read" and abs(off_s - expected_s) > (part.clock_error_s or 0.0) + CLOCK_WITHIN_S:
+                yield f"clock of {part.name} said to be {off_s:.1f} s off"
 
     def _old_figures(self) -> Iterator[str]:
         """A part that cannot be reached shows no figure in any of its seconds, and there are such seconds."""
@@ -93,9 +118,9 @@ def why_not() -> str:
 def carry_out(row: Row, place: Place, folder: Path) -> Ran:
     """One run, its files in `folder`, which PostgreSQL's user can enter."""
     folder.mkdir(parents=True, mode=0o755)
-    with room(place, folder) as where, shop(row, where, folder):
+    with room(place, row.host, folder) as where, shop(row, where, folder) as pids:
         profile = folder / f"{row.name}.toml"
-        profile.write_text(_profile(row, where))
+        profile.write_text(_profile(row, where, pids))
         cut = threading.Timer((row.cut_s or 0.0), lambda: where.cut("db"))
         sessions = folder / "sessions"
         hosts = [word for spot in where.spots.values() for word in ("--allow-host", spot.address)]
@@ -119,11 +144,12 @@ def carry_out(row: Row, place: Place, folder: Path) -> Ran:
     return Ran(row, place, tuple(read(log)), said)
 
 
-def _profile(row: Row, where: Room) -> str:
+def _profile(row: Row, where: Room, pids: Mapping[Part, int]) -> str:
     proxy = where.spots["proxy"].address
     own = {"db": f'postgres = "{database_url(where)}"', "proxy": f'nginx = "http://{proxy}:{STATUS_PORT}/"'}
     parts = [
-        f'[[watch]]\nname = "{part}"\nat = "{where.spots[part].at}"\nport = {port}\n{own.get(part, "")}\n'
+        f'[[watch]]\nname = "{part}"\nat = "{where.spots[part].at}"\n'
+        f"{f'pid = {pids[part]}' if row.host in BY_PID else f'port = {port}'}\n{own.get(part, '')}\n"
         for part, port in PORTS.items()
     ]
     users = f'[users]\nclient = "fast"\nwait_s = {{ constant = 0.05 }}\nkeep_alive = {str(row.keep_alive).lower()}\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -22,14 +23,15 @@ at no moment of the run another bottleneck, leak or state of a watched part is m
 faults cause as well, are judged by [faults.md](faults.md).
 
 Load goes to nginx, which is the target where all run here. Three namespaces of one machine share its cores, clock and disks: CPU
-that one part takes from another is real here. A wrong run is repeated once if other processes kept more than half a core busy."""
+that one part takes from another is real here. A run that is not right is repeated once if other processes kept more than half a
+core busy. If something is then missing and nothing wrong was marked, neighbours spoilt the run: it is neither right nor wrong."""
 
 _COLUMNS = ("fault", "place", "expected", "marked", "evidence", "verdict", "busy cores of others", "commit")
 
 
 def line(result: Result) -> str:
     """One run in one line."""
-    state = "skip" if result.skipped else "ok  " if result.right else "FAIL"
+    state = "skip" if result.skipped else "ok  " if result.right else "busy" if result.spoilt else "FAIL"
     ran = f"{state} {result.row:19} {result.place:10} ({result.seconds} s, others {result.neighbours:g} cores)"
     words = result.evidence if result.right else result.verdict
     return f"{ran} expected {' or '.join(result.expected) or 'nothing'}; marked {', '.join(result.marked) or 'nothing'} | {words}"
@@ -48,15 +50,17 @@ def write() -> None:
 
 
 def _totals(results: list[Result]) -> str:
-    right, skipped = sum(each.right for each in results), sum(each.skipped for each in results)
     rows = {each.row for each in results}
     both = sum([each.right for each in results if each.row == row] == [True, True] for row in rows)
-    disturbed = sum(each.disturbed and not each.right and not each.skipped for each in results)
-    wrong = len(results) - right - skipped - disturbed
+    return f"{len(rows)} of {len(ALL)} rows, {counted(results)}. {both} rows are right in both places."
+
+
+def counted(results: Sequence[Result]) -> str:
+    """How many of which kind."""
+    kinds = {name: sum(getattr(each, name) for each in results) for name in ("right", "wrong", "spoilt", "skipped")}
     return (
-        f"{len(rows)} of {len(ALL)} rows, {len(results)} runs: {right} right, {skipped} skipped, {wrong} wrong, and {disturbed} "
-        "not right while other processes kept more than half a core busy: those are to be repeated on an idle machine. "
-        f"{both} rows are right in both places."
+        f"{len(results)} runs: {kinds['right']} right, {kinds['wrong']} wrong, {kinds['spoilt']} spoilt by neighbours "
+        f"(to be repeated on an idle machine), {kinds['skipped']} skipped"
     )
 
 

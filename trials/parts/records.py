@@ -24,7 +24,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """`ID of PART`: every cause of failures, bottleneck and leak that stood at the end."""
     evidence: str
     verdict: str
-    """`right`, what is missing and what is wrong, or `skipped: why`."""
+    """`right`; what is missing and what is wrong; `spoilt by neighbours: ` what is missing; or `skipped: why`."""
     seconds: int
     neighbours: float
     """Cores that others kept busy meanwhile."""
@@ -41,7 +41,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def disturbed(self) -> bool:
+        """Whether other processes kept so many cores busy that the fault may not have been what limited the service."""
         return self.neighbours > DISTURBED_CORES
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether neighbours alone may be why something is missing. A wrong mark is wrong beside neighbours, too."""
+        return self.disturbed and not self.right and not self.skipped and "wrong" not in self.verdict
+
+    @property
+    def wrong(self) -> bool:
+        return not (self.right or self.skipped or self.spoilt)
 
 
 def append(result: Result) -> None:

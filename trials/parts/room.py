@@ -1,7 +1,6 @@
 """Where the parts run: a network namespace with an SSH server each, joined by a bridge in the generator's; or one for all.
 
-Namespaces belong to processes that hold them, so that nothing is left when a trial is killed. Process ids, files and cores are
-those of this machine.
+Namespaces belong to processes that hold them, and end with them. Process ids, files and cores are those of the trial.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from pathlib import Path
 from trials.faults.room import namespace
 from trials.programs import find
 
-from .row import PARTS, Part, Place
+from . import hosts
+from .row import PARTS, Host, Part, Place
 
 SSH_PORT = 2222
 TIMEOUT_S = 30.0
@@ -55,7 +55,7 @@ class Room:
 
 
 @contextmanager
-def room(place: Place, folder: Path) -> Iterator[Room]:
+def room(place: Place, host: Host, folder: Path) -> Iterator[Room]:
     """`folder`: of keys and logs."""
     with ExitStack() as stack:
         if place == "here":
@@ -65,11 +65,11 @@ def room(place: Place, folder: Path) -> Iterator[Room]:
         bridge = ("ip link add hub type bridge", "ip addr add 10.77.0.1/24 dev hub", "ip link set hub up")
         hub = stack.enter_context(namespace(bridge))
         _make_keys(folder)
-        spots = {part: _spot(stack, hub, part, f"10.77.0.{index + 2}", folder) for index, part in enumerate(PARTS)}
+        spots = {part: _spot(stack, hub, part, f"10.77.0.{index + 2}", host, folder) for index, part in enumerate(PARTS)}
         yield Room(hub, spots)
 
 
-def _spot(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, folder: Path) -> Spot:
+def _spot(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, host: Host, folder: Path) -> Spot:
     words = stack.enter_context(namespace())
     holder = words[1].split("/")[2]
     for line in (
@@ -82,7 +82,11 @@ def _spot(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, fold
         subprocess.run([*words, *line.split()], check=True)
     stack.enter_context(_sshd(words, address, part, folder))
     options = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o IdentitiesOnly=yes"
-    return Spot(words, address, f"ssh -F none -p {SSH_PORT} {options} -o IdentityFile={folder / 'user'} root@{address}")
+    ssh = f"ssh -F none -p {SSH_PORT} {options} -o IdentityFile={folder / 'user'} root@{address}"
+    if host == "slow link":
+        hosts.slow(hub, f"to-{part}", "dport", SSH_PORT)
+        hosts.slow(words, "eth0", "sport", SSH_PORT)
+    return Spot(words, address, hosts.transport(ssh, host, folder))
 
 
 def _make_keys(folder: Path) -> None:

@@ -13,6 +13,9 @@ Place = Literal["namespaces", "here"]
 """Each part in a network namespace of its own and read over SSH, or all of them beside the generator and read there."""
 PLACES: tuple[Place, ...] = ("namespaces", "here")
 
+Host = Literal["", "without python", "another user", "clock off", "slow link"]
+"""Under which condition the hosts of all parts are read."""
+
 LADDER = "2:8s,6:8s,16:9s,32:9s"
 
 
@@ -32,6 +35,7 @@ class Row:
     elsewhere: Mapping[tuple[str, Part | None], str] = field(default_factory=dict)
     """Marks of other parts (None: of the target) that are true of this fault as well, with the reason."""
     places: tuple[Place, ...] = PLACES
+    host: Host = ""
     plan: str = LADDER
 
     keep_alive: bool = True
@@ -49,8 +53,10 @@ class Row:
     """nginx compresses replies at its highest level."""
     one_core: Part | None = None
     """Held to the first core."""
-    paused: Part | None = None
-    """The process that accepts its connections is stopped most of the time."""
+    paused_database: bool = False
+    """PostgreSQL's first process, which accepts, is stopped most of the time."""
+    slow_log_ms: int = 0
+    """So long nginx's only worker waits at each request until its line is in the access log."""
     small_disk: Part | None = None
     """Its folder is a file system of few megabytes that is full."""
     cut_s: float | None = None

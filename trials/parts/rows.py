@@ -1,4 +1,5 @@
-"""All rows, in the order of the table: a part's faults of CPU, descriptors, connections, locks, accept queue and disk."""
+"""All rows, in the order of the table: a part's faults of CPU, descriptors, connections, locks, accept queue and disk; a link
+that is cut; hosts that are read under conditions."""
 
 from __future__ import annotations
 
@@ -114,14 +115,14 @@ ROWS = (
         expected=("worker_pool_exhausted",),
         act="connect",
         amount=1,
-        paused="db",
+        paused_database=True,
     ),
     Row(
         name="proxy-accept-queue",
         part="proxy",
-        fault="nginx's only worker stands still most of the time, as if a slow disk blocked it",
+        fault="nginx's only worker waits 15 ms at each request until a line is in its access log",
         expected=("worker_pool_exhausted",),
-        paused="proxy",
+        slow_log_ms=15,
         keep_alive=False,
     ),
     Row(
@@ -150,6 +151,46 @@ ROWS = (
         places=("namespaces",),
         cut_s=20.0,
         plan="4:40s",
+    ),
+    Row(
+        name="without-python",
+        part="db",
+        fault="db-lock, with hosts that have a shell and no Python 3",
+        expected=("lock_waits",),
+        places=("namespaces",),
+        host="without python",
+        act="update",
+        amount=15,
+    ),
+    Row(
+        name="another-user",
+        part="web",
+        fault="web-cpu, with hosts that are read by a user who owns none of the processes",
+        expected=("gil_bound", "single_thread_cpu_saturated", "target_cpu_saturated"),
+        places=("namespaces",),
+        host="another user",
+        act="burn",
+        amount=100_000,
+    ),
+    Row(
+        name="clock-off",
+        part="web",
+        fault="web-cpu, with hosts whose clock is 90 s off",
+        expected=("gil_bound", "single_thread_cpu_saturated", "target_cpu_saturated"),
+        places=("namespaces",),
+        host="clock off",
+        act="burn",
+        amount=100_000,
+    ),
+    Row(
+        name="slow-link",
+        part="web",
+        fault="web-accept-queue, with readings over links of 200 ms there and back and 1% loss each way",
+        expected=("worker_pool_exhausted",),
+        places=("namespaces",),
+        host="slow link",
+        act="workers",
+        amount=50,
     ),
 )
 

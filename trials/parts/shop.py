@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import shutil
@@ -21,6 +22,8 @@ PORTS: dict[Part, int] = {"web": 9000, "db": 5432, "proxy": 8080}
 STATUS_PORT = 8081
 STOPPED_S, RUNNING_S = 0.2, 0.003
 """Of a process that stands still most of the time."""
+LOG_LINE_BYTES = 128
+"""Of nginx's access log where a slow one is asked for."""
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
 _NGINX = """
@@ -31,33 +34,34 @@ error_log {folder}/nginx.log;
 {open_files}
 events {{ worker_connections {connections}; }}
 http {{
+    log_format line escape=none '$time_iso8601 {padding}';
     access_log off;
     keepalive_requests 1000000;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
     proxy_buffers 8 128k;
     {compressed}
-    server {{ listen {address}:{port} backlog=256; location / {{ proxy_pass http://{web}:{web_port}; }} }}
+    server {{ listen {address}:{port} backlog=256; location / {{ proxy_pass http://{web}:{web_port}; }} {log} }}
     server {{ listen {address}:{status_port}; location / {{ stub_status; }} }}
 }}
 """
 
 
 @contextmanager
-def shop(row: Row, room: Room, folder: Path) -> Iterator[None]:
-    """All three run, and the first request would be answered."""
+def shop(row: Row, room: Room, folder: Path) -> Iterator[dict[Part, int]]:
+    """All three run, and the first request would be answered: their first processes."""
     with ExitStack() as stack:
         folders = {part: _folder(stack, row, part, folder) for part in PORTS}
-        pids = {
+        pids: dict[Part, int] = {
             "db": _database(stack, row, room, folders["db"]),
             "web": _service(stack, row, room, folders["web"]),
             "proxy": _nginx(stack, row, room, folders["proxy"]),
         }
         if row.small_disk:
             _fill(folders[row.small_disk])
-        if row.paused:
-            stack.enter_context(_paused(_acceptor(row.paused, pids[row.paused])))
-        yield
+        if row.paused_database:
+            stack.enter_context(_paused(pids["db"]))
+        yield pids
 
 
 def database_url(room: Room) -> str:
@@ -97,6 +101,7 @@ def _database(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
     settings = {
         "listen_addresses": room.spots["db"].address,
         "unix_socket_directories": str(folder),
+        "dynamic_shared_memory_type": "mmap",
         "fsync": "off",
         "jit": "off",
         "max_parallel_workers_per_gather": "0",
@@ -142,7 +147,12 @@ def _service(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
 
 def _nginx(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
     spot, limit = room.spots["proxy"], row.open_files.get("proxy")
+    log = folder / "access"
+    if row.slow_log_ms:
+        stack.enter_context(_slow_log(log, row.slow_log_ms / 1000))
     text = _NGINX.format(
+        log=f"access_log {log} line;" if row.slow_log_ms else "",
+        padding="." * (LOG_LINE_BYTES - len("2026-01-01T00:00:00+00:00 \n")),
         folder=folder,
         open_files=f"worker_rlimit_nofile {limit};" if limit else "",
         connections=row.worker_connections,
@@ -162,10 +172,28 @@ def _nginx(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
     return process.pid
 
 
-def _acceptor(part: Part, pid: int) -> int:
-    """The process that accepts: nginx's worker, PostgreSQL's first one."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return int(children[0]) if part == "proxy" else pid
+@contextmanager
+def _slow_log(path: Path, line_s: float) -> Iterator[None]:
+    """A pipe with room for 32 lines, of which one is taken each `line_s`: who writes a line waits as long."""
+    os.mkfifo(path)
+    os.chmod(path, 0o666)
+    pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 12)
+    over = threading.Event()
+
+    def drain() -> None:
+        while not over.wait(line_s):
+            with suppress(BlockingIOError):
+                os.read(pipe, LOG_LINE_BYTES)
+
+    thread = threading.Thread(target=drain)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        os.close(pipe)
 
 
 @contextmanager
