@@ -247,8 +247,7 @@ def _curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
         return found
     settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
     best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None)
-    ramps = any(level.opened.ramp and level.offered_per_s is not None for level in view.levels())
-    return NotJudged(len(settled), best, ramps)
+    return NotJudged(len(settled), best)
 
 
 def _beside(view: EpochView, found: Conclusion) -> Iterator[Clause]:

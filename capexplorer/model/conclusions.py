@@ -126,8 +126,6 @@ class NotJudged:
     """Levels."""
     best: Level | None
     """The level with the highest goodput; None if no level settled."""
-    rate_ramps: bool = False
-    """Whether a ramp of offered rates was run, which is not judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ Limit = Literal["queue_growth", "errors", "generator", "unknown"]
 
 
 class RateLevelVerdict(Reading, frozen=True, kw_only=True):
-    """One level at an offered rate."""
+    """One level at an offered rate; of a ramp its latest bin."""
 
     level: int
     offered_per_s: float

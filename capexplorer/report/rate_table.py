@@ -18,9 +18,9 @@ TITLES = (
 """Iterations; the last one is words."""
 
 ABOUT = (
-    "Iterations, started whether or not earlier ones are late. From plan: from the moment that the schedule gave to the end of "
+    "Iterations, on a schedule that waits for no reply. From plan: from the moment that the schedule gave to the end of "
     "the task, so it holds the wait for a user; service: of requests alone. Late: by how much the schedule itself was late. "
-    f"{wording.RATE_RAMP[0].upper()}{wording.RATE_RAMP[1:]}."
+    "The bins of a ramp are judged once it has ended, those with few arrivals together."
 )
 
 

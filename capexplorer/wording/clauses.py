@@ -18,7 +18,7 @@ from .cause_texts import limiter
 from .changes_in_time import changes
 from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import at_load, title
-from .rate_sentences import RATE_RAMP, rate, rates
+from .rate_sentences import rate, rates
 from .times import session_time
 from .warm_users import levels_of, shares
 
@@ -165,7 +165,7 @@ def _(each: found.CurveAlone) -> str:
 @clause.register
 def _(each: found.NotJudged) -> str:
     if each.best is None:
-        return f"no level settled: the capacity is unknown{f'; {RATE_RAMP}' * each.rate_ramps}"
+        return "no level settled: the capacity is unknown"
     best = each.best
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
     measured = f"{levels}; the highest goodput was {best.figures.goodput_rps:.4g}/s"

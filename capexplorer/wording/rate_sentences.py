@@ -22,10 +22,6 @@ RATE_STATES = {
 """By the state of a level."""
 
 
-RATE_RAMP = "a ramp of rates is not judged: its backlog is never that of one rate; offer rates in steps"
-"""Why a ramp has no verdict."""
-
-
 def rate(value: float | None) -> str:
     """`200/s`, `4.5/s`."""
     return f"{numbers.number(value)}/s"

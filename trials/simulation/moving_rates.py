@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
 
-from .ladders import random_system
+from .ladders import Kind, random_system
 from .moving import MOVING_KINDS, WORLDS, World, changed
 from .open_queue import OpenRun
 from .queues import System
@@ -83,6 +84,29 @@ def moving_rates(world: World, seed: int) -> MovingRates:
     capacities = [capacity] if system.trouble.speed == 1.0 else [capacity, capacity * system.trouble.speed]
     timeline = climbed(system, rates, level_s, rng)
     return MovingRates(world, seed, system, tuple(capacities), rates, at_s, timeline)
+
+
+RAMPED_KINDS: tuple[Kind | Literal["linear"], ...] = ("queue", "shedding", "timeouts", "linear")
+
+
+def ramped_rates(kind: Kind | Literal["linear"], seed: int) -> MovingRates:
+    """A random service that does not change, under a ramp from nothing to between 0.4 and 2.2 of its capacity within 30 to 300 s.
+
+    A third ramps down again, and a third has one rate at the end, below the capacity.
+    """
+    rng = np.random.default_rng([seed, RAMPED_KINDS.index(kind), 2])
+    system, _ = random_system(kind, rng)
+    capacity = float("inf") if system.linear else system.servers / system.service_s
+    top = round(float(rng.uniform(0.4, 2.2)) * system.servers / system.service_s, 1)
+    ramp_s, then = int(rng.choice([30, 60, 120, 300])), int(rng.integers(3))
+    session = VirtualRates(OpenRun(system, rng))
+    session.ramp(top, ramp_s)
+    if then == 1:
+        session.ramp(0.1, ramp_s)
+    elif then == 2:
+        session.climb([round(0.4 * top, 1)], 20)
+    session.end()
+    return MovingRates("still", seed, system, (capacity,), (top,), None, session.timeline)
 
 
 def climbed(system: System, rates: Sequence[float], level_s: int, rng: np.random.Generator) -> Timeline:

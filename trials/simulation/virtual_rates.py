@@ -93,6 +93,15 @@ class VirtualRates:
             for _ in range(level_s):
                 self.second()
 
+    def ramp(self, to_per_s: float, seconds: int, by: By = "plan") -> None:
+        """One level whose rate changes evenly from that of now, each second, as a plan's."""
+        from_per_s = self.running.rate_per_s
+        self.levels.close()
+        self.levels.open(0, by, 0.0, ramp=True, offered_per_s=to_per_s, arrivals="even" if self.running.even else "poisson")
+        for second in range(seconds):
+            self.running.offer(from_per_s + (to_per_s - from_per_s) * (second + 1) / seconds)
+            self.second()
+
     def end(self) -> None:
         """Close the last level and make the final marks."""
         self.levels.close()

@@ -6,7 +6,7 @@ They are cut into parts where the service changed inside a level, by the same an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...model.figures import LevelFigures
 from ...model.level import Level
@@ -25,6 +25,7 @@ from .judgeable import is_invalidated
 from .measured_epoch import MeasuredEpoch
 from .neighbours import NeighbourCheck
 from .onset import cut, halves_of, parts_of
+from .rate_ramps import growth_of_rate, in_time, slope_of
 
 SECONDS_LEAST = 5.5
 """Settled seconds from which an open level counts, as of a level of users."""
@@ -64,7 +65,7 @@ class RateLadder(MeasuredEpoch):
 
 
 def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> RateLadder:
-    """Those of `levels` that offered one rate and settled. Ramps are not judged: their queue is never that of one rate."""
+    """Those of `levels` that offered one rate and settled, and the bins of ramps that ended."""
     own = tuple(level for level in levels if level.offered_per_s is not None)
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
@@ -90,12 +91,16 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
 
 
 def _counts(level: Level) -> bool:
+    if level.opened.ramp:
+        return bool(level.closed is not None and level.bins)
     is_whole = level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST
-    return not level.opened.ramp and level.figures.offered is not None and level.figures.settled and is_whole
+    return level.figures.offered is not None and level.figures.settled and is_whole
 
 
 def _parts(timeline: Timeline, level: Level) -> list[Part]:
     """The parts of a level; without its last second where failures began only in that: they are the next level's."""
+    if level.opened.ramp:
+        return in_time(parts_of(timeline, level), slope_of(timeline, level))
     found, ticks, columns = parts_of(timeline, level), timeline.seconds_of(level), timeline.columns
     if level.closed is None or len(found) > 1 or len(ticks) < 2:
         return found
@@ -106,13 +111,15 @@ def _parts(timeline: Timeline, level: Level) -> list[Part]:
 def _measured(
     timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[Part]
 ) -> Iterator[tuple[Measured, RateLevel]]:
-    for part in parts:
+    risen = growth_of_rate(parts, slope_of(timeline, level)) if level.opened.ramp else [0.0] * len(parts)
+    for part, grows in zip(parts, risen, strict=True):
         figures, offered = part.figures, part.figures.offered
         if not figures.settled or offered is None or offered.offered_per_s <= 0:
             continue
         withheld = withheld_from(neighbours, timeline, level, part)
         lowered = withheld is not None and withheld.of_goodput
         rate = _rate_level(timeline, level, part, offered, offered.miscounted or is_invalidated(timeline, level))
+        rate = replace(rate, ramp=level.opened.ramp, growth_of_rate=grows)
         lag_ms = figures.loop_lag_p99_ms
         yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 
@@ -149,6 +156,8 @@ def _rate_level(timeline: Timeline, level: Level, part: Part, offered: OfferedFi
 
 
 def _from_plan_se_ms(timeline: Timeline, level: Level, part: Part) -> float | None:
+    if level.opened.ramp:
+        return None
     columns, until_s = timeline.columns, part.ended_s
     ticks = [tick for tick in timeline.seconds_of(level) if columns["t_s"][tick] > part.started_s]
     ticks = [tick for tick in ticks if until_s is None or columns["t_s"][tick] <= until_s]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...model.rate_verdicts import RateRecovery
 from ...model.timeline import Timeline
 from ..rates.departure import is_departed, low_load, state_of
-from ..rates.rate_level import RATE_SAME, RateLevel
+from ..rates.rate_level import RATE_SAME, RateLevel, pooled
 
 BACK_S = 3
 """Last seconds of a level without backlog and failures, from which the service has recovered."""
@@ -26,12 +26,13 @@ def split(levels: Sequence[RateLevel]) -> tuple[list[RateLevel], list[RateLevel]
     """(levels that the curve uses, levels of recovery), both in the order they ran.
 
     A level is *recovery* if its rate is lower than that of the level before it, and that one was not served in full or was
-    recovery itself: its backlog is still worked off. One that is lower than all before it still counts.
+    recovery itself: its backlog is still worked off. One that is lower than all before it still counts, but not a bin of a ramp,
+    which does not wait until the backlog is gone.
     """
     fit: list[RateLevel] = []
     down: list[RateLevel] = []
     for before, level in zip([None, *levels], levels, strict=False):
-        covered = any(level.rate_per_s >= known.rate_per_s for known in fit)
+        covered = level.ramp or any(level.rate_per_s >= known.rate_per_s for known in fit)
         if before is not None and covered and _recovers(before, level, fit, down):
             down.append(level)
         else:
@@ -43,16 +44,16 @@ def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], dow
     recovering = bool(down) and down[-1] is before
     if recovering and abs(level.rate_per_s - before.rate_per_s) <= RATE_SAME * before.rate_per_s:
         return True
-    low = low_load(min(fit, key=lambda known: known.rate_per_s))
+    low = low_load(pooled(fit)[0])
     return level.rate_per_s < before.rate_per_s and (recovering or is_departed(state_of(before, low)))
 
 
 def recoveries(
     timeline: Timeline, levels: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Iterator[RateRecovery]:
-    """One for each step down from overload."""
+    """One for each step down from overload; a ramp down has no moment from which to count."""
     for before, level in zip(levels, levels[1:], strict=False):
-        if level not in down or before in down:
+        if level not in down or before in down or level.ramp:
             continue
         after_s, recovered = recovery(*_seconds(timeline, level), usual_in_flight(fit, level.rate_per_s))
         yield RateRecovery(
@@ -62,7 +63,7 @@ def recoveries(
 
 def usual_in_flight(fit: Sequence[RateLevel], rate_per_s: float) -> float | None:
     """Most iterations in flight at this rate without a backlog, by the nearest level that was served in full."""
-    low = low_load(min(fit, key=lambda known: known.rate_per_s)) if fit else None
+    low = low_load(pooled(fit)[0]) if fit else None
     kept = [level for level in fit if low is not None and state_of(level, low) == "kept"]
     if not kept:
         return None

@@ -15,7 +15,7 @@ from ..ladder import LadderLevel
 from ..rates.departure import low_load, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_capacity import judge
-from ..rates.rate_level import RateLevel
+from ..rates.rate_level import RateLevel, pooled
 from .measured_rates import RateLadder
 from .rate_recovery import recoveries, split
 from .regime_verdicts import rate_regime_verdicts
@@ -54,7 +54,7 @@ def _level_verdicts(
     ladder: RateLadder, measured: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Sequence[RateLevelVerdict]:
     usable, lowered = ladder.usable, {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
-    low = low_load(min(fit or measured, key=lambda level: level.rate_per_s))
+    low = low_load(pooled(fit or measured)[0])
     parts = Counter(level.index for level in ladder.rates)
     return [
         RateLevelVerdict(
@@ -67,7 +67,7 @@ def _level_verdicts(
             dropped_ratio=level.dropped_ratio,
             growth_per_s=level.growth / level.seconds,
             recovery=level in down,
-            is_part=parts[level.index] > 1,
+            is_part=parts[level.index] > 1 and not level.ramp,
             left_out=level not in usable and level.due > 0,
             other_service=level not in usable and level.due > 0 and not (level.left_out or level.started_s in lowered),
         )
@@ -81,7 +81,7 @@ def _objective(fit: Sequence[RateLevel], name: Name, limit: float) -> RateObject
     Levels that the generator limited say nothing about the service. A level of a growing queue keeps no latency objective, since
     its latency is that of its length.
     """
-    low = low_load(min(fit, key=lambda level: level.rate_per_s)) if fit else None
+    low = low_load(pooled(fit)[0]) if fit else None
     if low is None:
         return None
     states = [(level, state_of(level, low)) for level in fit]

@@ -4,10 +4,11 @@ Decides which levels count (settled, of one epoch) and how levels of one user co
 levels are recovery is decided in `epoch.recovery`, because that needs a verdict on the earlier levels.
 """
 
-from .ladder_level import RELATIVE_ERROR_FLOOR, SHORT_ERROR, LadderLevel
+from .ladder_level import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S, LadderLevel
 from .measured import Measured, Part, ladder_level, measured_of, parts
 from .pooling import pooled
 
 __all__ = [
-    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "LadderLevel", "Measured", "Part", "ladder_level", "measured_of", "parts", "pooled",
+    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "SHORT_S", "LadderLevel", "Measured", "Part", "ladder_level", "measured_of", "parts",
+    "pooled",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ def on_ladder(
         seconds=level.seconds,
         started_s=level.started_s,
         ended_s=level.ended_s,
+        ramp=level.ramp,
         generator_saturated=level.generator_saturated,
         loop_lag_ms=loop_lag_ms,
         disturbed=disturbed,

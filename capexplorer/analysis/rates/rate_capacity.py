@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import LevelState, Limit, Overload, RateCapacity
+from ..knee.crossing import LUCK_ERRORS
 from .departure import SLOWER_AT_CAP, LowLoad, is_departed, low_load, state_of
 from .rate_level import RateLevel, pooled
 
@@ -80,7 +81,7 @@ def _keeps_up(judged: Sequence[_Judged], kept: Sequence[RateLevel]) -> RateCapac
         return None
     most = kept[-1].offered_per_s
     capped = any(each.state == "generator" and each.level.offered_per_s > most for each in judged)
-    sure: Confidence = "high" if len(kept) >= KEPT_LEVELS else "medium"
+    sure: Confidence = "high" if len(kept) >= KEPT_LEVELS and not kept[-1].ramp else "medium"
     return RateCapacity(kind="keeps_up", per_s=most, kept_per_s=most, limit="generator" if capped else None, confidence=sure)
 
 
@@ -134,13 +135,20 @@ def _beyond(kept: Sequence[RateLevel], departed: Sequence[_Judged], usual: LowLo
         kept_per_s=best.offered_per_s,
         limit=limit,
         overload=_overload(departed, usual, rate, error),
-        confidence="low" if contradicted else _confidence(sum(not ground for ground in grounds)),
+        confidence="low" if contradicted else _confidence(sum(not ground for ground in grounds), _has_ramp(kept, departed)),
         contradicted=contradicted,
     )
 
 
-def _confidence(lacking: int) -> Confidence:
-    return "high" if not lacking else "medium" if lacking == 1 else "low"
+def _has_ramp(kept: Sequence[RateLevel], departed: Sequence[_Judged]) -> bool:
+    return any(level.ramp for level in (*kept, *(each.level for each in departed)))
+
+
+def _confidence(lacking: int, has_ramp: bool) -> Confidence:
+    """As of a ladder of users: a ramp gives medium at most."""
+    if lacking > 1:
+        return "low"
+    return "medium" if lacking or has_ramp else "high"
 
 
 def _is_at_its_maximum(each: _Judged) -> bool:
@@ -153,7 +161,7 @@ def _is_at_its_maximum(each: _Judged) -> bool:
 
 def _plateau(departed: Sequence[_Judged]) -> tuple[float, float]:
     """(goodput, standard error) of the levels near the greatest goodput, weighted by precision."""
-    best = max((each.level for each in departed), key=lambda level: level.goodput_per_s)
+    best = max((each.level for each in departed), key=_without_luck)
     near = [each.level for each in departed if _is_near(each, best)]
     beyond = [level for level in near if level.offered_per_s >= PLATEAU_SHARE * _mean(near)[0]]
     return _mean(beyond or near)
@@ -162,10 +170,15 @@ def _plateau(departed: Sequence[_Judged]) -> tuple[float, float]:
 def _is_near(each: _Judged, best: RateLevel) -> bool:
     level = each.level
     if each.state != "fails":
-        return level.goodput_per_s >= PLATEAU_LEAST * best.goodput_per_s
+        return level.goodput_per_s >= PLATEAU_LEAST * _without_luck(best)
     error = math.hypot(level.goodput_error_per_s, best.goodput_error_per_s)
     lost = best.goodput_per_s - level.goodput_per_s
     return lost <= max((1 - REFUSING_LEAST) * best.goodput_per_s, REFUSING_ERRORS * error)
+
+
+def _without_luck(level: RateLevel) -> float:
+    """Goodput; of a ramp's bin what it surely was, since the highest of many is lucky."""
+    return level.goodput_per_s - (LUCK_ERRORS * level.goodput_error_per_s if level.ramp else 0.0)
 
 
 def _mean(levels: Sequence[RateLevel]) -> tuple[float, float]:

@@ -6,10 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..ladder import RELATIVE_ERROR_FLOOR
+from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S
 
 RATE_SAME = 0.02
 """Relative distance of offered rates that are one load: Poisson counts of a few thousand arrivals differ by that."""
+
+BIN_ARRIVALS = 240
+"""Arrivals of a ramp's bin, from which it is judged alone; others are pooled with their neighbours. So many show that a rate is
+served in full (`departure.KEPT_MOST`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +52,17 @@ class RateLevel:
     generator_saturated: bool | None = None
     left_out: bool = False
     """A failure of generator, host or network disturbed it, or its iterations were miscounted."""
+    ramp: bool = False
+    """A bin of a ramp, in which the rate changed all the time."""
+    growth_of_rate: float = 0.0
+    """Of a ramp's bin: by how many the iterations in flight grow since the rate does (Little's law)."""
     started_s: float = 0.0
     ended_s: float | None = None
 
     @property
-    def growth(self) -> int:
-        """By how many the iterations in flight grew, those that wait for a user included."""
-        return self.due - self.succeeded - self.failed - self.dropped
+    def growth(self) -> float:
+        """By how many the iterations in flight grew, those that wait for a user included; without what a ramp's rate explains."""
+        return self.due - self.succeeded - self.failed - self.dropped - self.growth_of_rate
 
     @property
     def offered_per_s(self) -> float:
@@ -69,8 +77,10 @@ class RateLevel:
     @property
     def goodput_error_per_s(self) -> float:
         """Standard error of goodput as a measure of what the service can do: at least that of a Poisson count, since arrivals are
-        Poisson; at least one iteration, and 2%."""
+        Poisson; at least one iteration, and 2%. A short bin has no batch means, and the error of a short level of users."""
         counted = math.sqrt(max(self.succeeded, 1)) / self.seconds
+        if self.goodput_se_per_s is None and self.seconds < SHORT_S:
+            return math.hypot(counted, SHORT_ERROR * self.goodput_per_s)
         return max(self.goodput_se_per_s or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_per_s)
 
     @property
@@ -94,14 +104,22 @@ class RateLevel:
 
 
 def pooled(levels: Sequence[RateLevel]) -> list[RateLevel]:
-    """Levels by rate, ascending; levels that were asked for the same rate are one, with the sums of their counts."""
+    """Levels by rate, ascending. Levels that were asked for the same rate are one, with the sums of their counts; so are
+    neighbouring bins of a ramp that have few arrivals."""
     groups: list[list[RateLevel]] = []
     for level in sorted(levels, key=lambda each: each.rate_per_s):
-        if groups and level.rate_per_s <= (1 + RATE_SAME) * groups[-1][0].rate_per_s:
+        if groups and (level.rate_per_s <= (1 + RATE_SAME) * groups[-1][0].rate_per_s or _adjoins(groups[-1], level)):
             groups[-1].append(level)
         else:
             groups.append([level])
     return [group[0] if len(group) == 1 else _one(group) for group in groups]
+
+
+def _adjoins(group: Sequence[RateLevel], level: RateLevel) -> bool:
+    """Whether a bin follows bins of ramps that are too few to be judged."""
+    are_bins = level.ramp and all(each.ramp for each in group)
+    is_enough = sum(each.due for each in group) >= BIN_ARRIVALS and math.fsum(each.seconds for each in group) >= SHORT_S
+    return are_bins and not is_enough
 
 
 def _one(group: Sequence[RateLevel]) -> RateLevel:
@@ -111,6 +129,7 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
     known = [level.generator_saturated for level in group if level.generator_saturated is not None]
     return replace(
         group[0],
+        rate_per_s=math.fsum(level.rate_per_s * level.seconds for level in group) / seconds,
         seconds=seconds,
         due=sum(level.due for level in group),
         succeeded=sum(level.succeeded for level in group),
@@ -124,6 +143,8 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         p95_ms=max((level.p95_ms for level in group if level.p95_ms is not None), default=None),
         p99_ms=max((level.p99_ms for level in group if level.p99_ms is not None), default=None),
         at_cap=any(level.at_cap for level in group),
+        ramp=all(level.ramp for level in group),
+        growth_of_rate=math.fsum(level.growth_of_rate for level in group),
         dropped_by_generator=any(level.dropped_by_generator for level in group),
         generator_saturated=any(known) if known else None,
     )

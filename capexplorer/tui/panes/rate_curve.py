@@ -77,7 +77,8 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
         return []
     parts = [part.figures for part in level.bins] if level.opened.ramp else [level.figures]
     known = {each.level: each for each in verdict.levels} if verdict is not None and level.opened.epoch == epoch else {}
-    judged, palette, found = known.get(level.opened.index), look.palette, []
+    judged = None if level.opened.ramp else known.get(level.opened.index)  # a ramp has a verdict on its latest bin alone
+    palette, found = look.palette, []
     for offered in (figures.offered for figures in parts if figures.settled):
         if offered is None:
             continue
@@ -151,8 +152,6 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
 
 def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple[tuple[Legend, ...], ...]:
     """The level so far in words, then the objectives."""
-    if level.opened.ramp:
-        return ((Legend("→", wording.RATE_RAMP, "", palette.text),),)
     if verdict is None:
         return ()
     found = next((each for each in verdict.levels if each.level == level.opened.index), None)

@@ -1,0 +1,131 @@
+"""Ramps of an offered rate: bins in, capacity out; and whole sessions of simulated services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+from capexplorer import wording
+from capexplorer.analysis.epoch.rate_ramps import growth_of_rate, in_time
+from capexplorer.analysis.epoch.rate_recovery import split
+from capexplorer.analysis.ladder import Part
+from capexplorer.analysis.rates.rate_capacity import judge
+from capexplorer.analysis.rates.rate_level import RateLevel, pooled
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.offered import OfferedFigures
+from capexplorer.model.percentiles import Latency
+from capexplorer.model.rate_verdicts import RateVerdict
+from trials.simulation.open_queue import OpenRun
+from trials.simulation.queues import System
+from trials.simulation.virtual_rates import VirtualRates
+
+from ..rates.levels import level
+
+SEED = 220_000
+RISING = (5.0, 15.0, 25.0, 35.0, 45.0, 55.0)
+
+
+def bins(goodput: Sequence[float], *, seconds: float = 12, failing: bool = False) -> list[RateLevel]:
+    """Of a ramp with these rates; what is not goodput failed or is in flight."""
+    return [
+        level(rate, good, failed=rate - good if failing else 0.0, seconds=seconds, ramp=True)
+        for rate, good in zip(RISING, goodput, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ramp", "kind", "per_s"),
+    [
+        (bins(RISING), "keeps_up", 55),
+        (bins((5, 15, 25, 29, 30, 30)), "capacity", 30),
+        (bins((5, 15, 25, 25, 25, 25), failing=True), "capacity", 25),
+        (bins((2, 2, 2, 2, 2, 2)), "at_or_below", 2),
+        (bins(RISING, seconds=0.5), None, None),
+    ],
+    ids=["all served", "a queue grows", "it refuses", "beyond it from the first bin on", "too few arrivals"],
+)
+def test_bins_are_judged_as_levels_are(ramp: list[RateLevel], kind: str | None, per_s: float | None) -> None:
+    found = judge(ramp)
+    assert (found.kind if found else None) == kind
+    assert found is None or found.per_s == pytest.approx(per_s, rel=0.05)
+    assert found is None or found.confidence != "high"  # as of a ramp of users
+
+
+def test_bins_with_few_arrivals_are_pooled_with_their_neighbours_until_they_have_enough() -> None:
+    found = pooled(bins(RISING, seconds=3))
+    assert [round(each.rate_per_s) for each in found] == [20, 50]
+    assert found[0].due == 3 * (5 + 15 + 25 + 35) and found[0].ramp
+
+
+def test_a_level_of_one_rate_is_pooled_with_no_bin() -> None:
+    found = pooled([level(20, seconds=3), *bins(RISING, seconds=12)])
+    assert [round(each.rate_per_s) for each in found] == [10, 20, 25, 35, 45, 55]
+
+
+def test_work_in_flight_that_grows_with_the_rate_is_no_queue() -> None:
+    """Little's law: 10/s more within each bin, and 3 s in the service, are 30 more in flight."""
+    served = [level(rate, rate - 30 / 12, seconds=12, ramp=True, growth_of_rate=30.0) for rate in RISING]
+    found = judge(served)
+    assert found is not None and (found.kind, found.per_s) == ("keeps_up", 55)
+
+
+def _bin(rate: float) -> Part:
+    """Of 10 s, in which iterations take 2 s."""
+    offered = OfferedFigures(offered_per_s=rate, finished=100, from_plan_ms=Latency(mean=2000.0))
+    return Part(0.0, LevelFigures(settled=True, settled_seconds=10.0, offered=offered), 0.0, 60.0)
+
+
+def test_a_ramp_down_runs_from_its_highest_bin_and_its_work_in_flight_shrinks() -> None:
+    parts = [_bin(5.0), _bin(15.0)]
+    ran = in_time(parts, -1.0)
+    assert [part.figures.offered.offered_per_s for part in ran if part.figures.offered] == [15.0, 5.0]
+    assert growth_of_rate(ran, -1.0) == [-20.0, -20.0]
+
+
+def test_bins_that_follow_overload_on_the_way_down_are_recovery_and_not_of_the_curve() -> None:
+    up = bins((5, 15, 25, 25, 25, 25), failing=True)
+    down = [level(rate, 0.0, failed=rate, seconds=12, ramp=True, index=1) for rate in (50.0, 40.0, 20.0, 3.0)]
+    fit, recovering = split([*up, *down])
+    assert fit == up and recovering == down
+
+
+@cache
+def ramped(system: System, to_per_s: float, seconds: int, *, after_per_s: float = 0.0) -> VirtualRates:
+    session = VirtualRates(OpenRun(system, np.random.default_rng(SEED)), objectives={"p95_ms": 200.0})
+    session.ramp(to_per_s, seconds)
+    if after_per_s:
+        session.climb([after_per_s], 16)
+    session.end()
+    return session
+
+
+def verdict(session: VirtualRates) -> RateVerdict:
+    found = session.timeline.verdict
+    assert found is not None and found.rates is not None
+    return found.rates
+
+
+def test_a_ramp_beyond_the_capacity_gives_capacity_interval_limit_and_objective() -> None:
+    session = ramped(System(1 / 50, 0), 100, 120)
+    found = verdict(session)
+    assert found.capacity is not None and found.capacity.kind == "capacity" and found.capacity.limit == "queue_growth"
+    assert found.capacity.per_s == pytest.approx(50, rel=0.06)
+    assert (found.capacity.low_per_s or 0) <= 50 <= (found.capacity.high_per_s or 0)
+    assert found.objectives[0].state == "crossed" and 20 < (found.objectives[0].per_s or 0) < 52
+    assert wording.verdict(session.timeline).startswith("Capacity ")
+
+
+def test_a_ramp_that_stays_below_the_capacity_was_served_in_full_and_users_in_long_tasks_are_no_queue() -> None:
+    slow = System(3.0, 0, linear=True, service_spread="constant")  # 3 s in each task, as many as come
+    found = verdict(ramped(slow, 60, 60)).capacity
+    assert found is not None and found.kind == "keeps_up" and found.per_s == pytest.approx(58, rel=0.1)
+
+
+def test_a_service_that_sheds_is_told_from_one_that_queues() -> None:
+    found = verdict(ramped(System(1 / 50, 0, queue_limit=20), 120, 90, after_per_s=20)).capacity
+    assert found is not None and found.kind == "capacity" and found.limit == "errors"
+    assert found.overload is not None and found.overload.kind == "refuses"
+    assert found.per_s == pytest.approx(50, rel=0.08)
