@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, overload
 
-from .model.columns import row
+from .model.columns import extend, rows
 from .model.endpoint_columns import EndpointColumns
 from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
 from .model.latency_seconds import ReadLatencies
@@ -133,17 +133,16 @@ class Replay:
         self._reader.close()
 
     def _take_all(self, part: Sequence[tuple[int, Event | None]]) -> None:
-        rows = []
+        samples = []
         for place, event in part:
             if isinstance(event, Sample):
-                rows.append(row(event))
+                samples.append(event)
                 self._endpoint_columns.add(event)
                 self._tick(place, event)
             elif event is not None:
                 self._take(place, event)
-        names = rows[0] if rows else {}
-        for name, values in zip(names, zip(*(each.values() for each in rows), strict=True), strict=True):
-            self._columns[name].extend([math.nan if value is None else value for value in values] if None in values else values)
+        if samples:
+            extend(self._columns, rows(samples))
 
     def _tick(self, place: int, sample: Sample) -> None:
         tick = len(self._tick_numbers)

@@ -13,6 +13,7 @@ from . import one_blas_thread  # noqa: F401  before numpy is loaded
 import binascii
 import contextlib
 import math
+import weakref
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
@@ -54,6 +55,7 @@ class LatencyHistogram:
 
     def _adopt(self, hdr: Any) -> None:
         self._hdr = hdr
+        hdr.encoder.histogram = weakref.proxy(hdr)  # a cycle would keep its 190 KB until the collector runs
         self._counts: NDArray[np.int64] = np.frombuffer(hdr.counts, dtype=np.int64)
         self.count = int(hdr.total_count)
         self.clamped = 0

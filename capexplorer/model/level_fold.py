@@ -12,13 +12,13 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from .columns import READINGS, SECOND_COLUMNS, second_values, unsettled_failures
 from .events import EndpointTick, LevelOpened, OfferedTick, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
 from .offered import NO_DROPS, OfferedFigures
 from .reading_means import ReadingSums
+from .second_columns import READINGS, SECOND_COLUMNS, second_values, unsettled_failures
 
 BATCHES = 6
 

@@ -10,13 +10,11 @@ from collections.abc import Iterable, Sequence
 from .events import EndpointTick, Sample
 from .figures import Latency, LevelEndpoint
 from .histogram import LatencyHistogram, merged
+from .histogram_sum import HistogramSum
 from .offered_fold import OfferedSums
 from .reading_means import ReadingSums
 
 _QUANTILES = (0.50, 0.90, 0.95, 0.99, 0.999)
-
-MOST_WAITING = 512
-"""Encoded histograms kept until figures are asked for: about 80 KB, and 1 ms to merge."""
 
 
 class EndpointFold:
@@ -26,16 +24,14 @@ class EndpointFold:
         self.name, self.method = name, method
         self.requests = self.failures = self.received_bytes = 0
         self.latency_sum_ms = 0.0
-        self._merged: LatencyHistogram | None = None
-        self._waiting: list[str] = []
+        self._latencies = HistogramSum()
 
     def copy(self) -> EndpointFold:
         """An independent copy; it is small until its figures are computed."""
         twin = EndpointFold(self.name, self.method)
         twin.requests, twin.failures, twin.received_bytes = self.requests, self.failures, self.received_bytes
         twin.latency_sum_ms = self.latency_sum_ms
-        if self.histogram.count:
-            twin._waiting.append(self.histogram.encode())
+        twin._latencies = self._latencies.copy()
         return twin
 
     def add(self, tick: EndpointTick) -> None:
@@ -45,22 +41,12 @@ class EndpointFold:
         self.received_bytes += tick.received_bytes
         self.latency_sum_ms += tick.latency_sum_ms
         if tick.latency:
-            self._waiting.append(tick.latency)
-            if len(self._waiting) >= MOST_WAITING:
-                self._merge()
+            self._latencies.add(tick.latency)
 
     @property
     def histogram(self) -> LatencyHistogram:
         """Latencies of successes so far."""
-        return self._merge()
-
-    def _merge(self) -> LatencyHistogram:
-        if self._merged is None:
-            self._merged = merged(self._waiting)
-        elif self._waiting:
-            self._merged.add(merged(self._waiting))
-        self._waiting.clear()
-        return self._merged
+        return self._latencies.histogram
 
     def without(self, ticks: Iterable[EndpointTick]) -> EndpointFold:
         """An independent copy without these ticks."""

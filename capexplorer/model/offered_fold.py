@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .histogram import LatencyHistogram, merged
+from .histogram_sum import HistogramSum
 from .offered import Drops, OfferedTick
-
-MOST_WAITING = 512
-"""Encoded histograms kept until they are asked for: about 80 KB, and 1 ms to merge."""
 
 
 class OfferedSums:
@@ -22,16 +20,12 @@ class OfferedSums:
         self.from_plan_sum_ms = 0.0
         self.late_max_ms: float | None = None
         self.miscounted = False
-        self._histogram = LatencyHistogram()
-        self._waiting: list[str] = []
+        self._from_plan = HistogramSum()
 
     @property
     def histogram(self) -> LatencyHistogram:
         """Time from plan of finished iterations."""
-        if self._waiting:
-            self._histogram.add(merged(self._waiting))
-            self._waiting.clear()
-        return self._histogram
+        return self._from_plan.histogram
 
     def add(self, tick: OfferedTick | None) -> None:
         """Fold one second."""
@@ -46,9 +40,7 @@ class OfferedSums:
         if tick.late_max_ms is not None:
             self.late_max_ms = max(tick.late_max_ms, self.late_max_ms or 0.0)
         if tick.from_plan:
-            self._waiting.append(tick.from_plan)
-            if len(self._waiting) >= MOST_WAITING:
-                _ = self.histogram
+            self._from_plan.add(tick.from_plan)
 
     def _count(self, tick: OfferedTick, sign: int) -> None:
         self.planned += sign * tick.planned
@@ -61,9 +53,9 @@ class OfferedSums:
     def copy(self) -> OfferedSums:
         """An independent copy."""
         twin = OfferedSums()
-        for name in vars(self).keys() - {"_histogram", "_waiting"}:
+        for name in vars(self).keys() - {"_from_plan"}:
             setattr(twin, name, getattr(self, name))
-        twin._histogram = self.histogram.copy()
+        twin._from_plan = self._from_plan.copy()
         return twin
 
     def without(self, later: Iterable[OfferedTick | None]) -> OfferedSums:
@@ -74,5 +66,5 @@ class OfferedSums:
         if ticks:
             twin.ticks -= len(ticks)
             twin.in_flight = ticks[0].in_flight_before
-            twin._histogram.subtract(merged([tick.from_plan for tick in ticks if tick.from_plan]))
+            twin.histogram.subtract(merged([tick.from_plan for tick in ticks if tick.from_plan]))
         return twin

@@ -6,7 +6,6 @@ A *cursor* is an index into the columns; panes draw from (timeline, cursor) and 
 
 from __future__ import annotations
 
-import math
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
@@ -14,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .columns import COLUMNS, FOLD_COLUMNS, row
+from .columns import COLUMNS, FOLD_COLUMNS, extend, rows
 from .endpoint_columns import EndpointColumns
 from .events import (
     Command,
@@ -264,8 +263,7 @@ class Timeline:
         level = self._level(sample.level)
         if level is not None:
             level.add(sample)
-        for name, value in row(sample).items():
-            self.columns[name].append(math.nan if value is None else value)
+        extend(self.columns, rows((sample,)))
         self.endpoint_columns.add(sample)
         self.ticks += 1
         for failure in sample.failures:

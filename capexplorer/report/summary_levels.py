@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis.causes.generator_saturation import others_cpu
-from ..model.columns import READINGS
 from ..model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.reading_means import readings_of_parts
+from ..model.second_columns import READINGS
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
 from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first

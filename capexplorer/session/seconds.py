@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.columns import SECOND_COLUMNS
 from ..model.events import LevelOpened, Sample
 from ..model.level import Folded
 from ..model.level_fold import LevelFold, RampFold
 from ..model.merged import Merged
+from ..model.second_columns import SECOND_COLUMNS
 
 KEEP_EVERY = 256
 """Settled seconds between states that are kept, each of about 8 KB: what is folded again takes 3 ms."""

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from capexplorer.model.columns import COLUMNS, FOLD_COLUMNS, READINGS, SECOND_COLUMNS, row, second_values
-from capexplorer.model.events import Sample
+from array import array
+
+import pytest
+from msgspec.structs import replace
+
+from capexplorer.model.columns import COLUMNS, FOLD_COLUMNS, row
+from capexplorer.model.events import EndpointTick, OfferedTick, Sample
+from capexplorer.model.readings import GeneratorReading
+from capexplorer.model.second_columns import READINGS, SECOND_COLUMNS, second_values
 
 TICK = Sample(t_s=1.0, duration_s=1.0, level=0, users=3, wanted=3, phase="settled", settled=True)
 
@@ -15,6 +22,23 @@ def test_a_tick_has_every_column_and_no_other() -> None:
 def test_a_second_has_what_a_level_needs_in_its_order() -> None:
     assert tuple(second_values(TICK)) == SECOND_COLUMNS
     assert set(READINGS) <= set(SECOND_COLUMNS)
+
+
+def test_ticks_taken_together_have_the_columns_of_each_alone() -> None:
+    endpoints = (EndpointTick(name="/a", requests=4, failures=1, latency_sum_ms=0.1, warmup_requests=2, warmup_failures=1),) * 3
+    ticks = (
+        TICK,
+        replace(TICK, t_s=2.0, endpoints=endpoints, settled=False, generator=GeneratorReading(cpu_ratio=0.25)),
+        replace(TICK, t_s=3.0, duration_s=0.0, work=2.0, offered=OfferedTick(offered_per_s=9.0, planned=9, finished=8)),
+    )
+    together, alone = ({name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)} for _ in range(2))
+    extend(together, rows(ticks))
+    for tick in ticks:
+        extend(alone, rows((tick,)))
+    assert {name: list(values) for name, values in together.items()} == {
+        name: pytest.approx(list(values), nan_ok=True, rel=0, abs=0) for name, values in alone.items()
+    }
+    assert list(together["requests"]) == [0.0, 12.0, 0.0] and list(together["throughput_rps"])[:2] == [0.0, 18.0]
 
 
 def test_no_column_occurs_twice() -> None:

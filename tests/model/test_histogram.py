@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -168,3 +170,15 @@ def test_a_damaged_histogram_never_gives_anything_but_a_value_error(data: st.Dat
         LatencyHistogram.decode("".join(text))
     except ValueError:
         pass
+
+
+def test_a_histogram_that_nobody_has_any_more_is_freed_at_once() -> None:
+    gc.disable()  # 190 KB each: a collector that is not busy would leave a hundred of them
+    try:
+        histogram = LatencyHistogram()
+        histogram.record_us([5.0])
+        library = weakref.ref(histogram._hdr)
+        histogram = LatencyHistogram.decode(histogram.encode())
+        assert library() is None
+    finally:
+        gc.enable()

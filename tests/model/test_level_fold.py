@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capexplorer.model.columns import total
 from capexplorer.model.events import EndpointTick, Sample
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import RAMP_BINS, LevelFold, RampFold, batch_error
 from capexplorer.model.reading_means import KEYS
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
+from capexplorer.model.second_columns import total
 
 
 def endpoint(

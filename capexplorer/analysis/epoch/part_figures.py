@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...model.columns import SECOND_COLUMNS
 from ...model.figures import Latency, LevelFigures
 from ...model.level import Level
 from ...model.level_fold import LevelFold
 from ...model.offered import OfferedFigures
+from ...model.second_columns import SECOND_COLUMNS
 from ...model.timeline import Timeline
 from .offered_part import offered_part
 

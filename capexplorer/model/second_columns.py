@@ -1,0 +1,109 @@
+"""Ticks as what a level's figures need of them: SECOND_COLUMNS, and sums and fields from which all columns are made.
+
+Each value is a double; None: not measured. Many ticks are turned into columns at once (`columns.rows`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from .events import Sample
+from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
+
+Values = Sequence[float | None]
+"""Of a column: one value a tick; None: not measured."""
+
+READINGS = (
+    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
+    "generator_cpu_ratio", "generator_run_delay_ratio", "loop_lag_p99_ms",
+    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
+)  # fmt: skip
+"""Readings that a level averages."""
+
+SECOND_COLUMNS = (
+    "duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
+    "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
+    "offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms",
+    *READINGS,
+)  # fmt: skip
+"""What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
+
+_OF_SAMPLE = {name: name for name in ("duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s")}
+_OF_OFFERED = {
+    name: name for name in ("offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms")
+}
+_OF_GENERATOR = {
+    "generator_cpu_ratio": "cpu_ratio", "generator_run_delay_ratio": "run_delay_ratio", "loop_lag_p99_ms": "loop_lag_p99_ms",
+}  # fmt: skip
+_OF_HOST = {
+    "host_cpu_ratio": "cpu_ratio", "load_average_1m": "load_average_1m", "disk_busy_ratio": "disk_busy_ratio",
+    "received_bytes_per_s": "received_bytes_per_s", "sent_bytes_per_s": "sent_bytes_per_s",
+}  # fmt: skip
+_OF_PORTS = {"ports_used": "used", "ports_capacity": "capacity"}
+_OF_TCP = {"open_sockets": "sockets_in_use"}
+"""What SECOND_COLUMNS have of a tick's parts: by column, the field."""
+
+
+NO_GENERATOR, NO_HOST, NO_PORTS, NO_TCP = GeneratorReading(), HostReading(), PortsReading(), TcpReading()
+
+
+def second_values(sample: Sample) -> dict[str, float | None]:
+    """A tick's values in the order of SECOND_COLUMNS; None: not measured."""
+    found = second_columns((sample,))
+    return {name: found[name][0] for name in SECOND_COLUMNS}
+
+
+def second_columns(samples: Sequence[Sample]) -> dict[str, Values]:
+    """Ticks, at least one, by the names of SECOND_COLUMNS."""
+    ticks = [sample.endpoints for sample in samples]
+    return {
+        **fields_of(samples, _OF_SAMPLE),
+        "requests": [sum([tick.requests for tick in each]) for each in ticks],
+        "failures": [sum([tick.failures for tick in each]) for each in ticks],
+        "latency_sum_ms": [math.fsum([tick.latency_sum_ms for tick in each]) for each in ticks],
+        "failure_latency_sum_ms": [math.fsum([tick.failure_latency_sum_ms for tick in each]) for each in ticks],
+        **offered_of(samples, _OF_OFFERED),
+        "target_cpu_ratio": [total([target.cpu_ratio for target in sample.targets]) for sample in samples],
+        "target_rss_bytes": [total([target.rss_bytes for target in sample.targets]) for sample in samples],
+        **fields_of([sample.generator or NO_GENERATOR for sample in samples], _OF_GENERATOR),
+        **fields_of([sample.host or NO_HOST for sample in samples], _OF_HOST),
+        **fields_of([sample.tcp or NO_TCP for sample in samples], _OF_TCP),
+        **fields_of([sample.ports or NO_PORTS for sample in samples], _OF_PORTS),
+    }
+
+
+def unsettled_failures(sample: Sample) -> int:
+    """Failed requests of a tick that no other figure of its level counts."""
+    failures = 0 if sample.settled else sum([tick.failures for tick in sample.endpoints])
+    return failures + warmup_failures_of(sample)
+
+
+def warmup_failures_of(sample: Sample) -> int:
+    """Failed requests of a tick that are warm-up."""
+    return sum([tick.warmup_failures for tick in sample.endpoints])
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """Sum of the measured values; None if there are none, or if one of several could not be measured."""
+    given = list(values)
+    if len(given) == 1:
+        return given[0]
+    known = [value for value in given if value is not None]
+    return math.fsum(known) if known and len(known) == len(given) else None
+
+
+def fields_of(readings: Sequence[Any], by_column: Mapping[str, str]) -> dict[str, Values]:
+    """Fields of each of them, as columns."""
+    found = [map(attrgetter(field), readings) for field in by_column.values()]
+    return dict(zip(by_column, map(list, found), strict=True))
+
+
+def offered_of(samples: Sequence[Sample], by_column: Mapping[str, str]) -> dict[str, Values]:
+    """Fields of what was offered in each tick; None where no rate was."""
+    offered = [sample.offered for sample in samples]
+    if not any(offered):
+        return dict.fromkeys(by_column, (None,) * len(samples))
+    return {name: [None if each is None else getattr(each, field) for each in offered] for name, field in by_column.items()}

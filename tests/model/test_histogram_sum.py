@@ -1,0 +1,33 @@
+"""A sum of histograms equals one histogram of all values, and a kept copy has no counters until it is asked for."""
+
+from __future__ import annotations
+
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.histogram_sum import MOST_WAITING, HistogramSum
+
+
+def second(value_us: float) -> LatencyHistogram:
+    histogram = LatencyHistogram()
+    histogram.record_us([value_us])
+    return histogram
+
+
+def test_a_sum_of_more_seconds_than_wait_has_all_their_values() -> None:
+    total = HistogramSum()
+    for number in range(MOST_WAITING + 3):
+        total.add(second(1.0 + number % 7).encode())
+    assert total.histogram.count == MOST_WAITING + 3
+
+
+def test_a_copy_is_independent_and_small_until_it_is_asked_for() -> None:
+    total = HistogramSum()
+    total.add(second(5.0).encode())
+    twin = total.copy()
+    total.add(second(7.0).encode())
+    assert twin.copy().histogram == second(5.0) and twin._merged is None
+    assert twin.histogram == second(5.0) and total.histogram.count == 2
+
+
+def test_a_copy_of_nothing_has_no_counters() -> None:
+    empty = HistogramSum()
+    assert empty.copy()._merged is None and empty._merged is None
