@@ -18,9 +18,8 @@ from .second_columns import (
     NO_GENERATOR,
     NO_HOST,
     NO_PORTS,
+    Fields,
     Values,
-    fields_of,
-    offered_of,
     second_columns,
     total,
     unsettled_failures,
@@ -51,22 +50,22 @@ FOLD_COLUMNS = (
 use.
 """
 
-_FURTHER_OF_SAMPLE = {
-    name: name for name in ("t_s", "level", "wanted", "settled", "p50_ms", "p95_ms", "p99_ms", "max_ms", "warm_users")
-}
-_FURTHER_OF_OFFERED = {
-    "from_plan_p50_ms": "p50_ms", "from_plan_p95_ms": "p95_ms", "from_plan_p99_ms": "p99_ms", "from_plan_max_ms": "max_ms",
-}  # fmt: skip
-_FURTHER_OF_GENERATOR = {
-    "screen_cpu_ratio": "screen_cpu_ratio", "recorder_cpu_ratio": "recorder_cpu_ratio",
-    "generator_rss_bytes": "rss_bytes", "generator_fds": "fds",
-}  # fmt: skip
-_FURTHER_OF_HOST = {"host_memory_bytes": "memory_used_bytes"}
-_FURTHER_OF_PORTS = {
-    "ports_time_wait": "time_wait", "ports_burn_rate_per_s": "burn_rate_per_s", "ports_exhausted_in_s": "exhausted_in_s",
-}  # fmt: skip
-_OF_NEIGHBOURS = {"others_cpu_ratio": "cpu_ratio"}
-"""What the other columns have of them."""
+_FURTHER_OF_SAMPLE = Fields.named("t_s", "level", "wanted", "settled", "p50_ms", "p95_ms", "p99_ms", "max_ms", "warm_users")
+_FURTHER_OF_OFFERED = Fields(
+    {"from_plan_p50_ms": "p50_ms", "from_plan_p95_ms": "p95_ms", "from_plan_p99_ms": "p99_ms", "from_plan_max_ms": "max_ms"}
+)
+_FURTHER_OF_GENERATOR = Fields(
+    {
+        "screen_cpu_ratio": "screen_cpu_ratio",
+        "recorder_cpu_ratio": "recorder_cpu_ratio",
+        "generator_rss_bytes": "rss_bytes",
+        "generator_fds": "fds",
+    }
+)
+_FURTHER_OF_PORTS = Fields(
+    {"ports_time_wait": "time_wait", "ports_burn_rate_per_s": "burn_rate_per_s", "ports_exhausted_in_s": "exhausted_in_s"}
+)
+"""What the columns have beyond SECOND_COLUMNS."""
 
 
 def row(sample: Sample) -> dict[str, float | None]:
@@ -81,11 +80,11 @@ def rows(samples: Sequence[Sample]) -> dict[str, Values]:
     warmup_failures = [warmup_failures_of(sample) for sample in samples]
     return {
         **seconds,
-        **fields_of(samples, _FURTHER_OF_SAMPLE),
-        **fields_of([sample.generator or NO_GENERATOR for sample in samples], _FURTHER_OF_GENERATOR),
-        **fields_of([sample.host or NO_HOST for sample in samples], _FURTHER_OF_HOST),
-        **fields_of([sample.neighbours or _NO_NEIGHBOURS for sample in samples], _OF_NEIGHBOURS),
-        **fields_of([sample.ports or NO_PORTS for sample in samples], _FURTHER_OF_PORTS),
+        **_FURTHER_OF_SAMPLE.of(samples),
+        **_FURTHER_OF_GENERATOR.of([sample.generator or NO_GENERATOR for sample in samples]),
+        "host_memory_bytes": [(sample.host or NO_HOST).memory_used_bytes for sample in samples],
+        "others_cpu_ratio": [(sample.neighbours or _NO_NEIGHBOURS).cpu_ratio for sample in samples],
+        **_FURTHER_OF_PORTS.of([sample.ports or NO_PORTS for sample in samples]),
         "throughput_rps": _per_s(_sums(seconds["requests"], warmup_requests), samples),
         "goodput_rps": _per_s(_sums(seconds["work"], [sample.warmup_work for sample in samples]), samples),
         "failures_rps": _per_s(_sums(seconds["failures"], warmup_failures), samples),
@@ -95,7 +94,7 @@ def rows(samples: Sequence[Sample]) -> dict[str, Values]:
         "target_run_delay_ratio": [total([target.run_delay_ratio for target in sample.targets]) for sample in samples],
         "unsettled_failures": [unsettled_failures(sample) for sample in samples],
         "app_backlog": [_backlog(sample.app) for sample in samples],
-        **offered_of(samples, _FURTHER_OF_OFFERED),
+        **_FURTHER_OF_OFFERED.of_offered(samples),
         "finished_per_s": _per_s(seconds["finished"], samples),
         "dropped_per_s": _per_s([_dropped(sample) for sample in samples], samples),
     }

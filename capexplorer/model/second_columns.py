@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
 
 from .events import Sample
 from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
@@ -31,21 +30,51 @@ SECOND_COLUMNS = (
 )  # fmt: skip
 """What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
 
-_OF_SAMPLE = {name: name for name in ("duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s")}
-_OF_OFFERED = {
-    name: name for name in ("offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms")
-}
-_OF_GENERATOR = {
-    "generator_cpu_ratio": "cpu_ratio", "generator_run_delay_ratio": "run_delay_ratio", "loop_lag_p99_ms": "loop_lag_p99_ms",
-}  # fmt: skip
-_OF_HOST = {
-    "host_cpu_ratio": "cpu_ratio", "load_average_1m": "load_average_1m", "disk_busy_ratio": "disk_busy_ratio",
-    "received_bytes_per_s": "received_bytes_per_s", "sent_bytes_per_s": "sent_bytes_per_s",
-}  # fmt: skip
-_OF_PORTS = {"ports_used": "used", "ports_capacity": "capacity"}
-_OF_TCP = {"open_sockets": "sockets_in_use"}
-"""What SECOND_COLUMNS have of a tick's parts: by column, the field."""
 
+class Fields:
+    """Fields of a tick or of one of its readings, at least two, by the columns that they become."""
+
+    def __init__(self, by_column: Mapping[str, str]) -> None:
+        self.columns = tuple(by_column)
+        self.values = attrgetter(*by_column.values())
+
+    @classmethod
+    def named(cls, *names: str) -> Fields:
+        """Columns that have the names of their fields."""
+        return cls(dict(zip(names, names, strict=True)))
+
+    def of(self, readings: Iterable[object]) -> dict[str, Values]:
+        """Those of each reading."""
+        return dict(zip(self.columns, zip(*map(self.values, readings), strict=True), strict=True))
+
+    def of_offered(self, samples: Sequence[Sample]) -> dict[str, Values]:
+        """Those of what each tick offered; None where no rate was."""
+        nothing = (None,) * len(self.columns)
+        if all(sample.offered is None for sample in samples):
+            return dict.fromkeys(self.columns, (None,) * len(samples))
+        found = [nothing if sample.offered is None else self.values(sample.offered) for sample in samples]
+        return dict(zip(self.columns, zip(*found, strict=True), strict=True))
+
+
+_OF_SAMPLE = Fields.named("duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s")
+_OF_OFFERED = Fields.named("offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms")
+_OF_GENERATOR = Fields(
+    {
+        "generator_cpu_ratio": "cpu_ratio",
+        "generator_run_delay_ratio": "run_delay_ratio",
+        "loop_lag_p99_ms": "loop_lag_p99_ms",
+    }
+)
+_OF_HOST = Fields(
+    {
+        "host_cpu_ratio": "cpu_ratio",
+        "load_average_1m": "load_average_1m",
+        "disk_busy_ratio": "disk_busy_ratio",
+        "received_bytes_per_s": "received_bytes_per_s",
+        "sent_bytes_per_s": "sent_bytes_per_s",
+    }
+)
+_OF_PORTS = Fields({"ports_used": "used", "ports_capacity": "capacity"})
 
 NO_GENERATOR, NO_HOST, NO_PORTS, NO_TCP = GeneratorReading(), HostReading(), PortsReading(), TcpReading()
 
@@ -60,18 +89,18 @@ def second_columns(samples: Sequence[Sample]) -> dict[str, Values]:
     """Ticks, at least one, by the names of SECOND_COLUMNS."""
     ticks = [sample.endpoints for sample in samples]
     return {
-        **fields_of(samples, _OF_SAMPLE),
+        **_OF_SAMPLE.of(samples),
         "requests": [sum([tick.requests for tick in each]) for each in ticks],
         "failures": [sum([tick.failures for tick in each]) for each in ticks],
         "latency_sum_ms": [math.fsum([tick.latency_sum_ms for tick in each]) for each in ticks],
         "failure_latency_sum_ms": [math.fsum([tick.failure_latency_sum_ms for tick in each]) for each in ticks],
-        **offered_of(samples, _OF_OFFERED),
+        **_OF_OFFERED.of_offered(samples),
         "target_cpu_ratio": [total([target.cpu_ratio for target in sample.targets]) for sample in samples],
         "target_rss_bytes": [total([target.rss_bytes for target in sample.targets]) for sample in samples],
-        **fields_of([sample.generator or NO_GENERATOR for sample in samples], _OF_GENERATOR),
-        **fields_of([sample.host or NO_HOST for sample in samples], _OF_HOST),
-        **fields_of([sample.tcp or NO_TCP for sample in samples], _OF_TCP),
-        **fields_of([sample.ports or NO_PORTS for sample in samples], _OF_PORTS),
+        **_OF_GENERATOR.of([sample.generator or NO_GENERATOR for sample in samples]),
+        **_OF_HOST.of([sample.host or NO_HOST for sample in samples]),
+        "open_sockets": [(sample.tcp or NO_TCP).sockets_in_use for sample in samples],
+        **_OF_PORTS.of([sample.ports or NO_PORTS for sample in samples]),
     }
 
 
@@ -93,17 +122,3 @@ def total(values: Iterable[float | None]) -> float | None:
         return given[0]
     known = [value for value in given if value is not None]
     return math.fsum(known) if known and len(known) == len(given) else None
-
-
-def fields_of(readings: Sequence[Any], by_column: Mapping[str, str]) -> dict[str, Values]:
-    """Fields of each of them, as columns."""
-    found = [map(attrgetter(field), readings) for field in by_column.values()]
-    return dict(zip(by_column, map(list, found), strict=True))
-
-
-def offered_of(samples: Sequence[Sample], by_column: Mapping[str, str]) -> dict[str, Values]:
-    """Fields of what was offered in each tick; None where no rate was."""
-    offered = [sample.offered for sample in samples]
-    if not any(offered):
-        return dict.fromkeys(by_column, (None,) * len(samples))
-    return {name: [None if each is None else getattr(each, field) for each in offered] for name, field in by_column.items()}

@@ -7,7 +7,7 @@ from array import array
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.model.columns import COLUMNS, FOLD_COLUMNS, row
+from capexplorer.model.columns import COLUMNS, FOLD_COLUMNS, extend, row, rows
 from capexplorer.model.events import EndpointTick, OfferedTick, Sample
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.second_columns import READINGS, SECOND_COLUMNS, second_values
