@@ -21,7 +21,7 @@ pytestmark = [
 
 
 def test_a_part_whose_link_is_cut_has_no_figures_until_the_link_is_back(tmp_path: Path) -> None:
-    with room("namespaces", tmp_path) as machines:
+    with room("namespaces", "", tmp_path) as machines:
         watched = PartSpec(name="db", at=machines.spots["db"].at, port=SSH_PORT)  # its SSH server is what is watched
         with reading(watched, before=machines.words) as part:
             part.read(lambda each: each.target and each.target.alive and each.host, "its figures")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_a_fault_that_is_missed_beside_busy_neighbours_is_spoilt_and_a_wrong_mar
     ],
 )
 def test_a_host_must_have_been_read_under_the_condition_of_its_row(
-    host: Host, reader: str, offset_s: float, wrong: tuple[str, ...]
+    host: Host, reader: Literal["python", "shell"], offset_s: float, wrong: tuple[str, ...]
 ) -> None:
     part = PartState(t_s=1.0, name="db", state="read", reader=reader, clock_offset_s=offset_s, clock_error_s=0.01)
     row = replace(ALL["db-lock"], host=host)

@@ -14,7 +14,7 @@ from ...model.watched import PartSpec, ServerKind
 
 
 class Server(Protocol):
-    """One server. `read` blocks for at most TIMEOUT_S; it raises an error whose text says what is wrong, and connects anew at the
+    """One server. `read` blocks for at most TIMEOUT_S; it raises an error whose text says what is wrong, and connects again at the
     next call, so that counters go on from the last answer."""
 
     def read(self) -> dict[str, float]:

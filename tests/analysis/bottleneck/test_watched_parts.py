@@ -255,7 +255,7 @@ def test_a_few_connections_in_the_accept_queue_of_a_proxy_blame_neither_its_work
     assert blamed(session({"proxy": {"target.listen_queue": 1.2}}, unread=UNWATCHED)) == set(), "of 11 requests inside"
 
 
-def test_a_part_that_was_close_to_its_descriptor_limit_whenever_it_was_read_is_not_said_to_lack_workers() -> None:
+def test_a_part_that_was_close_to_its_descriptor_limit_whenever_it_was_read_is_not_blamed_for_a_lack_of_workers() -> None:
     close = {"target.listen_queue": 25.0, "target.fds_fullest": 920.0}
     assert blamed(session({"proxy": close}, unread=UNWATCHED)) == set()
 
