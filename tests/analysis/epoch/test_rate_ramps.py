@@ -124,7 +124,7 @@ def test_a_ramp_that_stays_below_the_capacity_was_served_in_full_and_users_in_lo
     assert found is not None and found.kind == "keeps_up" and found.per_s == pytest.approx(58, rel=0.1)
 
 
-def test_a_service_that_sheds_is_told_from_one_that_queues() -> None:
+def test_a_service_that_sheds_is_distinguished_from_one_that_queues() -> None:
     found = verdict(ramped(System(1 / 50, 0, queue_limit=20), 120, 90, after_per_s=20)).capacity
     assert found is not None and found.kind == "capacity" and found.limit == "errors"
     assert found.overload is not None and found.overload.kind == "refuses"
