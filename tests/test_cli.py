@@ -229,7 +229,7 @@ def test_a_knee_that_the_verdict_does_not_let_stand_is_not_listed(capsys: pytest
 
 
 @pytest.mark.parametrize("name", sorted(paths.sample_sessions()))
-def test_a_sample_is_titled_by_what_it_shows(name: str) -> None:
+def test_a_sample_has_a_title_in_words(name: str) -> None:
     with open_session(paths.sample_sessions()[name]) as log:
         label = log.header.label or ""
     assert " " in label and label != "sample", "a commit says nothing to who reads the list"

@@ -48,7 +48,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_wrong_is_one_line_for_every_command(
+def test_a_wrong_configuration_gives_one_line_in_every_command(
     text: str, message: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(text)

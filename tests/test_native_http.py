@@ -141,7 +141,7 @@ def test_a_name_is_not_looked_up() -> None:
         fetched("http://localhost:1/")
 
 
-def test_a_native_thread_gets_no_event_loop_of_its_own_though_everything_is_patched() -> None:
+def test_a_native_thread_starts_no_gevent_loop_in_a_patched_process() -> None:
     with serving(sending(b"HTTP/1.1 200 OK\r\n\r\nnative")) as port:
         loaded_after(
             "from capexplorer.load import native; native.patch()\n"

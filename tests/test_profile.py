@@ -119,7 +119,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_one_line_with_file_key_and_expectation(text: str, message: str, tmp_path: Path) -> None:
+def test_a_wrong_profile_gives_one_line_with_file_key_and_expectation(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
     with pytest.raises(InputError) as caught:

@@ -30,7 +30,7 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
         require("go", "ip")
 
 
-def test_what_is_there_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_programs_are_not_reported_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "go").write_text("")
     (tmp_path / "go").chmod(0o755)
     monkeypatch.setattr(programs, "PATH", str(tmp_path))

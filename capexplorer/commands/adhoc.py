@@ -25,7 +25,7 @@ _INTERPRETER = re.compile(r"python[\d.]*|\{python\}|node|ruby|java|sh|bash")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Where a command and its readiness request were given: the names for messages, and the folder it is run in."""
+    """Where a command and its readiness request were given: their names in messages, and the folder in which the command runs."""
 
     command: str
     ready: str

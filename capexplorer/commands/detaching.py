@@ -42,7 +42,7 @@ def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
 
 
 def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
-    """In the command: wait until the run is ready, and say how to attach; or say what it said, and return its exit code."""
+    """In the command: wait until the run is ready, and print how to attach; or print its error, and return its exit code."""
     try:
         session = _line(ready)
         sentence = _all(errors) if not session else ""

@@ -46,7 +46,7 @@ _SHOWN: dict[State, tuple[str, str]] = {
 def command(profile_name: str | None, as_json: bool) -> None:
     """Show which limits of this machine will bound an exploration, and how to raise them.
 
-    With PROFILE (a name or a path): what that asks for against what is here. Without: 2,000 users that keep their connections.
+    With PROFILE (a name or a path): compare its demands with this machine. Without: 2,000 users that keep their connections.
     """
     path = paths.profile(profile_name) if profile_name else None
     found = profile.load(path) if path else None

@@ -1,4 +1,4 @@
-"""A run on the live screen. Its terminal's end is the screen's, not the run's: that goes on without one, in the same process."""
+"""A run on the live screen. When its terminal ends, only the screen ends; the run goes on in the same process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HANG_UP = "SIGHUP"
 
 
 def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int:
-    """Run until the user, a signal or, once it has no screen any more, its own end. Returns the exit code."""
+    """Run until the user or a signal ends it or, without a screen, until it ends by itself. Returns the exit code."""
     from ..tui.terminal import own_terminal
 
     with contextlib.ExitStack() as screen:
@@ -64,7 +64,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
 
 
 def wait_unattended(parts: Parts, take: Callable[[], object]) -> None:
-    """Until a run without a screen of its own has ended. Its terminal, if it is still there, shows how to get a screen again."""
+    """Wait until a run without a screen of its own has ended. Print how to get a screen again, if the terminal is still there."""
     from ..load import native
     from ..run.unattended import POLL_S, Unattended
 

@@ -58,7 +58,7 @@ def _own(asked: str | int | None) -> int | None:
 
 
 def most_workers(profile: Profile) -> int:
-    """That a run may start."""
+    """The most worker processes that a run may start."""
     return profile.guards.max_workers or max(MOST, os.cpu_count() or 1)
 
 
@@ -91,7 +91,7 @@ def join_host(workers: WorkersWanted) -> str:
 
 
 def worker_arguments(options: RunOptions) -> tuple[str, ...]:
-    """Of `capexplorer worker` on this machine, beside `--join`."""
+    """Arguments of `capexplorer worker` on this machine, beside `--join`."""
     file = ("-f", str(options.locustfile.resolve())) if options.locustfile is not None else ()
     return (*file, *(word for host in options.allow_hosts for word in ("--allow-host", host)))
 

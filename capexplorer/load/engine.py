@@ -1,4 +1,4 @@
-"""Where users run: in this process, or in worker processes. The load host drives either through this protocol."""
+"""Where users run: in this process, or in worker processes. The load host controls either through this protocol."""
 
 from __future__ import annotations
 

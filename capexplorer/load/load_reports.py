@@ -1,4 +1,4 @@
-"""What the load thread reports to the recorder's thread."""
+"""Reports of the load thread to the recorder's thread."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class LatencyHistogram:
         return histogram
 
     def copy(self) -> LatencyHistogram:
-        """One of its own with the same counts."""
+        """An independent copy."""
         twin = LatencyHistogram()
         twin.add(self)
         return twin

@@ -103,7 +103,7 @@ class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """That sent it; empty: the run's own process."""
 
     def moved(self, seconds: float) -> KeptRequest:
-        """The same by another clock."""
+        """The same request with its time on another clock."""
         return msgspec.structs.replace(self, brief=msgspec.structs.replace(self.brief, t_s=self.brief.t_s + seconds))
 
 
@@ -126,7 +126,7 @@ class PlacedRequest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeptRequests(Protocol):
-    """Kept requests of a session, wherever they are. May be called from the screen's thread."""
+    """Access to the kept requests of a live run, a remote run or a log. Called from the screen's thread."""
 
     def briefs(self) -> Sequence[RequestBrief]:
         """All, in the order in which they began."""
@@ -136,7 +136,7 @@ class KeptRequests(Protocol):
 
     @property
     def why_none(self) -> str:
-        """Why there are none, as a sentence; empty: there may be some."""
+        """Why there are none, as a sentence; empty: there may be requests."""
 
 
 class NoRequests:

@@ -34,7 +34,7 @@ class LatencySeconds(Protocol):
 
 
 class KeptLatencies:
-    """Those of a session that is going on: `add` each sample in order."""
+    """The counts of a running session: `add` each sample in order."""
 
     def __init__(self) -> None:
         self._ticks: list[bytes] = []
@@ -49,7 +49,7 @@ class KeptLatencies:
 
 
 class ReadLatencies:
-    """Those of a recording: `read` gives a tick's sample. What was asked for once is kept."""
+    """The counts of a recording: `read` returns the sample of a tick. Counts are computed once."""
 
     def __init__(self, read: Callable[[int], Sample]) -> None:
         self._read = read

@@ -18,7 +18,7 @@ Folded = tuple[LevelFold, RampFold | None]
 
 
 def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint]) -> LatencyHistogram:
-    """As it was recorded with the figures of a level or of a ramp's bin."""
+    """The latency histogram that was recorded with the figures of a level or of a ramp's bin."""
     if figures.offered is not None:
         return merged([figures.offered.from_plan] if figures.offered.from_plan else [])
     return merged([each.latency for each in endpoints if each.latency])
@@ -67,7 +67,7 @@ class Level:
 
     @property
     def has_load(self) -> bool:
-        """Whether there are requests to expect."""
+        """Whether users or a rate above 0 were requested, so that requests are expected."""
         return bool(self.opened.users or self.opened.offered_per_s)
 
     @property
@@ -124,7 +124,7 @@ class Level:
 
     @property
     def bins(self) -> tuple[LevelBin, ...]:
-        """Of a ramp: its seconds by user count."""
+        """The seconds of a ramp, binned by user count; empty for other levels."""
         if self.closed is not None:
             return self.closed.bins
         folded = self._seconds()

@@ -18,7 +18,7 @@ class NamedLoad(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`users` run; at an offered rate that is the number of busy and idle users of its pool, which nobody asked for."""
+    """`users` run; at an offered rate these are the busy and idle users of its pool, whose number follows from the rate."""
 
     users: int
     offered_per_s: float | None = None
@@ -37,11 +37,11 @@ class Load:
 
 
 def load_of(sample: Sample) -> Load:
-    """That of a tick. Where a rate has ended and its last iterations run on, users are set."""
+    """The load of a tick. After a rate has ended, while its last iterations run on, it is users."""
     offered = sample.offered
     return Load(sample.users, offered.offered_per_s if offered is not None and offered.offered_per_s else None)
 
 
 def named_load(level: Level) -> NamedLoad:
-    """The load that a level was asked for."""
+    """The load that was requested for a level."""
     return Load(level.users, level.offered_per_s).named

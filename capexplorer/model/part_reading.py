@@ -1,6 +1,4 @@
-"""What is read of one watched part in one tick. The same structs as for the target and its host, so that all that judges or
-draws those judges and draws a part too.
-"""
+"""The readings of one watched part in one tick. Structs as for the target and its host, so that the same rules and panes apply."""
 
 from __future__ import annotations
 

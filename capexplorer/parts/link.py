@@ -1,4 +1,4 @@
-"""The way to one part: the process of its transport, the reader at its other end, and when what it read was read.
+"""The way to one part: the process of its transport, the reader at the other end, and the time of each reading.
 
 The transport gives a shell: `sh` here, or a command such as `ssh web1` before it. The shell is asked for Python 3 first, and what
 is sent next depends on its answer, so that no shell buffers what another program is to read. Then each poll is one line, and each

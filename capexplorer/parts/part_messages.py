@@ -1,4 +1,4 @@
-"""What the app and the process that reads all parts say to each other: one line of JSON each."""
+"""The messages between the app and the process that reads all parts: one line of JSON each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Read(PartMessage, frozen=True, tag="read"):
 
 
 class Noticed(PartMessage, frozen=True, tag="noticed"):
-    """To the app: a part was found, changed, or cannot be read. Its time is the app's to say."""
+    """To the app: a part was found, changed, or cannot be read. The app adds the time."""
 
     part: PartState
 
@@ -48,12 +48,12 @@ def line(message: PartMessage) -> bytes:
 
 
 def request_of(text: bytes) -> Add | Poll:
-    """What the app says. ValueError: none of its messages."""
+    """A message of the app. ValueError: it is none."""
     found: Any = _from_app.decode(text)
     return found  # type: ignore[no-any-return]
 
 
 def reported(text: bytes) -> Read | Noticed:
-    """What the process says. ValueError: none of its messages."""
+    """A message of the process. ValueError: it is none."""
     found: Any = _to_app.decode(text)
     return found  # type: ignore[no-any-return]

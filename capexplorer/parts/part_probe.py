@@ -1,4 +1,4 @@
-"""One part: which files its reader is asked for, and from its frames what the part does and what its machine is.
+"""One part: decides which files its reader sends, and turns its frames into readings of the part and facts of its machine.
 
 Pure but for the figures that it keeps between two frames: no clock, no process.
 """

@@ -1,7 +1,7 @@
-"""What a screen and a run say to each other on the run's socket: msgspec structs as MessagePack, a length before each.
+"""The messages between a screen and a run on the run's socket: msgspec structs as MessagePack, a length before each.
 
-The screen speaks first, with `Hello`; the run answers `Welcome` and then a `State` at each change, or `Refused` and closes. What
-happens in the run is not sent: a screen reads the session's log. Pure.
+The screen sends the first one, `Hello`; the run answers `Welcome` and then a `State` at each change, or `Refused` and
+closes. Events of the run are not sent: a screen reads the session's log. Pure.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
 
 
 class Refused(Message, frozen=True, kw_only=True, tag="refused"):
-    """The run does not talk to this screen, and closes the connection."""
+    """The run does not accept this screen, and closes the connection."""
 
     why: str
 
@@ -240,7 +240,7 @@ _from_run: msgspec.msgpack.Decoder[FromRun] = msgspec.msgpack.Decoder(FromRun)
 
 
 class ProtocolError(Exception):
-    """What came is none of our messages."""
+    """The received bytes are no message of this protocol."""
 
 
 def encode(message: Message) -> bytes:

@@ -67,7 +67,7 @@ class RemoteControls:
         self._found: dict[int, KeptBriefs | KeptWhole] = {}
 
     def poll(self) -> bool:
-        """Take what has come. Whether anything is different now."""
+        """Take the messages that have arrived. Returns whether the state has changed."""
         was_connected = self.connected
         come = self._connection.take()
         for message in come:
@@ -85,7 +85,7 @@ class RemoteControls:
         return bool(come) or was_connected != self.connected
 
     def notices(self) -> list[str]:
-        """What the run said that a person should see; each is given once."""
+        """Messages of the run for a person; each is returned once."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -108,17 +108,17 @@ class RemoteControls:
 
     @property
     def holder(self) -> str | None:
-        """The screen that has."""
+        """Name of the screen that has the controls; None: no screen does."""
         return self._state.holder
 
     @property
     def asked_by(self) -> str | None:
-        """The screen that asks for them."""
+        """Name of the screen that asks for the controls; None: no screen does."""
         return self._state.asked_by
 
     @property
     def screens(self) -> int:
-        """How many the run has."""
+        """Number of screens of the run."""
         return self._state.screens
 
     def ask(self) -> None:
@@ -126,7 +126,7 @@ class RemoteControls:
         self._call(AskControls(number=self._next))
 
     def give(self) -> None:
-        """Hand them to who asks."""
+        """Hand the controls to the screen that asks for them."""
         self._call(GiveControls(number=self._next))
 
     # -- Controls
@@ -143,7 +143,7 @@ class RemoteControls:
 
     @property
     def max_users(self) -> int:
-        """The guard."""
+        """The most users that the profile's guard allows."""
         return self._connection.welcome.max_users
 
     @property
@@ -172,7 +172,7 @@ class RemoteControls:
         return self._connection.welcome.plans
 
     def plan_wrong(self, plan: str) -> str | None:
-        """What is wrong with a plan."""
+        """Why a plan is invalid, as a sentence; None if it is valid."""
         return self._plan_wrong(plan, self.plans, self.max_users)
 
     def set_users(self, users: int) -> int:
@@ -202,17 +202,17 @@ class RemoteControls:
         return self._state.workers
 
     def change_workers(self, *, add: bool) -> str:
-        """One worker more or less. The run's reason for not doing so comes as a notice."""
+        """Start one more worker, or end one. If the run refuses, its reason arrives as a notice."""
         self._call(ChangeWorkers(number=self._next, add=add))
         return ""
 
     def watch_part(self, part: str) -> str:
-        """Watch one more part. The run's reason for not doing so comes as a notice."""
+        """Watch one more part. If the run refuses, its reason arrives as a notice."""
         self._call(WatchPart(number=self._next, part=part))
         return ""
 
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
-        """Let the autopilot drive, or end it."""
+        """Start or end the autopilot."""
         self._autopilot = on
         self._call(SetAutopilot(number=self._next, on=on, at_rate=at_rate))
 
@@ -222,21 +222,21 @@ class RemoteControls:
         self._call(VerifyKnee(number=self._next))
 
     def start_plan(self, plan: str) -> None:
-        """Let a plan drive."""
+        """Start a plan."""
         self._autopilot = False
         self._call(StartPlan(number=self._next, plan=plan))
 
     def new_level(self) -> None:
-        """A new level at the same count."""
+        """Begin a new level at the same load."""
         self._call(NewLevel(number=self._next))
 
     def zero(self) -> None:
-        """To zero users."""
+        """Stop all users."""
         self._wanted, self._autopilot, self._offered_per_s = 0, False, None
         self._call(Zero(number=self._next))
 
     def note(self, text: str) -> None:
-        """A note at this moment."""
+        """Record a note at this moment."""
         self._call(AddNote(number=self._next, text=text))
 
     def restart_target(self, params: Mapping[str, str]) -> None:
@@ -257,7 +257,7 @@ class RemoteControls:
         return self._found.pop(number, None)
 
     def _wait(self, has_come: Callable[[], bool]) -> None:
-        """Until the answer is here, or none comes."""
+        """Wait until `has_come`, or the run is gone or does not answer in time."""
         while not has_come() and self.connected and self._connection.wait_for_more():
             self.poll()
 

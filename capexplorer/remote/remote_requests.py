@@ -1,4 +1,4 @@
-"""Kept requests of a run in another process, asked for when they are looked at: the list at most once a second."""
+"""Kept requests of a run in another process, fetched when a person opens them: the list at most once a second."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answering(Protocol):
 
 
 class RemoteRequests:
-    """`KeptRequests` over a connection. What has come stays when the run has ended."""
+    """`KeptRequests` over a connection. What was fetched stays when the run has ended."""
 
     def __init__(self, connection: Answering, monotonic: Clock = time.monotonic) -> None:
         self._connection, self._monotonic = connection, monotonic
@@ -38,7 +38,7 @@ class RemoteRequests:
         return "" if self._connection.connected or self._briefs else "the run cannot be reached: it has the requests"
 
     def briefs(self) -> Sequence[RequestBrief]:
-        """As of a second ago at most."""
+        """All kept requests, as of at most a second ago."""
         now_s = self._monotonic()
         if self._connection.connected and (self._asked_s is None or now_s - self._asked_s >= AGAIN_S):
             self._asked_s = now_s

@@ -1,4 +1,4 @@
-"""The screen's end of a connection to a run: messages out, and those that have come in, without waiting but where it says so."""
+"""The screen's end of a connection to a run: sends messages, and takes those that arrived. `take` never waits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RunConnection:
             raise
 
     def send(self, message: Message) -> None:
-        """One message; a run that takes none for ANSWERS_WITHIN_S is lost."""
+        """Send one message. A run that accepts none for ANSWERS_WITHIN_S counts as lost."""
         try:
             self._socket.settimeout(ANSWERS_WITHIN_S)
             self._socket.sendall(frame(encode(message)))
@@ -47,13 +47,13 @@ class RunConnection:
             self.is_lost = True
 
     def take(self) -> list[FromRun]:
-        """What has come since the last call. Does not wait."""
+        """The messages that have arrived since the last call. Does not wait."""
         self._receive()
         come, self._come = self._come, []
         return come
 
     def wait_for_more(self, seconds: float = ANSWERS_WITHIN_S) -> bool:
-        """Until `take` has something, or the run is gone. False where neither is so in that time."""
+        """Wait until `take` has a message, or the run is gone. False if neither happens in that time."""
         return bool(self._come) or self.is_lost or bool(select.select([self._socket], [], [], seconds)[0])
 
     def _welcomed(self, path: Path) -> Welcome:
@@ -69,7 +69,7 @@ class RunConnection:
         raise InputError(f"{path}: no answer of the run within {ANSWERS_WITHIN_S:g} s")
 
     def _receive(self) -> None:
-        """All that is there."""
+        """Read all bytes that have arrived."""
         self._socket.setblocking(False)
         while not self.is_lost:
             try:
@@ -84,5 +84,5 @@ class RunConnection:
             self.is_over = self.is_over or any(isinstance(message, Over) for message in messages)
 
     def close(self) -> None:
-        """The screen is gone; may be called twice."""
+        """Close the connection; may be called twice."""
         self._socket.close()

@@ -40,7 +40,7 @@ class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
         self._picker = Picker(tuple(profiles), shelf, default, self.habits)
 
     def pick(self) -> Picked | None:
-        """Run until something is picked. Left otherwise, by a signal too, nothing is."""
+        """Run until something is picked. Returns None if the picker was left otherwise, also by a signal."""
         return self.run_until_left()
 
     def get_default_screen(self) -> Screen[None]:

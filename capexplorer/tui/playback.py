@@ -1,4 +1,4 @@
-"""Where a replay stands and how fast it goes. Pure: time comes in as seconds that passed; must not know events or the screen."""
+"""The position and the speed of a replay. Pure: elapsed seconds are passed in; must not know events or the screen."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Playback:
             self.position_s = self.position_s if self.follows else 0.0
 
     def seek(self, t_s: float, duration_s: float) -> None:
-        """Jump to a moment; playing or paused stays as it was."""
+        """Jump to a moment. A playing replay goes on playing, a paused one stays paused."""
         self.position_s = min(max(t_s, 0.0), duration_s)
         self.at_end = self.follows and self.playing and t_s >= duration_s
 

@@ -76,7 +76,7 @@ def test_changes_are_listed_by_key_with_their_figures(
     assert list(result.found) == found
 
 
-def test_the_latest_revision_is_what_was_recorded() -> None:
+def test_the_latest_revision_of_a_recorded_mark_is_compared() -> None:
     result = reanalyse(Timeline(session(knee(20.0, 10.0), knee(28.0, 20.0, revision=2, state="updated"))), [finding(knee(28.0))])
     assert result.changes == () and [mark.users for mark in result.recorded] == [28.0]
 
@@ -154,7 +154,7 @@ def test_a_replay_gets_the_marks_found_in_time_s_order_between_header_and_end(ti
     assert inner == sorted(inner)
 
 
-def test_events_and_timeline_are_reanalysed_alike() -> None:
+def test_reanalysis_of_events_and_of_a_timeline_gives_the_same_marks() -> None:
     recorded = session(knee(), cause())
     analysis = reanalyse(Timeline(recorded), [finding(knee(31.0, 22.0))])
     events = list(reanalysed_events(recorded, analysis, "2.0"))

@@ -28,7 +28,7 @@ def offered(args: list[str], begun: str) -> list[str]:
         (["completion"], "f", ["fish"]),
     ],
 )
-def test_names_that_begin_with_what_was_typed_are_offered(args: list[str], begun: str, expected: list[str]) -> None:
+def test_names_with_the_typed_prefix_are_offered(args: list[str], begun: str, expected: list[str]) -> None:
     assert offered(args, begun) == expected
 
 

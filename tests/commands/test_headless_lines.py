@@ -23,7 +23,7 @@ def test_the_line_of_a_level_has_its_figures() -> None:
     assert level_line(closed(figures)) == ("level    40 users: 120 ±2 req/s goodput, p95 12 ms, 3 failures in 20 settled seconds")
 
 
-def test_a_level_that_did_not_settle_says_so() -> None:
+def test_an_unsettled_level_is_printed_as_not_settled() -> None:
     figures = LevelFigures(settled=False, failures_while_unsettled=7)
     assert level_line(closed(figures)) == "level    40 users: did not settle, 7 failures"
 
@@ -50,7 +50,7 @@ def test_the_line_of_a_rate_level_says_what_became_of_its_iterations() -> None:
     )
 
 
-def test_a_rate_level_that_did_not_settle_says_so() -> None:
+def test_an_unsettled_rate_level_is_printed_as_not_settled() -> None:
     figures = LevelFigures(settled=False, failures_while_unsettled=7)
     assert level_line(at_rate(figures)) == "level   200/s offered: did not settle, 7 failures"
 

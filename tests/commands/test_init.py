@@ -113,7 +113,7 @@ def test_a_locustfile_takes_the_place_of_requests(folder: Path) -> None:
     assert written("deep/x").users.locustfile == "../users.py"
 
 
-def test_without_requests_to_send_there_are_no_questions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_asks_no_questions_without_requests_to_send(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["init", "--host", "http://127.0.0.1:9", "--request", "/a", "--no-send"]) == 0
     assert "not sent yet" in Path("127.0.0.1-9.toml").read_text()
 

@@ -56,7 +56,7 @@ def test_a_plan_in_lines_is_reported_in_one_and_loops_are_counted_as_often_as_th
     assert "    --plan long  1:1m, 2:1m, loop 2 (3:30s, 4:1h) (2 h 3 min)" in reported
 
 
-def test_a_plan_that_cannot_be_run_is_reported_as_it_is(reported: list[str]) -> None:
+def test_a_plan_that_cannot_be_run_is_listed_with_its_reason(reported: list[str]) -> None:
     assert "    --plan odd   many" in reported
 
 
@@ -65,7 +65,7 @@ def test_no_line_is_wider_than_80_columns_and_nothing_is_left_out(reported: list
     assert TITLE in " ".join(line.strip() for line in reported)
 
 
-def test_a_bad_profile_says_what_is_wrong_with_it_and_the_others_follow(reported: list[str]) -> None:
+def test_a_bad_profile_is_listed_with_its_error_and_the_others_follow(reported: list[str]) -> None:
     listed = " ".join(line.strip() for line in reported[reported.index("aac") :])
     assert "aac.toml" in listed and "did you mean `users`" in listed
     assert "mixed" in reported and "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in reported

@@ -37,7 +37,7 @@ def test_the_command_of_a_profile_runs_in_its_folder(tmp_path: Path) -> None:
     assert (found.spec.ready.path, found.spec.ready.timeout_s, found.spec.ready.any_status) == ("/up", 7.0, False)
 
 
-def test_a_command_with_a_port_of_its_own_is_asked_there(tmp_path: Path) -> None:
+def test_a_command_with_a_fixed_port_is_checked_at_that_port(tmp_path: Path) -> None:
     service = 'command = "./shop"\nready = "http://127.0.0.1:8123/up?deep=1"'
     found = resolve(RunArguments(profile=profile(tmp_path, service)))
     assert found.spec is not None

@@ -142,7 +142,7 @@ def test_a_file_that_holds_no_requests_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-def test_a_har_of_another_service_names_what_it_has(tmp_path: Path) -> None:
+def test_a_har_of_another_service_is_refused_with_the_service_that_it_has(tmp_path: Path) -> None:
     (path := tmp_path / "shop.har").write_text(json.dumps(HAR))
     with pytest.raises(InputError, match=r"log\.entries: expected requests to http://127\.0\.0\.1:9, got requests to http"):
         read(str(path), "--request", "http://127.0.0.1:9")

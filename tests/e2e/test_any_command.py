@@ -43,7 +43,7 @@ def test_secrets_of_a_command_reach_neither_the_log_nor_its_name(tmp_path: Path)
         assert secret not in log.read_text() + log.name + run.stdout + run.stderr
 
 
-def test_a_command_with_a_port_of_its_own_takes_a_profiles_users(tmp_path: Path) -> None:
+def test_a_command_with_a_fixed_port_runs_the_users_of_a_profile(tmp_path: Path) -> None:
     port = free_port()
     command, ready = SERVER.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
     with start(tmp_path, "actor", "--target-cmd", command, "--ready", ready, *PLAN) as run:

@@ -61,7 +61,7 @@ def session_of(run: OnTerminal) -> str:
     return path.stem
 
 
-def test_a_run_by_hand_goes_on_without_its_terminal_and_ends_whole_after_a_while(tmp_path: Path) -> None:
+def test_load_by_hand_continues_without_its_terminal_for_a_while_and_the_session_is_complete(tmp_path: Path) -> None:
     with on_terminal(tmp_path, BRIEFLY) as run:
         seen = len(samples(run, 2))
         run.hang_up()
@@ -74,7 +74,7 @@ def test_a_run_by_hand_goes_on_without_its_terminal_and_ends_whole_after_a_while
     assert of(events, Command)[-1].args == {"holder": None}
 
 
-def test_a_plan_goes_on_to_its_end_without_its_terminal(tmp_path: Path) -> None:
+def test_a_plan_runs_to_its_end_without_its_terminal(tmp_path: Path) -> None:
     with on_terminal(tmp_path, BRIEFLY, "--plan", "3:8s") as run:
         samples(run, 2)
         os.kill(run.process.pid, signal.SIGHUP)

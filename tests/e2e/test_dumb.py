@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, needs_tmux]
         ("compare sample sample", "the comparison"),
     ],
 )
-def test_it_says_so_in_one_line(tmp_path: Path, term: str, words: str, what: str) -> None:
+def test_a_dumb_terminal_is_refused_in_one_line(tmp_path: Path, term: str, words: str, what: str) -> None:
     before = ["sh", "-c", f'export TERM="{term}"; exec "$1" {words}', "sh"]  # what the rig adds is not read
     with on_screen(tmp_path, size=(160, 24), before=before) as screen:
         assert screen.exit_code() == 2

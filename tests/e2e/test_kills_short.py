@@ -36,7 +36,7 @@ def test_a_run_without_a_log_has_lost_it_unless_it_was_starting(tmp_path: Path, 
     assert outcome.problems == ([] if outcome.kill.stage == "starting" else ["no log"])
 
 
-def test_modes_that_a_screen_left_behind_are_seen() -> None:
+def test_terminal_modes_that_a_killed_screen_left_on_are_detected() -> None:
     assert modes_left_on("\x1b[?1049h\x1b[?25l\x1b[?7l") == ["1049", "25", "7"]
     assert modes_left_on("\x1b[?1049h\x1b[>1u\x1b[?1049l") == ["keyboard"]
     assert modes_left_on("\x1b[?1049h\x1b[>1u\x1b[<u\x1b[?1049l") == []

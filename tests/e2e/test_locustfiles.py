@@ -79,12 +79,14 @@ def test_on_start_requests_make_no_figures(exported: dict[str, Any], events: lis
         ("stderr", "a customer grumbles"),
     ],
 )
-def test_what_it_prints_is_in_the_session(events: list[Event], full: tuple[Run, int], source: str, text: str) -> None:
+def test_lines_that_a_locustfile_prints_are_in_the_session(
+    events: list[Event], full: tuple[Run, int], source: str, text: str
+) -> None:
     assert any(log.source == source and text in log.text for log in of(events, Log)), of(events, Log)
     assert text not in full[0].stdout + full[0].stderr
 
 
-def test_what_it_logs_keeps_its_level(events: list[Event]) -> None:
+def test_lines_that_a_locustfile_logs_keep_their_level(events: list[Event]) -> None:
     assert any((log.level, log.text) == ("warning", "the shop is open") for log in of(events, Log))
 
 

@@ -37,7 +37,7 @@ def test_rates_and_users_take_turns_in_one_plan(tmp_path: Path) -> None:
     assert all(level.figures.offered.finished > 0 for level in closed if level.figures.offered)
 
 
-def test_a_rate_is_shared_by_workers_and_goes_on_whole_when_one_is_lost(tmp_path: Path) -> None:
+def test_workers_share_a_rate_and_the_others_take_over_the_share_of_a_lost_one(tmp_path: Path) -> None:
     with start(tmp_path, "actor", "--headless", "--workers", "2", "--plan", "rate 40/s 10m") as run:
         run.until(Sample, lambda event: event.settled)
         os.kill(run.marked.pids("capexplorer worker --join")[0], signal.SIGKILL)

@@ -57,7 +57,7 @@ def test_a_lost_worker_is_marked_its_level_is_void_and_its_users_run_elsewhere(t
     assert found["session"]["engine"] == {"mode": "workers", "workers": 3}
 
 
-def test_without_a_worker_left_the_run_ends_and_says_so(tmp_path: Path) -> None:
+def test_the_run_fails_with_a_message_when_no_worker_is_left(tmp_path: Path) -> None:
     with start(tmp_path, "actor", "--headless", "--workers", "1", "--plan", "4:10m") as run:
         run.until(Sample, lambda event: event.users == 4)
         os.kill(_workers(run)[0], signal.SIGKILL)

@@ -126,7 +126,7 @@ def test_limits_that_this_machine_cannot_apply_are_refused(
         check_here(limits, "--limit", **{**HERE, **circumstances})  # type: ignore[arg-type]
 
 
-def test_limits_beside_a_host_are_refused_by_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_refuses_limits_together_with_a_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["run", "ports", "--host", "http://127.0.0.1:9", "--headless", "--plan", "1:1s"]) == 2
     assert "limits.network: needs a target that capexplorer starts" in capsys.readouterr().err
 

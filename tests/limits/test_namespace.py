@@ -98,7 +98,7 @@ def test_without_limits_nothing_is_done() -> None:
     assert os.readlink("/proc/self/ns/net") == inside
 
 
-def test_where_neither_root_nor_user_namespaces_are_allowed_run_says_so_in_one_line() -> None:
+def test_run_fails_in_one_line_without_root_and_user_namespaces() -> None:
     needs(NEITHER)
     command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "ports", "--headless", "--plan", "1:1s"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)

@@ -100,7 +100,7 @@ def test_a_target_that_the_sandbox_cannot_reach_is_refused(
     assert out == "" and err.count("\n") == 1 and message in err
 
 
-def test_where_no_namespace_is_allowed_run_says_so_in_one_line() -> None:
+def test_run_fails_in_one_line_without_namespaces() -> None:
     needs(NEITHER)
     command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "mixed", "--sandbox", "--headless", "--plan", "1:1s"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)

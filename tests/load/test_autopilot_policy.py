@@ -151,7 +151,7 @@ def test_a_level_that_was_left_before_it_settled_is_measured_where_no_smaller_st
     assert step(pilot.due(known(*back, failing, level(17), says=found)))[1] == "soak"
 
 
-def test_a_level_that_failed_once_and_is_clean_when_it_is_measured_again_is_no_ceiling() -> None:
+def test_a_level_that_failed_once_and_is_clean_when_measured_again_does_not_limit_the_search() -> None:
     pilot, left = AutopilotPolicy(), [*LOW, level(24), level(28), level(32, seconds=0.0)]
     pilot.due(known(*left, latest=(100, 95)))
     pilot.due(known(*left, level(17)))

@@ -23,7 +23,7 @@ def seen() -> Played:
 
 @pytest.mark.parametrize("path", [*PATHS, *(f"{path} checked" for path in PATHS)])
 @pytest.mark.parametrize("client", ["http_user", "fast_http_user", "lean_http_user"])
-def test_a_body_over_the_bound_is_a_failure_of_its_own(seen: Played, client: str, path: str) -> None:
+def test_a_body_over_the_bound_has_its_own_failure_type(seen: Played, client: str, path: str) -> None:
     assert seen[client][path] == [["BodyTooLarge"], "body larger than # MB"]
     assert classify(FailureSignature(types=("BodyTooLarge",)), "Linux") == "body_too_large"
 
@@ -38,5 +38,5 @@ def test_memory_stays_bounded(seen: Played) -> None:
     assert seen["peak_mb"] < 300
 
 
-def test_what_is_read_in_parts_has_no_bound(seen: Played) -> None:
+def test_a_body_that_is_read_in_parts_has_no_bound(seen: Played) -> None:
     assert all(read > 70_000_000 for read in seen["streamed"])

@@ -28,7 +28,7 @@ def seen() -> Iterator[Played]:
      ("::ffff:127.0.0.1", True), ("", True), ("10.0.0.1", False), ("192.0.2.1", False), ("localhost.example", False),
      ("127.0.0.1.example", False), ("::ffff:10.0.0.1", False), ("0.0.0.0", False)],
 )  # fmt: skip
-def test_what_is_loopback(host: str, expected: bool) -> None:
+def test_loopback_addresses_are_recognised(host: str, expected: bool) -> None:
     assert is_loopback(host) == expected
 
 

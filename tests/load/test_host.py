@@ -52,7 +52,7 @@ def test_users_that_die_while_others_are_stopped_do_not_block_the_step(seen: Pla
     assert seen["users_that_die_while_others_are_stopped_do_not_hold_up_the_step"] == [True, True]
 
 
-def test_a_fixed_count_below_what_is_wanted_does_not_block_the_step(seen: Played) -> None:
+def test_a_fixed_count_below_the_requested_users_does_not_block_the_step(seen: Played) -> None:
     assert seen["a_fixed_count_below_what_is_wanted_does_not_hold_up_the_step"] == [True, 1]
 
 

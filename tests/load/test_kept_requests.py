@@ -64,14 +64,14 @@ def test_the_slowest_of_each_endpoint_is_kept_once_a_level() -> None:
     assert slowest == {"0 GET /a": 9, "0 GET /b": 2, "1 GET /a": 10, "1 GET /b": 3}
 
 
-def test_a_request_of_a_new_user_is_no_slowest_one() -> None:
+def test_a_request_of_a_new_user_is_not_kept_as_a_slowest_one() -> None:
     sampling = _sampling()
     _ask(sampling, 900, warm=False)
     _ask(sampling, 5)
     assert _of("slowest", sampling.drain_all()) == [5]
 
 
-def test_the_even_sample_has_each_part_of_the_session_alike() -> None:
+def test_the_even_sample_has_as_many_requests_from_each_part_of_the_session() -> None:
     """8 samples of 80 from 2,000 requests: 160 from each quarter, with a standard error of 11."""
     quarters = [0, 0, 0, 0]
     for seed in range(8):
@@ -88,7 +88,7 @@ def test_the_even_sample_has_each_part_of_the_session_alike() -> None:
     assert all(abs(count - 160) < 4 * 11 for count in quarters)
 
 
-def test_the_number_of_places_is_bounded_and_so_is_what_one_drain_reads() -> None:
+def test_the_number_of_kept_requests_and_the_work_of_one_drain_are_bounded() -> None:
     sampling = _sampling()
     for number in range(5_000):
         _ask(sampling, float(number), f"/{number}", failure=f"kind {number}")
@@ -198,7 +198,7 @@ BODIES = {
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("body", BODIES)
-def test_whatever_a_reply_has_can_be_kept_cleaned_and_sent(part: str, body: str) -> None:
+def test_any_reply_can_be_kept_and_redacted_and_sent(part: str, body: str) -> None:
     sampling = RequestSampling(RequestRedaction())
     _ask(sampling, 1.0, reply=Odd(BODIES[body], PARTS[part]))
     kept = sampling.drain_all()

@@ -51,7 +51,7 @@ def test_names_that_explode_are_grouped_and_no_request_is_lost(seen: Played) -> 
     assert seen["names_that_explode"] == [True, 1000, ["/item/{id}"]]
 
 
-def test_lag_is_none_before_the_timer_ran_and_then_in_order(seen: Played) -> None:
+def test_lag_is_none_until_the_timer_has_run(seen: Played) -> None:
     assert seen["lag_of_a_free_hub"] == [None, True, True]
 
 

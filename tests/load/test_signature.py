@@ -90,7 +90,7 @@ def test_a_check_is_grouped_by_the_text_before_the_colon(seen: Played) -> None:
     assert seen["checks"] == ["lost_updates", "lost_updates", "lost_updates", "task FAILED", "not a check: really", "{url}"]
 
 
-def test_a_request_leaves_no_attempts_behind(seen: Played) -> None:
+def test_attempts_of_a_request_are_not_counted_for_the_next_one(seen: Played) -> None:
     assert seen["nothing_is_left_with_the_greenlet"] == []
 
 
@@ -112,7 +112,7 @@ def test_numbers_of_resolvers_and_tls_are_not_the_systems() -> None:
     assert reduce(hidden).errno == errno.EMFILE
 
 
-def test_what_was_being_handled_when_a_reply_came_does_not_count() -> None:
+def test_an_exception_that_was_being_handled_does_not_count_beside_a_status() -> None:
     failure = ValueError("503")
     failure.code = 503  # type: ignore[attr-defined]
     failure.__context__ = OSError(errno.ECONNREFUSED, "refused, earlier")
@@ -179,7 +179,7 @@ def test_endless_chains_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("status", [99, 600, True, "503", None])
-def test_an_invalid_status_is_none(status: object) -> None:
+def test_an_invalid_status_becomes_none(status: object) -> None:
     failure = ValueError("x")
     failure.code = status  # type: ignore[attr-defined]
     assert reduce(failure).status is None

@@ -115,7 +115,7 @@ def test_method_path_and_name_are_as_declared(seen: Played, served: Server) -> N
     assert served.requests["/orders"] >= 4
 
 
-def test_expected_statuses_decide_what_is_a_failure(seen: Played) -> None:
+def test_a_status_outside_the_expected_ones_is_a_failure(seen: Played) -> None:
     found = seen["expected_statuses"]
     for client in ("fast", "requests", "lean"):
         assert found[f"{client} right"] == []

@@ -65,7 +65,9 @@ def test_a_knee_that_no_longer_holds_is_searched_for_again_but_not_by_a_verifica
     ("limit", "outcome"),
     [({"max_users": 54}, "max_users"), ({"ports": (0.6, 60.0)}, "ports")],
 )
-def test_twenty_percent_beyond_respects_the_guard_and_the_ports_and_the_end_says_so(limit: dict[str, Any], outcome: str) -> None:
+def test_the_level_beyond_the_knee_respects_guard_and_ports_and_the_result_names_them(
+    limit: dict[str, Any], outcome: str
+) -> None:
     pilot = verifying()
     levels = [*TOP, level(35, seconds=20.0)]
     assert step(pilot.due(known(*levels, says=verdict("knee", agree=["soak"]), **limit))) == (1, "rest")

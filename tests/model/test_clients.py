@@ -27,5 +27,5 @@ def header(**changes: Any) -> Header:
         (header(), ()),
     ],
 )
-def test_what_was_used_comes_before_what_was_set(reported: Header, expected: tuple[str, ...]) -> None:
+def test_client_classes_that_were_used_take_precedence_over_the_profile(reported: Header, expected: tuple[str, ...]) -> None:
     assert clients_of(reported) == expected

@@ -100,7 +100,7 @@ def test_encoding_and_decoding_gives_an_equal_histogram(values: list[int]) -> No
 
 
 @given(latencies_us)
-def test_the_library_reads_what_is_written_here_and_the_reverse(values: list[int]) -> None:
+def test_histograms_are_exchanged_with_the_hdrhistogram_library_in_both_directions(values: list[int]) -> None:
     ours, theirs = recorded(values), library_with(values)
     read_by_library = HdrHistogram.decode(ours.encode())
     assert read_by_library.get_total_count() == len(values)

@@ -127,7 +127,7 @@ def test_work_that_was_not_measured_in_one_second_leaves_no_goodput() -> None:
     assert figures.throughput_rps == 1.0
 
 
-def test_work_is_not_the_requests_where_the_profile_says_so() -> None:
+def test_work_counts_instead_of_requests_where_the_profile_defines_it() -> None:
     figures = folded(second(1.0, endpoint([1] * 50), work=3.0)).figures()
     assert (figures.throughput_rps, figures.goodput_rps) == (50.0, 3.0)
 
@@ -205,7 +205,7 @@ def test_targets_are_summed_and_one_that_could_not_be_read_makes_the_sum_unknown
 @pytest.mark.parametrize(
     ("values", "expected"), [([], None), ([None], None), ([1.0], 1.0), ([1.0, 2.0], 3.0), ([1.0, None], None), ([0.0], 0.0)]
 )
-def test_a_total_is_of_what_was_measured_whole_or_none(values: list[float | None], expected: float | None) -> None:
+def test_a_total_is_none_if_one_of_its_parts_was_not_measured(values: list[float | None], expected: float | None) -> None:
     assert total(values) == expected
 
 
@@ -267,7 +267,7 @@ def test_a_level_without_its_last_seconds_has_the_readings_that_it_had_before_th
     assert folded(*early, *late).without([*early, *late]).figures().readings == {}
 
 
-def test_each_bin_of_a_ramp_has_the_readings_of_its_own_seconds() -> None:
+def test_each_bin_of_a_ramp_has_the_readings_of_its_seconds() -> None:
     fold = RampFold()
     for t, users in enumerate([1, 1, 2, 60, 60], start=1):
         fold.add(reading(t, settled=False, users=users, queue=t))

@@ -105,7 +105,7 @@ READINGS = {
 """Columns that need something to be measured; the others are counts and times, which every tick has."""
 
 
-def test_what_was_not_measured_is_nan_and_never_zero() -> None:
+def test_unmeasured_values_are_nan_and_never_zero() -> None:
     columns = Timeline([tick(1.0, work=None)]).columns
     assert {name for name, column in columns.items() if math.isnan(column[0])} >= READINGS
     assert columns["throughput_rps"][0] == 10.0
@@ -157,7 +157,7 @@ def test_the_phase_is_spawning_from_the_moment_a_level_opens() -> None:
     assert phases == [("spawning", 10), ("settled", 10), ("spawning", 20), ("settling", 20)]
 
 
-def test_a_level_knows_its_first_tick() -> None:
+def test_a_level_stores_the_index_of_its_first_tick() -> None:
     timeline = Timeline([opened(0, 0.0), tick(1.0), tick(2.0), opened(1, 2.5), tick(3.0, 1)])
     assert [level.first_index for level in timeline.levels] == [0, 2]
 

@@ -59,7 +59,7 @@ def test_chosen_metrics_of_an_exporter_are_summed_over_their_labels() -> None:
     assert (values, counters) == ({"pg_locks": 7.0}, {"http_requests_total": 12.0})
 
 
-def test_a_counter_is_its_growth_a_second_and_a_new_start_is_no_growth() -> None:
+def test_counters_become_growth_per_second_and_a_restart_is_not_growth() -> None:
     now = iter((10.0, 12.0, 13.0))
     rates = Rates(lambda: next(now))
     found = []
@@ -98,7 +98,7 @@ def test_statsd_counts_grow_per_second_gauges_stay_and_timers_are_means() -> Non
     assert totals.take(1.0, dropped=7) == {"datagrams_per_s": 1.0, "dropped_datagrams": 7.0, "gunicorn.workers": 3.0}
 
 
-def test_statsd_passes_over_what_is_no_metric_and_keeps_a_bounded_number_of_names() -> None:
+def test_statsd_skips_lines_that_are_not_metrics_and_keeps_a_bounded_number_of_names() -> None:
     totals = Totals()
     for text in (b"\xff\x00", b"a b:1|c", b"x:nan|c", b"x:1|c|@0", b"x:1|c|@.0", b"", b":1|c", b"x" * 200 + b":1|c"):
         totals.add(text)

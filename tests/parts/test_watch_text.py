@@ -40,7 +40,7 @@ def test_a_part_is_a_name_a_transport_and_what_of_its_machine_it_is(text: str, e
         ("db=ssh 'db1", "quotes do not match"),
     ],
 )
-def test_what_is_wrong_is_one_line(text: str, expected: str) -> None:
+def test_a_wrong_text_is_refused_in_one_line(text: str, expected: str) -> None:
     with pytest.raises(InputError, match="--watch: ") as caught:
         watches_of([text], ())
     assert expected in str(caught.value) and "\n" not in str(caught.value)

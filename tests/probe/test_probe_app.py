@@ -102,12 +102,12 @@ def test_a_target_that_keeps_the_connection_open_is_read_too() -> None:
         b"HTTP/1.1 200 OK\r\n\r\n\xff\xfe 3",
     ],
 )
-def test_an_incomplete_answer_is_none(answer: bytes) -> None:
+def test_an_incomplete_answer_gives_none(answer: bytes) -> None:
     with answering(lambda connection: connection.sendall(answer)) as url:
         assert AppProbe(url).read() is None
 
 
-def test_a_silent_target_is_none_and_not_waited_for() -> None:
+def test_a_silent_target_gives_none_without_a_wait() -> None:
     hang_up = threading.Event()
 
     def say_nothing(_: socket.socket) -> None:
@@ -134,5 +134,5 @@ def test_a_target_that_answers_too_slowly_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://127.0.0.1/", "http://no-such-host.invalid/", "nonsense"])
-def test_what_cannot_be_reached_is_none(url: str) -> None:
+def test_an_unreachable_target_gives_none(url: str) -> None:
     assert AppProbe(url).read() is None

@@ -67,7 +67,7 @@ def test_without_a_quota_nothing_throttles(made: object, tmp_path: Path) -> None
     group.close()
 
 
-def test_pressure_is_that_of_its_own_group_where_there_is_one(tmp_path: Path) -> None:
+def test_pressure_is_read_from_the_control_group_of_the_target(tmp_path: Path) -> None:
     def stalled(folder: str, cpu_us: int) -> str:
         text = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
         return write(tmp_path / folder, cpu__pressure=text.format(cpu_us), memory__pressure=text.format(0))

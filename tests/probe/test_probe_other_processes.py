@@ -71,7 +71,7 @@ def test_a_name_may_hold_brackets_and_spaces() -> None:
     assert parse.process_cpu(None) is None and parse.process_cpu("42 (short) S 7") is None
 
 
-def test_what_is_busy_beside_generator_and_target_belongs_to_others() -> None:
+def test_cpu_of_all_but_generator_and_target_belongs_to_other_processes() -> None:
     probe = NeighboursProbe()
     assert probe.read(1.0, 0.5, [0.2, 0.2], TARGET).cpu_ratio == pytest.approx(0.1)
     assert probe.read(1.0, 0.3, [0.2, 0.2], TARGET).cpu_ratio == 0.0, "two clocks differ: never below nothing"
@@ -99,7 +99,7 @@ def test_all_processes_are_read_only_while_others_use_much_and_then_seldom(monke
     assert len(looks) == 4, "at once, and every three seconds"
 
 
-def test_a_real_neighbour_is_named_with_about_what_it_used() -> None:
+def test_a_real_busy_process_is_named_with_about_the_cpu_that_it_used() -> None:
     spin = "import time\nwhile time.process_time() < 60: pass"
     with subprocess.Popen([sys.executable, "-c", spin]) as neighbour:
         try:

@@ -95,7 +95,7 @@ def test_recorded_text(parser: Callable[..., Any], arguments: tuple[Any, ...], e
      parse.interface_bytes, parse.file_nr, facts.cpu_model, facts.cpus_of_quota],
 )  # fmt: skip
 @pytest.mark.parametrize("nothing", [None, ""])
-def test_what_could_not_be_read_is_none(parser: Callable[..., Any], nothing: str | None) -> None:
+def test_an_unreadable_value_gives_none(parser: Callable[..., Any], nothing: str | None) -> None:
     assert parser(nothing) is None
 
 

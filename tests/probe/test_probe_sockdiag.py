@@ -55,7 +55,7 @@ def test_a_row_becomes_its_key(fields: tuple[int, int, str, int, str, int], attr
     assert counts == {key(*fields): 1}
 
 
-def test_equal_rows_and_mixed_rows_count_alike() -> None:
+def test_rows_of_one_state_and_of_mixed_states_are_counted_correctly() -> None:
     chosen = random.Random(7).choices(ROWS, k=300)
     equal = b"".join(row(*fields) for fields in chosen)
     mixed = b"".join(row(*fields, attributes=8 * (index % 3)) for index, fields in enumerate(chosen))
@@ -109,7 +109,7 @@ def test_the_highest_port_can_be_an_exception() -> None:
 
 
 @linux
-def test_the_kernel_counts_what_was_opened() -> None:
+def test_the_kernel_counts_the_sockets_that_were_opened() -> None:
     server = socket.create_server(("127.0.0.78", 0))
     clients = [socket.create_connection(server.getsockname()) for _ in range(9)]
     diag = SockDiag()

@@ -102,7 +102,7 @@ def test_a_message_of_a_run_is_read_as_it_was_written(message: FromRun) -> None:
 
 
 @given(st.lists(st.integers(1, 40), min_size=1))
-def test_messages_are_found_in_whatever_pieces_they_come(sizes: list[int]) -> None:
+def test_messages_are_decoded_from_any_split_of_the_bytes(sizes: list[int]) -> None:
     stream = b"".join(frame(encode(each)) for each in OF_SCREENS)
     frames, found, at = Frames(FROM_SCREEN_MOST_BYTES), [], 0
     for index in range(len(stream)):
@@ -141,6 +141,6 @@ def test_a_megabyte_of_garbage_is_refused_in_its_first_bytes(seed: int) -> None:
         encode(StepTo(number=1, users=1)) + b"\x00",
     ],
 )
-def test_what_is_no_message_is_refused(wrong: bytes) -> None:
+def test_bytes_that_are_no_message_are_refused(wrong: bytes) -> None:
     with pytest.raises(ProtocolError, match="no message of protocol 3: "):
         from_screen(wrong)

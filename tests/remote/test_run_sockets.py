@@ -36,7 +36,7 @@ def test_the_runtime_folder_comes_first_and_there_is_always_another() -> None:
     assert last == Path(f"/tmp/capexplorer-{os.geteuid()}")
 
 
-def test_the_folder_is_private_whatever_the_umask(runtime: Path) -> None:
+def test_the_folder_is_private_with_any_umask(runtime: Path) -> None:
     before = os.umask(0)
     try:
         assert run_sockets.make_folder(runtime)
@@ -94,7 +94,7 @@ def test_a_name_that_means_no_run_or_several_is_one_line(runtime: Path, name: st
 @pytest.mark.parametrize(
     ("name", "message"), [(None, "no run of this user is going on"), ("a", "session `a` is not running: no run is, of this user")]
 )
-def test_without_any_run_the_message_says_so(runtime: Path, name: str | None, message: str) -> None:
+def test_a_name_without_a_running_session_is_refused_with_a_message(runtime: Path, name: str | None, message: str) -> None:
     with pytest.raises(InputError) as refused:
         run_sockets.find(name)
     assert str(refused.value) == message

@@ -38,7 +38,7 @@ def test_a_great_count_takes_several_bytes() -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "HIST", "HISTFAAAB", "not base64 ✂", "AAAA" * 9])
-def test_what_is_not_a_histogram_is_left_out_and_the_others_stay(bad: str) -> None:
+def test_invalid_histograms_are_left_out_of_a_merge(bad: str) -> None:
     good = LatencyHistogram()
     good.record_us([1_000.0, 2_000.0])
     assert merged([good.encode(), bad, good.encode()]).count == 4

@@ -44,9 +44,7 @@ def test_the_summary_of_the_live_session_is_that_of_its_replay_byte_for_byte(eve
     assert render(summarise(Timeline(events))) == render(summarise(replay.at(replay.duration_s)))
 
 
-def test_every_moment_is_the_timeline_of_what_had_happened_by_then_in_whatever_order_they_are_asked_for(
-    events: list[Event], replay: Replay
-) -> None:
+def test_every_moment_is_the_fold_of_the_events_until_then_in_any_order_of_seeks(events: list[Event], replay: Replay) -> None:
     moments = list(range(1, len(events) + 1))
     random.Random(7).shuffle(moments)
     for count in [*moments, *range(len(events), 0, -1), *range(1, len(events) + 1)]:

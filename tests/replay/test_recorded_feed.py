@@ -87,7 +87,7 @@ def test_it_begins_at_the_requested_time_once_its_length_is_known(path: Path) ->
         assert seen.playback.position_s == pytest.approx(seen.recording.duration_s / 2)
 
 
-def test_what_was_left_out_is_noticed_once(path: Path) -> None:
+def test_skipped_lines_are_reported_once(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) * 2 // 3])
     with watched(path) as seen:

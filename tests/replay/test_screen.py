@@ -92,7 +92,7 @@ async def test_it_plays_from_the_beginning_at_its_speed_and_rests_at_the_end(pat
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_moment_shows_what_was_known_then_in_every_pane(path: Path, size: tuple[int, int]) -> None:
+async def test_every_pane_shows_only_events_until_the_moment(path: Path, size: tuple[int, int]) -> None:
     stage = Stage(path)
     async with stage.run(size) as pilot:
         await pilot.press("space", "g", *"9s", "enter")
@@ -133,7 +133,7 @@ async def test_each_key_goes_to_its_moment(path: Path, keys: list[str], position
         assert stage.playback.position_s == pytest.approx(position_s, abs=0.01)
 
 
-async def test_previous_goes_past_what_was_just_reached_while_it_plays(path: Path) -> None:
+async def test_previous_skips_the_mark_that_a_playing_replay_has_just_reached(path: Path) -> None:
     stage = Stage(path)
     async with stage.run() as pilot:
         await pilot.press("greater_than_sign", "down", "down")
@@ -246,7 +246,7 @@ async def test_the_bar_can_be_clicked_and_dragged(path: Path) -> None:
         assert stage.playback.position_s == reached_s
 
 
-async def test_a_cut_off_log_says_so_and_plays_as_far_as_it_goes(path: Path) -> None:
+async def test_a_truncated_log_is_reported_and_plays_to_its_end(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) * 2 // 3])
     stage = Stage(path)

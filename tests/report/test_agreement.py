@@ -280,5 +280,5 @@ def _marked(verdict: Verdict, moved: float) -> list[Mark]:
 
 @given(findings())
 @hypothesis_settings(max_examples=60, deadline=None)
-def test_whatever_was_found_no_report_contradicts_itself(events: Sequence[Event]) -> None:
+def test_no_report_contradicts_itself_for_any_finding(events: Sequence[Event]) -> None:
     assert_agrees(Timeline([HEADER, *events]))

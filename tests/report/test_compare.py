@@ -233,7 +233,7 @@ def test_a_client_of_unknown_overhead_is_a_condition_too() -> None:
 # -- conditions and subject
 
 
-def test_what_was_recorded_under_the_same_conditions_has_no_warning() -> None:
+def test_sessions_under_the_same_conditions_have_no_warning() -> None:
     found = compared(
         timeline([Seen(10)]), timeline([Seen(10)], id="b", host=msgspec.structs.replace(HOST, memory_bytes=8_590_000_000))
     )

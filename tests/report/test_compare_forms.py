@@ -31,7 +31,7 @@ def test_the_same_comparison_gives_the_same_bytes(render: Any) -> None:
     assert render(sample()) == render(sample())
 
 
-def test_markdown_has_verdict_levels_and_what_is_unmatched() -> None:
+def test_markdown_has_verdict_levels_and_unmatched_user_counts() -> None:
     sentence = markdown.render(sample()).decode()
     assert sentence.startswith(
         "# Comparison\n\n**B finishes more than A beyond noise at 1 of 2 user counts in common (+33.3% at 50 users)"

@@ -32,7 +32,7 @@ def test_thresholds_are_those_of_students_tables(degrees: float, p: float, stude
     assert probability(student, 1.0, degrees) == pytest.approx(p, rel=0.03)
 
 
-def test_without_errors_any_change_is_certain_and_no_change_is_none() -> None:
+def test_with_errors_of_zero_any_change_is_certain() -> None:
     assert (probability(1.0, 0.0, 5), probability(0.0, 0.0, 5)) == (0.0, 1.0)
 
 
@@ -228,7 +228,7 @@ def widening(*afters: float) -> float:
     return pairs[0][0].se or 0.0
 
 
-def test_errors_are_widened_by_what_neighbouring_levels_differ_by_and_never_narrowed() -> None:
+def test_differences_of_neighbouring_levels_widen_errors_and_never_narrow_them() -> None:
     assert widening(100, 100, 100, 100, 100) == 1.0
     assert widening(100, 120, 100, 120, 100) > 3
 

@@ -46,7 +46,7 @@ def test_each_format_is_written_and_says_nothing(
 @pytest.mark.parametrize(
     ("form", "first"), [("md", b"# Capacity"), ("html", b"<!doctype html>"), ("csv", b"index,"), ("json", b"{")]
 )
-def test_stdout_has_the_same_and_stderr_what_is_missing(
+def test_stdout_has_the_export_and_stderr_lists_what_is_missing(
     form: str, first: bytes, sessions: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert export(sessions, "--format", form) == 0

@@ -14,7 +14,7 @@ from capexplorer.report import axis, figures
         (12345.6, "12,346"), (-3.2, "-3.20"), (9.996, "10.0"),
     ],
 )  # fmt: skip
-def test_a_number_has_three_digits_and_what_was_not_measured_a_dash(value: float | None, sentence: str) -> None:
+def test_a_number_has_three_digits_and_an_unmeasured_one_is_a_dash(value: float | None, sentence: str) -> None:
     assert figures.number(value) == sentence
 
 

@@ -80,7 +80,7 @@ def test_what_needs_the_log_is_not_written_from_a_screen(tmp_path: Path) -> None
         write("locust-csv", Timeline(session()), tmp_path / "x", force=False)
 
 
-def test_an_unfinished_session_says_so() -> None:
+def test_an_unfinished_session_is_reported_as_unfinished() -> None:
     timeline = Timeline(unfinished())
     assert b"snapshot of a running session" in markdown.render(timeline) and b"snapshot of a running session" in html.render(
         timeline
@@ -101,7 +101,7 @@ def test_markdown_has_verdict_picture_levels_marks_notes_environment(tmp_path: P
     assert "| users | settled s |" in text and "epoch" not in text
 
 
-def test_markdown_on_stdout_has_no_picture_and_says_so() -> None:
+def test_markdown_on_stdout_replaces_the_picture_by_a_note() -> None:
     content, left_out = to_text("md", session())
     assert b"![" not in content and "without its picture" in left_out
 
@@ -202,7 +202,7 @@ def test_many_seconds_become_few_points_and_keep_every_peak() -> None:
     assert max(values) == 9_000.0 and min(values) == 0.001 and times == sorted(times)
 
 
-def test_what_was_not_measured_stays_a_gap_in_every_bucket() -> None:
+def test_unmeasured_seconds_stay_gaps_in_every_bucket() -> None:
     timeline = Timeline(session((2,), seconds=200))
     for index in range(50, 150):
         timeline.columns["p99_ms"][index] = float("nan")
@@ -232,7 +232,7 @@ def test_every_figure_of_a_level_is_in_levels_csv() -> None:
     assert set(csv_report.LEVEL_COLUMNS) == known
 
 
-def test_seconds_csv_has_every_tick_and_leaves_empty_what_was_not_measured() -> None:
+def test_seconds_csv_has_every_tick_with_unmeasured_values_empty() -> None:
     timeline = Timeline(session())
     seconds = rows(csv_report.seconds(timeline))
     assert len(seconds) == len(timeline) == 36 and seconds[0]["users"] == "5"

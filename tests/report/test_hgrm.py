@@ -50,7 +50,7 @@ def test_a_file_a_level_and_a_file_a_bin() -> None:
     assert all(name.startswith("level-00-bin-") for name in hgrm.render(Timeline(ramp())))
 
 
-def test_a_level_that_is_still_open_has_what_is_known_so_far() -> None:
+def test_an_open_level_has_its_figures_so_far() -> None:
     timeline = Timeline(session((5,))[:-4])
     assert timeline.levels[0].closed is None
     (content,) = hgrm.render(timeline).values()

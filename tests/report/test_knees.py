@@ -61,7 +61,7 @@ def test_the_picture_has_knee_band_lines_and_their_figures() -> None:
     assert "low load 4/s per user" in found and "USL fit (thin): λ 4.2/s, σ 0.031, κ 0.0004, peak at 49 users" in found
 
 
-def test_the_band_lies_where_the_interval_does() -> None:
+def test_the_band_spans_the_interval() -> None:
     found = drawing(judged())
     band = re.search(r'class="band" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', found)
     line = re.search(r'<line class="knee" x1="([\d.]+)"', found)
@@ -213,7 +213,7 @@ def test_a_side_without_a_knee_says_up_to_where_there_was_none() -> None:
     assert sentences.knee(found.curves[1]) == "no knee up to 80 users"
 
 
-def test_recovery_is_not_part_of_what_is_compared() -> None:
+def test_recovery_is_not_compared() -> None:
     aside = Verdict(t_s=29.0, capacity=CapacityVerdict(), recovery_levels=(2,))
     climbed = [Seen(10, 100.0), Seen(50, 120.0), Seen(10, 60.0)]
     found = compared(timeline(climbed, more=[aside]), timeline(climbed))

@@ -36,7 +36,7 @@ def test_hostile_text_is_inert_in_an_element_and_in_an_attribute() -> None:
 
 
 @pytest.mark.usefixtures("printed")
-def test_what_was_made_as_markup_is_printed_as_it_is() -> None:
+def test_markup_is_not_escaped_twice() -> None:
     assert page_templates.render("text.html", text=Markup("<b>x</b>")) == b"<p title='<b>x</b>'><b>x</b></p>"
 
 

@@ -97,7 +97,7 @@ def test_csv_has_the_iterations_of_levels_and_seconds() -> None:
 
 
 @pytest.mark.parametrize("ramp", [False, True])
-def test_a_rate_level_is_named_by_its_rate_and_is_no_point_of_a_curve(ramp: bool) -> None:
+def test_a_rate_level_is_named_by_its_rate_and_is_not_a_point_of_a_user_curve(ramp: bool) -> None:
     timeline = Timeline(events(closed=True, ramp=ramp))
     assert b"| 40/s |" in markdown.render(timeline)
     assert capacity.drawing(timeline) is None

@@ -24,13 +24,13 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path, umask: None) -> None:
+def test_a_new_file_is_private_with_any_umask(tmp_path: Path, umask: None) -> None:
     write_file(tmp_path / "a.md", b"a", force=False)
     write_folder(tmp_path / "csv", {"levels.csv": b"b"}, force=False)
     assert [mode(tmp_path / name) for name in ("a.md", "csv", "csv/levels.csv")] == [0o600, 0o700, 0o600]
 
 
-def test_what_is_overwritten_keeps_its_permissions(tmp_path: Path, umask: None) -> None:
+def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path, umask: None) -> None:
     path = tmp_path / "shared.md"
     path.write_text("old")
     path.chmod(0o664)

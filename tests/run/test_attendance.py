@@ -31,7 +31,7 @@ def test_a_screen_that_comes_back_restarts_the_time_limit() -> None:
     assert look(attendance, 5_301.0)
 
 
-def test_a_plan_goes_on_to_its_end_however_long_it_takes() -> None:
+def test_a_plan_runs_to_its_end_for_any_duration() -> None:
     attendance = Attendance(300.0)
     assert not look(attendance, 0.0, driven=True)
     assert not look(attendance, 86_400.0, driven=True)

@@ -27,7 +27,7 @@ def test_an_exploration_finds_the_knee_and_ends_at_rest(search: Search) -> None:
     assert search.finished and search.finished[0].startswith("autopilot finished: knee 50 [")
 
 
-def test_a_saturated_generator_grows_and_the_search_goes_on_to_the_services_knee(tmp_path: Path) -> None:
+def test_a_saturated_generator_gets_another_worker_and_the_search_finds_the_knee(tmp_path: Path) -> None:
     search = Search(tmp_path / "growing.jsonl", most_workers=6)
     search.go(600)
     command = search.commands()[-1]
@@ -168,7 +168,7 @@ def test_switched_on_again_it_continues_from_the_measured_levels(search: Search)
     assert search.finished
 
 
-def test_nothing_happens_while_there_is_no_service(search: Search) -> None:
+def test_the_autopilot_takes_no_step_while_there_is_no_service(search: Search) -> None:
     search.load_target.is_open = False
     search.go(seconds=0)
     assert search.levels() == []

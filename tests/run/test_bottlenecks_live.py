@@ -73,7 +73,7 @@ def test_a_descriptor_leak_of_two_per_second_is_marked_within_forty_seconds(tmp_
     assert reanalyse(Timeline(read(run.path))).changes == ()
 
 
-def test_a_journal_is_not_filled_by_what_continues(tmp_path: Path) -> None:
+def test_a_continuing_bottleneck_is_not_marked_again_and_again(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl")
     hold(run, 10, 200, 50.0, seconds=200)
     assert [mark.state for mark in run.marked("bottleneck", "leak")] == ["open"]

@@ -126,7 +126,7 @@ def test_notes_come_from_every_screen_but_those_that_only_watch() -> None:
     assert rig.controls.calls == [("note", "from a colleague")]
 
 
-def test_the_state_names_the_last_call_that_it_knows_of() -> None:
+def test_the_state_has_the_number_of_the_last_handled_call() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
     rig.received(peer)
@@ -136,7 +136,7 @@ def test_the_state_names_the_last_call_that_it_knows_of() -> None:
 
 
 @pytest.mark.parametrize(("threads", "wrong"), [("8", None), ("many", "threads: expected a whole number, got many")])
-def test_a_restart_is_answered_with_what_was_wrong(threads: str, wrong: str | None) -> None:
+def test_a_failed_restart_is_answered_with_its_error(threads: str, wrong: str | None) -> None:
     rig = Rig(own=False)
     peer = rig.peer()
     rig.received(peer)

@@ -216,7 +216,7 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -
     assert not run.path.exists()
 
 
-def test_without_any_folder_the_session_says_so_and_continues(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_usable_folder_the_session_logs_it_and_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_sockets, "folders", list)
     logged: list[str] = []
     server = ControlServer(

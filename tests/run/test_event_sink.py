@@ -42,7 +42,7 @@ def sink(tmp_path: Path) -> Iterator[tuple[EventSink, list[LogWriteError], Path]
     made.close()
 
 
-def test_what_is_seen_live_is_what_is_read_back(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
+def test_live_events_equal_those_read_from_the_log(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
     made, failures, path = sink
     woken: list[int] = []
     made.wake = lambda: woken.append(1)

@@ -183,7 +183,7 @@ def test_levels_are_judged_as_they_settle_and_at_each_doubling() -> None:
     assert [seconds for seconds in range(1, 1000) if is_due(seconds)] == [*LOOKS_AT, 120, 240, 480, 960]
 
 
-def test_detectors_raise_no_error_whatever_the_seconds(tmp_path: Path) -> None:
+def test_detectors_raise_no_error_on_random_seconds(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     for seed in range(12):
         run = Driven(tmp_path / f"{seed}.jsonl", OBJECTIVES)

@@ -77,7 +77,7 @@ def test_a_plan_verifies_a_knee_that_is_known_and_ends_where_none_is() -> None:
     assert held(planned("verify"), 0.0, 0) == CannotGoOn("the plan asks to verify the knee, but no knee has been found")
 
 
-def test_a_spike_of_rate_goes_back_to_what_was_before() -> None:
+def test_a_spike_of_rate_returns_to_the_load_before_it() -> None:
     plan = planned("20:10s, spike 80/s 5s, rate 10/s 1s, spike 50 2s")
     assert held(plan, 0.0, 0) == SetUsers(20)
     assert held(plan, 10.0, 20) == SetRate(80.0)

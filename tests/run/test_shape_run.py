@@ -98,7 +98,7 @@ def test_bins_are_entries_of_the_export_and_throughput_grows_with_users(session:
     assert all(each["failures"] == 0 for each in entries)
 
 
-def test_names_that_explode_are_grouped_and_the_session_says_so(session: Path) -> None:
+def test_too_many_endpoint_names_are_grouped_and_the_session_logs_it(session: Path) -> None:
     timeline = Timeline(read(session))
     last = [level for level in timeline.levels if level.opened.ramp][0].bins[-1]
     assert [each.name for each in last.endpoints] == ["/item/{id}"]

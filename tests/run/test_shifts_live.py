@@ -155,7 +155,7 @@ def test_only_the_last_minutes_of_a_level_are_kept_whole(tmp_path: Path) -> None
     run.end()
 
 
-def test_a_shift_whose_seconds_are_gone_does_not_split(tmp_path: Path) -> None:
+def test_a_shift_does_not_split_a_level_whose_seconds_are_no_longer_kept(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl")
     run.step(10)
     run.seconds(counts([(100, 400)]))

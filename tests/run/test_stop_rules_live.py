@@ -53,7 +53,7 @@ def test_a_rule_is_triggered_once_per_level_and_only_after_it_settled(tmp_path: 
     assert [mark.key for mark in run.marked("stop_rule")] == ["stop_rule:p95_ms:level0", "stop_rule:p95_ms:level1"]
 
 
-def test_a_mark_says_what_was_measured_and_what_it_ended(tmp_path: Path) -> None:
+def test_a_mark_has_the_measured_value_and_the_driver_that_it_ended(tmp_path: Path) -> None:
     run = Driven(tmp_path / "a.jsonl", rules=StopRules(failure_ratio=0.02))
     run.step(10)
     for _ in range(10):

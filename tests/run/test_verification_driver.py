@@ -80,7 +80,7 @@ def test_a_step_by_hand_ends_a_verification(search: Search) -> None:
     assert search.finished == []
 
 
-def test_the_guard_keeps_a_verification_below_the_level_beyond_and_the_end_says_so(tmp_path: Path) -> None:
+def test_the_guard_prevents_the_level_beyond_the_knee_and_the_result_names_it(tmp_path: Path) -> None:
     search = Search(tmp_path / "guard.jsonl", max_users=1_000)
     explored_by_hand(search, *BY_HAND)
     search.driver = AutopilotDriver(

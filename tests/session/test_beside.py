@@ -46,7 +46,7 @@ def mark(key: str, state: str = "open", revision: int = 1) -> Mark:
 # -- titles
 
 
-def test_a_title_is_kept_beside_the_log_which_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_title_is_stored_in_its_own_file_and_the_log_is_unchanged(tmp_path: Path) -> None:
     path = save(tmp_path)
     before = path.read_bytes(), path.stat().st_mtime_ns
     assert titles.read(path) is None
@@ -58,7 +58,7 @@ def test_a_title_is_kept_beside_the_log_which_stays_as_it_is(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["a.jsonl"]
 
 
-def test_a_title_is_short_and_one_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+def test_a_title_is_bounded_and_an_unreadable_one_gives_none(tmp_path: Path) -> None:
     path = save(tmp_path)
     titles.write(path, "x" * 1000)
     assert titles.read(path) == "x" * titles.LONGEST
@@ -93,9 +93,7 @@ def test_a_session_without_levels_has_no_best_goodput(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 7, 100, 4096])
-def test_lines_are_found_whatever_the_pieces_that_are_read(
-    piece_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_are_found_for_any_read_size(piece_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(tmp_path, closed(40.0), *ONE_OF_EACH[1:6], mark("a"), closed(90.0))
     monkeypatch.setattr(digest, "_PART_BYTES", piece_bytes)
     found = digest_of(path, judge)
@@ -142,7 +140,7 @@ def test_a_folder_that_cannot_be_written_gives_no_error(tmp_path: Path) -> None:
 # -- deleting
 
 
-def test_deleting_takes_the_log_and_what_is_beside_it_and_nothing_else(tmp_path: Path) -> None:
+def test_deleting_removes_the_log_and_its_files_and_nothing_else(tmp_path: Path) -> None:
     path = save(tmp_path, *ONE_OF_EACH[1:])
     titles.write(path, "t")
     digest_of(path, judge)

@@ -91,7 +91,7 @@ def test_of_a_long_log_only_the_ends_are_read(tmp_path: Path) -> None:
     assert (entry.levels, entry.duration_s, entry.problem) == (4, 600.0, None)
 
 
-def test_a_last_line_longer_than_what_is_read_leaves_figures_unknown(tmp_path: Path) -> None:
+def test_a_last_line_longer_than_the_read_part_leaves_figures_unknown(tmp_path: Path) -> None:
     save(tmp_path, "a", events=(level(0), Note(t_s=9.0, text="x" * 100_000)))
     (entry,) = list_sessions(tmp_path)
     assert (entry.levels, entry.duration_s, entry.complete, entry.problem) == (None, None, False, None)
@@ -164,7 +164,7 @@ def test_an_id_that_begins_another_is_still_its_own(tmp_path: Path) -> None:
         ("some/where", r"some/where: no such session$"),
     ],
 )
-def test_a_name_that_means_none_or_several_says_so(tmp_path: Path, name: str, message: str) -> None:
+def test_an_unknown_or_ambiguous_name_is_refused_with_a_message(tmp_path: Path, name: str, message: str) -> None:
     save(tmp_path, "20260101-mixed-0a1b")
     save(tmp_path, "20260102-mixed-77ff")
     with pytest.raises(SessionError, match=message):

@@ -51,7 +51,7 @@ def test_a_changed_log_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPat
     assert [entry.id for entry in list_sessions(folder) if entry.problem] == ["s2"]
 
 
-def test_a_deleted_log_is_gone(folder: Path) -> None:
+def test_a_deleted_log_is_not_listed(folder: Path) -> None:
     list_sessions(folder)
     (folder / "s0.jsonl").unlink()
     assert {entry.id for entry in list_sessions(folder)} == {"s1", "s2"}

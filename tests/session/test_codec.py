@@ -118,7 +118,7 @@ def test_an_event_of_an_unknown_type_is_written_back_as_it_was(fields: dict[str,
     ],
     ids=str,
 )
-def test_a_line_of_the_wrong_shape_says_what_is_wrong(line: bytes, message: str) -> None:
+def test_a_line_of_the_wrong_shape_is_refused_with_the_reason(line: bytes, message: str) -> None:
     with pytest.raises(LineError, match=message):
         decode(line)
 

@@ -59,7 +59,7 @@ def test_nothing_is_overwritten(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert cli.run(["import", CISCO, "--sessions-dir", str(tmp_path)]) == 2
 
 
-def test_what_is_refused_leaves_nothing_behind(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_import_leaves_no_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("users,throughput_rps\n1,x\n", encoding="utf-8")
     path = tmp_path / "s.jsonl"

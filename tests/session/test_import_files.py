@@ -154,7 +154,7 @@ def test_a_history_of_locust_before_1_0_has_other_names_and_another_order(tmp_pa
         (TABLE + "\n1,,6,0\n", "line 2: `throughput_rps`"),
     ],
 )
-def test_what_is_refused_is_reported_in_one_line(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_a_refused_file_is_reported_in_one_line(tmp_path: Path, content: str | bytes, message: str) -> None:
     path = saved(tmp_path, content)
     with pytest.raises(InputError) as refused:
         take(path)
@@ -162,7 +162,7 @@ def test_what_is_refused_is_reported_in_one_line(tmp_path: Path, content: str | 
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
     refused = {tmp_path / "none.csv": "no such file", tmp_path: "a folder", Path("/dev/zero"): "not a regular file"}
     for path, message in refused.items():
         with pytest.raises(InputError, match=message):

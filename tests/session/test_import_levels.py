@@ -77,7 +77,7 @@ def test_failures_that_push_the_rate_up_do_not_count_as_work() -> None:
     assert hold.figures.goodput_rps == pytest.approx(40, rel=0.02)
 
 
-def test_a_slow_ramp_is_binned_and_what_it_leads_to_is_a_level() -> None:
+def test_a_slow_ramp_is_binned_and_the_count_after_it_is_a_level() -> None:
     ramp, hold = closed(take(DATA / "histories" / "latency-first_stats_history.csv"))
     assert ramp.figures.throughput_rps is None and len(ramp.bins) == 24
     assert all(before.users < after.users for before, after in pairwise(ramp.bins))

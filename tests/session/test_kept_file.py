@@ -19,7 +19,7 @@ def request(number: int = 1, **parts: object) -> KeptRequest:
     return KeptRequest(brief=RequestBrief(number=number, t_s=float(number), method="GET", name="/a"), **parts)  # type: ignore[arg-type]
 
 
-def test_what_was_written_is_read_in_order_and_only_the_user_may_read_it(tmp_path: Path) -> None:
+def test_written_requests_are_read_in_order_and_the_file_is_private(tmp_path: Path) -> None:
     written = [request(1, received=Body(text="busy \N{SNOWMAN}")), request(2, headers=(("A", "b"),))]
     path = kept_file.write(tmp_path / "x.jsonl", written)
     assert (path.name, stat.S_IMODE(path.stat().st_mode)) == ("x.requests", 0o600)
@@ -28,7 +28,7 @@ def test_what_was_written_is_read_in_order_and_only_the_user_may_read_it(tmp_pat
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{}\n", b'{"type":"header","schema":2}\n', b"[" * 100_000])
-def test_what_is_no_such_file_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+def test_another_file_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.requests"
     path.write_bytes(content)
     with pytest.raises(SessionError, match=r"x\.requests: not a file of kept requests") as refused:

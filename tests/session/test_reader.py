@@ -85,7 +85,7 @@ def test_lines_out_of_their_order_are_left_out_and_noted(path: Path, order: list
 
 
 @pytest.mark.parametrize("flipped", [0x01, 0x80])
-def test_every_single_flipped_bit_behind_the_header_is_noted_and_costs_its_line_alone(path: Path, flipped: int) -> None:
+def test_every_flipped_bit_after_the_header_is_noted_and_costs_only_its_line(path: Path, flipped: int) -> None:
     starts = [len(b"".join(LINES[:index])) for index in range(len(LINES))]
     for at in range(len(LINES[0]), len(WHOLE) - 1):
         content = bytearray(WHOLE)
@@ -130,7 +130,7 @@ def test_missing_lines_are_noted_where_they_are_missing(path: Path) -> None:
     ]
 
 
-def test_a_line_that_stands_twice_counts_once(path: Path) -> None:
+def test_a_duplicated_line_counts_once(path: Path) -> None:
     path.write_bytes(b"".join([*LINES[:6], LINES[5], *LINES[6:]]))
     with open_session(path) as session:
         assert list(session) == list(ONE_OF_EACH)

@@ -112,7 +112,7 @@ def test_compare_takes_the_marks_found(session: Path, capfd: pytest.CaptureFixtu
         assert f"{users}" in capfd.readouterr().out
 
 
-def test_a_replay_gets_a_copy_that_is_gone_afterwards(session: Path) -> None:
+def test_a_replay_uses_a_temporary_copy_that_is_deleted(session: Path) -> None:
     with reanalysed_copy(session) as copy:
         assert copy.name == session.name and copy != session
         events = list(read(copy))

@@ -82,7 +82,7 @@ def test_every_kind_of_secret_is_taken_out_of_a_command(arguments: tuple[str, ..
         "10:20s,50:20s",
     ],
 )
-def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
+def test_a_text_without_secrets_is_unchanged(text: str) -> None:
     assert redact.text(text) == text
 
 

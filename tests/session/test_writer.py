@@ -65,7 +65,7 @@ def file_size_limit(size_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_what_is_written_is_read_back(path: Path) -> None:
+def test_written_events_are_read_back(path: Path) -> None:
     writer = SessionWriter(path)
     for event in ONE_OF_EACH:
         writer.write(event)
@@ -392,6 +392,6 @@ def test_a_folder_that_is_not_writable_is_one_clear_line(tmp_path: Path) -> None
     ]
 
 
-def test_a_folder_that_is_gone_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(LogWriteError, match=r"x\.jsonl: the session log cannot be created: No such file or directory$"):
         SessionWriter(tmp_path / "gone" / "x.jsonl")

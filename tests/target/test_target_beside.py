@@ -36,7 +36,7 @@ class Beside:
         return found
 
 
-def test_processes_beside_the_target_survive_its_restart(rig: Rig) -> None:
+def test_companion_processes_survive_a_restart_of_the_target(rig: Rig) -> None:
     one, two = Beside(rig), Beside(rig)
     first = rig.run(PRINTS_AND_SLEEPS)
     pid = rig.started(first)

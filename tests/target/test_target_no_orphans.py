@@ -43,7 +43,7 @@ def test_a_daemon_of_the_target_is_ended_with_it(rig: Rig) -> None:
     assert not is_alive(daemon)
 
 
-def test_what_a_crashed_target_leaves_behind_is_ended(rig: Rig) -> None:
+def test_processes_that_a_crashed_target_leaves_running_are_ended(rig: Rig) -> None:
     run = rig.run(LEAVES_A_DAEMON)
     assert rig.printed("daemon")
     daemon = int(rig.supervisor.output[0].split()[1])

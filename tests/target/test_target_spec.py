@@ -124,7 +124,7 @@ def test_a_wrong_parameter_is_one_line(store: TargetSpec, given: dict[str, Param
     assert "\n" not in message
 
 
-def test_a_target_without_parameters_says_so(tmp_path: Path) -> None:
+def test_a_parameter_for_a_target_without_parameters_is_refused(tmp_path: Path) -> None:
     spec = load_spec(a_target(tmp_path, 'title = "x"\ncommand = ["true"]\n'))
     with pytest.raises(InputError, match="--set: store has no parameter `threads`; it has no parameters"):
         spec.resolve({"threads": "8"})

@@ -126,7 +126,7 @@ def test_a_target_may_end_by_itself_within_its_grace_period(rig: Rig) -> None:
     assert rig.exited(run) == Exited(run, code=7, stopped=True, output=("up", "saved"))
 
 
-def test_the_target_starts_with_signals_at_their_defaults_in_a_session_of_its_own(rig: Rig) -> None:
+def test_the_target_starts_with_default_signals_in_its_own_session(rig: Rig) -> None:
     run = rig.run(
         "import os, signal\n"
         "print([signal.getsignal(getattr(signal, name)) == signal.SIG_DFL for name in ('SIGTERM', 'SIGHUP', 'SIGCHLD')])\n"

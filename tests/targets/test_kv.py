@@ -47,7 +47,7 @@ def test_a_key_that_is_not_there_is_not_found(store: httpx.Client, key: str) -> 
 @pytest.mark.parametrize(
     "body", [{"key": "a"}, {"value": "a"}, {"key": 1, "value": "a"}, {"key": "a", "value": None}, [], "text"]
 )
-def test_what_is_not_a_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
+def test_a_body_that_is_not_a_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
     assert store.post("/post", json=body).status_code == 400
 
 

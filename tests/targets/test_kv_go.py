@@ -45,7 +45,7 @@ def test_a_value_that_was_posted_can_be_read(store: httpx.Client) -> None:
 
 @needs_go
 @pytest.mark.parametrize("body", [{"key": "a"}, {"value": "a"}, {"key": 1, "value": "a"}, [], "text"])
-def test_what_is_not_a_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
+def test_a_body_that_is_not_a_pair_of_texts_is_refused(store: httpx.Client, body: object) -> None:
     assert store.post("/post", json=body).status_code == 400
 
 
@@ -123,7 +123,7 @@ def _post(port: int) -> bool:
     [(None, "there is no `go` on PATH"), ("go1.17.13", "is go1.17.13"), ("", "is older")],
     ids=["missing", "too old", "so old that it cannot tell"],
 )
-def test_where_it_cannot_be_built_one_line_says_what_is_needed(go: str | None, errors: str, tmp_path: Path) -> None:
+def test_a_missing_compiler_is_reported_in_one_line(go: str | None, errors: str, tmp_path: Path) -> None:
     if go is not None:
         (tmp_path / "go").write_text(f"#!/bin/sh\necho {go}\n")
         (tmp_path / "go").chmod(0o755)

@@ -29,13 +29,13 @@ def test_without_keep_alive_it_closes_after_each_reply(tmp_path: Path) -> None:
 
 
 @needs_nginx
-def test_all_it_writes_lies_in_its_own_folder(tmp_path: Path) -> None:
+def test_nginx_writes_only_into_its_own_folder(tmp_path: Path) -> None:
     with served("static", tmp_path) as client:
         client.get("/")
         assert (tmp_path / "nginx.conf").is_file() and (tmp_path / "nginx.pid").is_file()
 
 
-def test_where_nginx_is_missing_it_says_so_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_nginx_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "serve.py").write_text(
         (TARGETS / "static" / "serve.py")
         .read_text(encoding="utf-8")

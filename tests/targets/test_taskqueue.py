@@ -69,7 +69,7 @@ def test_http_fetch_fetches_the_page_that_the_service_serves_itself(queue: httpx
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"kind": "other"}', b'{"kind": 7}', b"not json"])
-def test_an_invalid_task_is_refused_with_what_was_expected(queue: httpx.Client, body: bytes) -> None:
+def test_an_invalid_task_is_refused_with_the_expected_form(queue: httpx.Client, body: bytes) -> None:
     answer = queue.post(SUBMISSIONS, content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, "factorial, http-fetch" in answer.json()["error"]) == (400, True)
 
@@ -139,7 +139,7 @@ def test_the_leak_keeps_a_descriptor_a_fetch_and_is_off_by_default(leak: bool, t
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_task_that_finds_no_descriptor_fails_and_says_so(tmp_path: Path) -> None:
+def test_a_task_without_a_free_descriptor_fails_with_a_message(tmp_path: Path) -> None:
     with served("taskqueue", tmp_path, **QUICK) as queue:
         fetch(queue)
         resource.prlimit(pid_of(queue), resource.RLIMIT_NOFILE, (max(descriptors(queue)) + 1,) * 2)

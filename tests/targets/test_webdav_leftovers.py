@@ -43,7 +43,7 @@ def kill_with_accounts(folder: Path, cloud: httpx.Client, count: int) -> None:
         run.process.wait()
 
 
-def test_accounts_left_over_by_a_crash_are_removed_at_the_next_start_and_nobody_elses(tmp_path: Path) -> None:
+def test_the_next_start_removes_only_accounts_that_a_crash_left_over(tmp_path: Path) -> None:
     scratch, last = tmp_path / "scratch", tmp_path / "last"
     last.mkdir()
     with service(scratch) as cloud:

@@ -29,7 +29,7 @@ def test_figures_stand_in_columns_with_their_ratio() -> None:
     ]
 
 
-def test_a_line_without_a_change_stands_alone() -> None:
+def test_an_unchanged_figure_is_printed_once() -> None:
     assert compared({"look": ["24 levels: 3 ms"]}, {"look": ["24 levels: 3 ms"]}) == ["\n== look", "24 levels: 3 ms"]
 
 
@@ -57,7 +57,7 @@ def test_a_figure_is_not_part_of_a_word(line: str, expected: str) -> None:
     assert shape(line) == expected
 
 
-def test_what_is_printed_is_shown_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_figures_are_shown_and_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = kept.Kept(began=BEGAN)
     run.printed["look"] = kept.printed(lambda: print("a look: 3 ms\n"))
     assert capsys.readouterr().out == "a look: 3 ms\n\n"

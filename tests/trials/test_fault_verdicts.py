@@ -45,7 +45,7 @@ def test_a_wrong_mark_is_wrong_though_it_was_retracted() -> None:
 
 
 @pytest.mark.parametrize("severity", ["warning", "info"])
-def test_a_warning_beside_it_is_not_a_wrong_mark(severity: str) -> None:
+def test_an_additional_warning_is_not_a_wrong_mark(severity: str) -> None:
     assert judge(ROW, [mark("server_error"), mark("connection_churn", severity)]).right
 
 
@@ -58,7 +58,7 @@ def test_harmless_findings_may_be_reported_of_any_run() -> None:
     assert judge(ROW, [mark("server_error"), mark("not_saturated", "info", kind="bottleneck")]).right
 
 
-def test_what_is_true_too_may_be_marked() -> None:
+def test_other_true_causes_may_be_marked() -> None:
     assert judge(ROW, [mark("server_error"), mark("connection_reset")]).right
 
 
@@ -77,7 +77,7 @@ def test_a_healthy_run_may_not_even_be_warned(severity: str) -> None:
     assert judge(WELL, [mark("connection_churn", severity)]).wrong == ("connection_churn",)
 
 
-def test_a_healthy_run_may_be_reported_what_it_is() -> None:
+def test_a_healthy_run_may_be_marked_as_not_saturated_or_limited_by_think_time() -> None:
     marks = [mark("not_saturated", "info", kind="bottleneck"), mark("think_time_limited", "info", kind="bottleneck")]
     assert judge(WELL, marks).right
 

@@ -58,7 +58,7 @@ def test_a_row_of_long_tasks_has_a_locustfile_that_compiles(tmp_path: Path) -> N
     ],
     ids=["right", "a false knee", "nothing of the fault", "a knee that was taken back", "a bottleneck that is not there"],
 )
-def test_a_run_is_judged_by_what_is_at_its_end(marks: list[Mark], expected: list[str]) -> None:
+def test_a_run_is_judged_by_the_service_at_its_end(marks: list[Mark], expected: list[str]) -> None:
     assert wrong(ROW, marks, (), "") == expected
 
 

@@ -23,7 +23,7 @@ def judged(*levels: dict[str, Any], accounted: bool = False) -> list[str]:
     return list(mistakes(during, after, accounted=accounted))
 
 
-def test_a_service_that_answers_again_passes_whatever_came_before() -> None:
+def test_a_service_that_answers_again_passes_after_any_failures() -> None:
     assert judged(level(40, 39.0), LOW, UP, LOW) == []
 
 

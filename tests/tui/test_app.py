@@ -117,7 +117,7 @@ async def test_the_guard_is_reported() -> None:
         assert "the limit is 10 users" in stage.screen_text()
 
 
-async def test_a_step_over_the_guard_goes_to_it_and_says_so() -> None:
+async def test_a_step_over_the_guard_goes_to_the_guard_with_a_message() -> None:
     stage = Stage(wanted=9, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("]", "+")
@@ -272,7 +272,7 @@ async def test_a_log_that_cannot_be_written_is_reported() -> None:
         assert "session log: no space left on device" in stage.screen_text()
 
 
-async def test_an_ended_session_says_so_and_is_not_steered() -> None:
+async def test_an_ended_session_shows_its_end_and_cannot_be_steered() -> None:
     stage = Stage([*session(), Ended(t_s=70.0, reason="stop rule: failure ratio")], wanted=80)
     async with stage.run() as pilot:
         assert "session ended: stop rule: failure ratio" in stage.screen_text()

@@ -24,7 +24,7 @@ def stepped(t_s: float = 70.0) -> Command:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_switches_it_on_and_off_and_the_screen_says_so(size: tuple[int, int]) -> None:
+async def test_the_key_a_starts_and_ends_the_autopilot_with_a_message(size: tuple[int, int]) -> None:
     stage = Stage(session())
     async with stage.run(size) as pilot:
         await pilot.press("a")

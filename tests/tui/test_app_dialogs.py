@@ -72,7 +72,7 @@ BAD_INPUT = [
 ]
 
 
-async def test_bad_input_says_what_is_expected_and_stays() -> None:
+async def test_bad_input_keeps_the_dialog_open_with_the_expected_form() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         for key, typed, expected in BAD_INPUT:
@@ -110,7 +110,7 @@ async def test_a_plan_is_started_by_name_or_as_text_and_a_wrong_one_is_reported(
         assert "expected USERS:DURATION" in str(stage.app.screen.query_one(".hint", Static).render())
 
 
-async def test_the_target_restarts_with_what_was_changed() -> None:
+async def test_the_target_restarts_with_the_changed_parameters() -> None:
     stage = Stage([header()])
     async with stage.run() as pilot:
         await pilot.press("t")

@@ -47,7 +47,7 @@ async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tu
         await until(pilot, lambda: ("set_users", 40) in controls.calls)
 
 
-async def test_tab_in_a_burst_moves_to_the_next_field_before_what_is_typed_next() -> None:
+async def test_tab_in_a_burst_moves_to_the_next_field_before_the_next_characters() -> None:
     controls = FakeControls()
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -71,7 +71,7 @@ async def test_a_key_that_takes_its_prompt_away_does_not_take_the_next_keys_with
         assert [call for call in controls.calls if call[0] == "note"] == [("note", "hi")] * 8
 
 
-async def test_a_second_prompt_may_be_typed_right_behind_the_first() -> None:
+async def test_a_second_prompt_may_be_typed_right_after_the_first() -> None:
     controls = FakeControls(wanted=10)
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -85,7 +85,7 @@ async def test_a_second_prompt_may_be_typed_right_behind_the_first() -> None:
         ]
 
 
-async def test_a_key_behind_enter_waits_until_the_binding_of_enter_was_acted_on() -> None:
+async def test_a_key_after_enter_waits_for_the_action_of_enter() -> None:
     """An application that is busy acts on Enter after the prompt has finished with it: `g` then went to the closing prompt."""
     controls = FakeControls(wanted=10)
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
@@ -104,7 +104,7 @@ async def test_a_key_behind_enter_waits_until_the_binding_of_enter_was_acted_on(
         assert ("note", "hi") in controls.calls
 
 
-async def test_a_key_behind_enter_waits_for_a_prompt_that_closes_slowly() -> None:
+async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None:
     """`t` typed within a second of Enter was written into the prompt on a busy machine, and so was lost."""
     controls = FakeControls(wanted=80)
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))

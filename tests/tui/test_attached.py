@@ -76,7 +76,7 @@ def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, co
         (LOST, "the run cannot be reached; what is recorded is still shown"),
     ],
 )
-def test_the_status_of_a_screen_that_watches_says_so(held: FakeHolding, controls_shown: str) -> None:
+def test_the_status_names_a_screen_that_only_watches(held: FakeHolding, controls_shown: str) -> None:
     assert holding.watched(held) == controls_shown
 
 
@@ -115,7 +115,7 @@ async def test_a_note_needs_no_controls() -> None:
     assert controls.calls == [("note", "ok")]
 
 
-async def test_an_answer_given_after_the_controls_have_gone_does_nothing() -> None:
+async def test_an_answer_after_the_controls_were_handed_over_has_no_effect() -> None:
     controls, held = FakeControls(), FakeHolding()
     screen = app(controls, held)
     async with screen.run_test(size=(120, 40)) as pilot:
@@ -143,7 +143,7 @@ async def test_c_asks_for_the_controls_and_hands_them_over(held: FakeHolding, an
     assert (held.asked, held.given) == (asked, given)
 
 
-async def test_quitting_an_attached_screen_says_that_the_run_goes_on_and_ends_nothing() -> None:
+async def test_quitting_an_attached_screen_leaves_the_run_going_with_a_message() -> None:
     controls = FakeControls(wanted=10)
     screen = app(controls, FakeHolding(), attached=True)
     async with screen.run_test(size=(120, 40)) as pilot:
@@ -187,7 +187,7 @@ async def test_quitting_the_runs_own_screen_names_who_loses_the_controls() -> No
         assert question is not None and question.startswith("pts/3 has the controls. The load of 10 users will stop.")
 
 
-async def test_a_screen_that_watches_says_so() -> None:
+async def test_a_key_on_a_screen_that_only_watches_is_refused_with_a_message() -> None:
     screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), Watch(FakeHolding(holds=False, holder="pts/3")))
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("plus")

@@ -104,7 +104,7 @@ def test_bars_stand_on_the_lower_bound() -> None:
     assert dots(plot(Chart(Axis(0, 19), Axis(0, 10), series=(bars,)), 10, 4)) == {(3, y) for y in range(16)}
 
 
-def test_an_error_bar_spans_its_interval_beside_its_shape() -> None:
+def test_an_error_bar_spans_its_interval_around_its_shape() -> None:
     point = Point(10, 50, Shape.FILLED, RED, low=25, high=75)
     lit = dots(plot(Chart(Axis(0, 20), Axis(0, 100), points=(point,)), 11, 4))
     assert {y for x, y in lit if x == 10} == set(range(4, 12))

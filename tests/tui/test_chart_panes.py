@@ -37,7 +37,7 @@ def text(strips: list[Strip]) -> str:
 
 
 @pytest.mark.parametrize("pane", PANES)
-def test_an_empty_timeline_says_what_it_waits_for(pane: type[Pane]) -> None:
+def test_an_empty_timeline_names_what_the_chart_waits_for(pane: type[Pane]) -> None:
     assert "waiting for the first" in text(drawn(pane(), Timeline()))
 
 
@@ -109,7 +109,7 @@ def latency_session_events() -> list[LevelOpened | Sample]:
     ]
 
 
-def test_the_curve_says_what_is_missing_before_a_level_settled() -> None:
+def test_the_curve_names_what_is_missing_before_a_level_settled() -> None:
     opened = LevelOpened(t_s=0, index=0, users=10, spawn_rate=5, by="user")
     assert "no settled level yet (settling at 10 users)" in text(drawn(CurvePane(), Timeline([opened])))
     settling = sample(1.0, 0, 10, 10, "settling", 20, 20.0, 0, random.Random(1))

@@ -131,7 +131,7 @@ def test_the_curve_has_a_point_for_each_settled_level() -> None:
     assert all(point.goodput_rps <= point.throughput_rps for point in points)
 
 
-def test_an_endpoints_seconds_stand_beside_those_of_the_timeline() -> None:
+def test_the_seconds_of_an_endpoint_are_aligned_with_those_of_the_timeline() -> None:
     timeline = Timeline(session())
     of_all = [timeline.endpoint_columns.of(("GET", name)) for name in ("/cpu", "/health", "/io")]
     assert all(columns is not None and len(columns["throughput_rps"]) == len(timeline) for columns in of_all)

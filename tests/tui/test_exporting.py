@@ -51,7 +51,7 @@ async def test_arrows_choose_a_format_and_enter_writes_it(downs: int, made: list
         assert "exported" in stage.screen_text()
 
 
-async def test_a_live_session_is_exported_as_far_as_it_is_known(folder: Path) -> None:
+async def test_a_live_session_is_exported_up_to_the_present_second(folder: Path) -> None:
     stage = live()
     async with stage.run() as pilot:
         await pilot.press("e", "down", "down", "down", "enter")

@@ -201,7 +201,7 @@ async def test_failures_and_raw_errors_are_in_the_palette_and_the_help() -> None
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_the_screen_says_that_there_are_failures_whatever_it_shows(size: tuple[int, int]) -> None:
+async def test_the_screen_reports_failures_in_every_arrangement(size: tuple[int, int]) -> None:
     stage = Stage(troubled())
     async with stage.run(size):
         lines = stage.screen_text().splitlines()

@@ -99,7 +99,7 @@ def test_half_blocks_light_the_half_that_has_dots() -> None:
     assert "".join(segment.text for segment in raster.row(0)) == " ▀▄█"
 
 
-def test_ascii_is_what_it_says() -> None:
+def test_the_ascii_form_has_only_ascii_characters() -> None:
     rows = drawn(flat(Pattern.SOLID, Pattern.DASHED), replace(Palette(), markers="ascii"))
     inside = "".join(row[4:-1] for row in rows[:-2])
     assert inside.isascii()

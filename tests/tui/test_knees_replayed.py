@@ -45,7 +45,7 @@ def screen(timeline: Timeline) -> str:
     return "\n".join(strip.text for pane in panes for strip in pane)
 
 
-def test_every_moment_shows_what_was_known_then(log: Path, events: list[Event]) -> None:
+def test_every_moment_shows_the_verdict_of_that_moment(log: Path, events: list[Event]) -> None:
     replay = Replay(log)
     replay.read_on()
     for t_s in (10.0, 95.0, 130.0, 141.0, 160.0, 200.0):

@@ -82,7 +82,7 @@ def test_the_curve_shows_the_knee_with_its_interval_and_capacity(size: Size) -> 
     assert "knee 47 [43–52] at 122/s" in curve(CapacityVerdict(knee=KNEE, curve=CURVE), size)
 
 
-def test_the_knee_is_named_where_it_stands_and_its_interval_is_hatched() -> None:
+def test_the_knee_is_labelled_at_its_users_and_its_interval_is_hatched() -> None:
     with_knee, without = (
         curve(CapacityVerdict(knee=knee, curve=replace(CURVE, usl=None)), WIDE) for knee in (KNEE, replace(KNEE, kind="bend"))
     )
@@ -105,7 +105,7 @@ def test_an_unreliable_fit_is_grey_and_says_why(grey: str, why: str) -> None:
     assert f"(grey: {why})" in reported
 
 
-def test_the_pane_says_what_is_missing_while_data_is_thin() -> None:
+def test_the_pane_names_what_is_missing_while_data_is_thin() -> None:
     verdict = CapacityVerdict(missing=(Missing(kind="lower_levels", count=2, users_below=20.0),), curve=CURVE)
     assert "→ 2 more levels below 20 users would give a baseline" in curve(verdict)
 
@@ -128,7 +128,7 @@ def test_advice_of_a_log_from_before_is_still_read() -> None:
     )
 
 
-def test_without_a_knee_the_pane_says_so_and_draws_none() -> None:
+def test_without_a_knee_the_pane_names_the_reason_and_draws_none() -> None:
     reported = curve(
         CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=60), curve=replace(CURVE, capacity_rps=None, usl=None))
     )
@@ -225,12 +225,12 @@ def test_a_mark_is_drawn_at_the_time_at_which_it_was_found() -> None:
     assert (tag.x, tag.word) == (20.0, "knee 15")
 
 
-def test_a_retracted_mark_is_gone_from_the_charts() -> None:
+def test_a_retracted_mark_is_removed_from_the_charts() -> None:
     mark = marked(t_s=10.0, key="knee:epoch0", state="open", kind="bend", id="bend", users=18)
     assert page_tags([*session(((20, 30),)), mark, replace(mark, t_s=20.0, revision=2, state="retracted")]) == ()
 
 
-def test_a_shift_stands_where_the_service_changed_and_its_level_begins_there() -> None:
+def test_a_shift_is_drawn_at_the_time_of_the_change_and_its_level_begins_there() -> None:
     events = session(((20, 30),))
     shift = marked(
         t_s=25.0, key="shift:level1", state="open", kind="shift", id="goodput_fell", users=20, severity="warning",
@@ -284,7 +284,7 @@ def test_at_80_columns_the_knee_pushes_out_neither_users_nor_level_nor_phase() -
         (replace(KNEE, limit="generator"), "knee 47 [43–52] at 122/s, generator"),
     ],
 )
-def test_the_status_line_shows_what_was_found_instead(knee: KneeVerdict, sentence: str) -> None:
+def test_the_status_line_shows_the_finding_that_replaces_a_knee(knee: KneeVerdict, sentence: str) -> None:
     assert sentence in at(118, knee)[1]
 
 

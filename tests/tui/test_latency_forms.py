@@ -98,12 +98,12 @@ def test_at_the_cursor_the_right_scale_gives_the_share_of_each_row() -> None:
     assert sum(shares) == pytest.approx(100.0, abs=3.0)
 
 
-def test_a_timeline_that_keeps_no_seconds_says_so() -> None:
+def test_a_timeline_without_kept_seconds_shows_a_message() -> None:
     timeline = Timeline(session([(10, 8)]))
     assert "not kept" in drawn(LatencyPane(), timeline, Look(latency_form="heatmap"), Size(58, 10))
 
 
-def test_of_a_long_time_every_nth_second_is_drawn_and_the_legend_says_so() -> None:
+def test_a_long_page_draws_every_nth_second_and_the_legend_names_it() -> None:
     timeline = folded([(10, 300)])
     text = drawn(LatencyPane(), timeline, Look(latency_form="heatmap", window_s=None), Size(30, 10))
     assert "█" in text
@@ -126,7 +126,7 @@ def test_latency_by_level_shows_the_level_at_the_cursor(size: Size) -> None:
 # -- the baseline
 
 
-def test_the_baseline_is_behind_the_capacity_curve_and_in_its_scale() -> None:
+def test_the_baseline_is_drawn_under_the_capacity_curve_and_within_its_scale() -> None:
     timeline = folded([(10, 12), (30, 12)])
     with_it = drawn(CurvePane(), timeline, Look(baseline=curve_of([(10, 10), (120, 10)])), Size(118, 30))
     without = drawn(CurvePane(), timeline, Look(), Size(118, 30))
@@ -144,7 +144,7 @@ def test_the_difference_is_that_at_the_same_load_and_says_whether_it_is_noise() 
     assert difference_at(Timeline(), None, same) == "no level yet"
 
 
-def test_a_difference_beyond_noise_stands_alone() -> None:
+def test_a_difference_beyond_noise_has_no_remark_about_noise() -> None:
     timeline = folded([(80, 30)])
     half = curve_of([(20, 30)])
     other = Curve(**{name: getattr(half, name) for name in Curve.__slots__} | {"points": tuple(_at(half, 80))})

@@ -61,7 +61,7 @@ def test_of_a_ramp_the_bin_of_the_second_is_shown() -> None:
     assert early.load.endswith("of a ramp") and early.figures.users_mean != late.figures.users_mean
 
 
-def test_a_level_without_settled_seconds_says_so() -> None:
+def test_a_level_without_settled_seconds_shows_a_message() -> None:
     made = Session()
     text = page(Timeline([header(), *made.open(10), made.tick(), made.tick(), Note(t_s=3.0, text="so far")]), 1)
     assert "no figures: it has not settled" in text and "no latency was recorded" in text and "so far" in text

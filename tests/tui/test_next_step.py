@@ -85,7 +85,7 @@ async def test_while_the_autopilot_is_on_it_takes_the_step() -> None:
         assert "; next step in 4–12 s" in screen
 
 
-async def test_a_replay_shows_what_was_proposed_without_its_key() -> None:
+async def test_a_replay_shows_the_recorded_proposal_without_its_key() -> None:
     stage = stage_with(MEASURED[0], live=False)
     async with stage.run():
         assert " NEXT  94 users for 8–20 s; still scaling linearly (97%)" in stage.screen_text()

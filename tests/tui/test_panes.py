@@ -88,7 +88,7 @@ def test_a_settled_level_shows_its_settled_seconds() -> None:
     assert lines[5].split()[0] == "all"
 
 
-def test_a_settling_level_shows_the_last_second_and_says_so() -> None:
+def test_a_settling_level_shows_the_last_second_labelled_as_such() -> None:
     lines = drawn(EndpointsPane(), Timeline(session([(50, 3)])))
     assert lines[0].strip() == "level 0, 50 users: the last second, settling"
 

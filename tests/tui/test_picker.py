@@ -201,7 +201,7 @@ async def test_one_that_is_being_recorded_is_not_deleted_and_says_why() -> None:
         assert shelf.did == []
 
 
-async def test_what_is_refused_is_reported_and_the_list_stays() -> None:
+async def test_a_refused_action_is_reported_and_the_list_stays() -> None:
     async with picking(picker(FakeShelf(refusal="the disk is full")), *FIRST, "d", "y") as text:
         assert "the disk is full" in "\n".join(text.splitlines()[-4:-1])
         assert "after fix" in text
@@ -267,7 +267,7 @@ async def test_the_verdict_of_the_session_and_its_whole_title_stand_below_the_li
         assert "Knee at 49 users [44–59] and 134/s" in below[1]
 
 
-async def test_the_whole_title_of_a_profile_stands_below_the_list() -> None:
+async def test_the_whole_title_of_a_profile_is_shown_below_the_list() -> None:
     long = ProfileEntry(name="long", title="a title of fifty characters or more, which is long", path="profiles/long.toml")
     async with picking(PickerApp((long,), FakeShelf(), default="long")) as text:
         assert "…" in text.splitlines()[3]

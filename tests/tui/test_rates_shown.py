@@ -68,7 +68,7 @@ def test_the_latency_chart_names_both_times(size: Size) -> None:
     assert "from plan p50" in text and ("service p99" in text or "svc p99" in text)
 
 
-def test_the_header_says_what_is_offered_achieved_in_flight_and_dropped() -> None:
+def test_the_status_shows_offered_achieved_in_flight_and_dropped_rates() -> None:
     view = View(wanted=0, max_users=500, step=10, unit="rate", offered_per_s=150.0)
     first, second = lines(view, 119)[:2]
     for each in ("offered 150/s", "achieved ", "in flight ", "dropped 0.00/s", "step 10/s"):

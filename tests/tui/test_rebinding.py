@@ -28,7 +28,7 @@ def anyio_backend() -> str:
 
 
 @pytest.mark.parametrize("screen", ["live", "replay", "inspect", "picker"])
-def test_every_key_that_can_be_rebound_has_a_name_of_its_own(screen: ScreenName) -> None:
+def test_every_key_that_can_be_rebound_has_a_unique_name(screen: ScreenName) -> None:
     names = Counter(key.name for key in keys_of(screen) if key.can_be_rebound)
     assert [name for name, count in names.items() if count > 1 or not name.isidentifier()] == []
 

@@ -117,7 +117,7 @@ def test_other_processes_have_a_row_with_their_names_and_who_waits_for_a_core() 
     assert "1.60 of 2 cores !" in shown and "cc1plus 1.31, chrome 0.24, waits: target 0.40" in shown
 
 
-def test_other_processes_that_nobody_waits_for_do_not_warn_and_unmeasured_ones_have_no_row() -> None:
+def test_other_processes_without_waiting_threads_do_not_warn_and_unmeasured_ones_have_no_row() -> None:
     (row,) = [line for line in drawn(ResourcesPane(), _others(1.6, 0.01), LARGE) if line.startswith(" others cpu")]
     assert " !" not in row
     assert not any("others cpu" in line for line in drawn(ResourcesPane(), _others(None, 0.4), LARGE))

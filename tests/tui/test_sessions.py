@@ -44,7 +44,7 @@ def test_rows_are_ordered_by_any_column_and_the_unknown_comes_last(column: str, 
         ("nowhere", []),
     ],
 )
-def test_what_is_searched_is_every_column_label_id_and_problem(wanted: str, found: list[str]) -> None:
+def test_the_search_covers_every_column_label_id_and_problem(wanted: str, found: list[str]) -> None:
     assert ids(matching(ROWS, wanted)) == found
 
 

@@ -140,7 +140,7 @@ def test_a_leak_s_figures_are_in_its_unit(unit: Unit, figures: dict[str, Any], s
         ({}, ""),
     ],
 )
-def test_counts_say_what_was_counted(evidence: dict[str, Any], sentence: str) -> None:
+def test_counts_are_given_with_their_unit(evidence: dict[str, Any], sentence: str) -> None:
     assert wording.counted(cause(evidence)) == sentence
 
 

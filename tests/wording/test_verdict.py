@@ -311,7 +311,7 @@ def test_the_endpoint_that_leaves_the_line_first_is_in_the_verdict() -> None:
     assert "; POST /pay degrades first, from 60 users on: failures 0% → 31%, the other endpoints do not change" in sentence
 
 
-def test_a_rate_limiter_is_named_by_what_it_does() -> None:
+def test_a_rate_limiter_is_described_by_its_effect() -> None:
     def sentence(*found: Mark) -> str:
         return wording.verdict(Timeline([*levels(20, 40, 60, 80), curve("knee", 47, "errors"), *found]))
 

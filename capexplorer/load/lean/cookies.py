@@ -12,7 +12,7 @@ from .reply import Reply
 
 
 class Cookies:
-    """A jar; what is put in by hand is sent, too."""
+    """A jar; cookies that user code adds are sent, too."""
 
     def __init__(self) -> None:
         self.jar = CookieJar()
@@ -29,10 +29,10 @@ class Cookies:
 
     def keep(self, prepared: Prepared, reply: Reply) -> None:
         """Those that a reply sets."""
-        self.jar.extract_cookies(_Told(reply), Request(prepared.url))  # type: ignore[arg-type]
+        self.jar.extract_cookies(_CookieReply(reply), Request(prepared.url))  # type: ignore[arg-type]
 
 
-class _Told:
+class _CookieReply:
     """A reply as http.cookiejar reads it."""
 
     def __init__(self, reply: Reply) -> None:

@@ -1,4 +1,4 @@
-"""What a request brought, with the names that users of FastHttpUser and HttpUser know."""
+"""The response of a request, with the attribute names of FastHttpUser's and HttpUser's responses."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class CaughtResponse(LeanResponse):
         return True
 
     def raise_for_status(self) -> None:
-        """As above, but what user code decided holds."""
+        """Raises the request's error, unless user code has decided about the request already."""
         if isinstance(self._manual_result, Exception):
             raise self._manual_result
         if self._manual_result is None:

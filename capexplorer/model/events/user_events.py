@@ -1,4 +1,4 @@
-"""What people ask and write; plans and the autopilot ask with the same commands."""
+"""Commands and notes of people; plans and the autopilot give the same commands."""
 
 from __future__ import annotations
 

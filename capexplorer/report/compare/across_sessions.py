@@ -1,4 +1,4 @@
-"""Sessions to a typed comparison: their curves, and each held against the first one.
+"""Sessions to a typed comparison: their curves, and the comparison of each with the first one.
 
 Rules: figures are compared at equal user counts, never between them; a difference counts when it is beyond its noise at 95%
 (`difference`) and 2%; without both errors its noise is unknown and it never counts; what two client classes cost by themselves is

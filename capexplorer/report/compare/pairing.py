@@ -22,7 +22,7 @@ from .level_noise import widened
 
 
 def pair_of(before: Curve, after: Curve) -> Pair:
-    """The second curve held against the first."""
+    """The second curve compared with the first."""
     ours, theirs = ({point.users: point for point in curve.points} for curve in (before, after))
     common = sorted(ours.keys() & theirs)
     figures = {
@@ -76,7 +76,7 @@ def _overall(
     """Latencies over all user counts in common, goodput over those beyond the knee (over all, where these are too few), and the
     service time. `knees`: the lesser and the greater one, in users; infinite where neither session has one.
 
-    Levels that others held are left out. Below the knee goodput is the users' and hardly the service's.
+    Levels disturbed by other processes are left out. Below the knee goodput is the users' and hardly the service's.
     """
     users = [count for count, is_held in zip(common, held, strict=True) if not is_held]
     free = {name: [pair for pair, is_held in zip(pairs, held, strict=True) if not is_held] for name, pairs in figures.items()}

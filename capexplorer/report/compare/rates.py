@@ -1,6 +1,6 @@
 """Levels of offered rates of one session or epoch, and two of them held against each other: never beside levels of users.
 
-Goodput is of iterations, latencies are times from plan. Rates are compared where both were asked for the same one.
+Goodput is of iterations, latencies are times from plan. Rates are compared where the same one was offered in both.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def rate_capacity(timeline: Timeline, epoch: int) -> Estimate | None:
 
 
 def matched(before: Curve, after: Curve) -> Iterator[MatchedRate]:
-    """Rates that both were asked for."""
+    """Rates that were offered in both."""
     theirs = {point.per_s: point for point in after.rate_points}
     for ours in before.rate_points:
         other = theirs.get(ours.per_s)
@@ -92,5 +92,5 @@ def capacity_moved(before: Curve, after: Curve) -> Difference:
 
 
 def only(ours: Sequence[RatePoint], theirs: Sequence[RatePoint]) -> tuple[float, ...]:
-    """Rates of the one that the other was not asked for."""
+    """Rates of the one that were not offered in the other."""
     return tuple(sorted({point.per_s for point in ours} - {point.per_s for point in theirs}))

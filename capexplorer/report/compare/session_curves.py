@@ -36,12 +36,12 @@ def epochs_of(session: Session) -> list[int]:
 
 
 def curve_of_last(session: Session) -> Curve:
-    """Of the epoch that the session names, else of its last one that has a settled level. Raises InputError."""
+    """The curve of the epoch that the session names, else of its last one that has a settled level. Raises InputError."""
     return curve_of("A", session, epochs_of(session)[-1])
 
 
 def curve_of(letter: str, session: Session, epoch: int) -> Curve:
-    """Of one epoch of the session."""
+    """The curve of one epoch of the session."""
     timeline = session.timeline
     header = timeline.header
     if header is None:

@@ -18,7 +18,7 @@ by up to +365% (docs/compare.md)."""
 
 
 def is_held_by_others(figures: LevelFigures, cpus: int | None) -> bool:
-    """Whether the machine was full and others had a part in it; False where that was not measured."""
+    """Whether the machine's CPU was saturated with a share of other processes; False where that was not measured."""
     others = others_cpu(figures)
     if others is None or not cpus or figures.host_cpu_ratio is None:
         return False

@@ -1,4 +1,4 @@
-"""A CSV file as rows that know their line, and cells that know what they must be.
+"""A CSV file as rows with their line numbers, whose cells are checked for what is expected of them.
 
 Any file is read, or refused in one line: file, line, what was expected. Must not know what the columns mean.
 """

@@ -1,4 +1,4 @@
-"""A pane that is one chart: subclasses define the chart; it is drawn here, and a click on it says at which x."""
+"""A pane that is one chart: subclasses define the chart, this base draws it and reports clicks by their x."""
 
 from __future__ import annotations
 

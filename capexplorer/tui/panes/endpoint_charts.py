@@ -26,7 +26,7 @@ _NO_SECONDS = "no seconds of this endpoint are kept: only those of the first 50 
 
 
 class EndpointPane(Pane):
-    """`endpoint`: the one that is drawn."""
+    """Base of charts of one endpoint. `endpoint` is (method, name)."""
 
     def __init__(self, endpoint: EndpointKey, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
@@ -170,7 +170,7 @@ class EndpointCurve(EndpointPane):
 
 
 def _degrades(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tuple[Boundary, ...]:
-    """From how many users on it degrades, as the first of all."""
+    """Users from which on this endpoint degrades, if it is the first; None: another one, or none."""
     level = timeline.level
     verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
     first = verdict.first_endpoint if verdict is not None else None

@@ -1,6 +1,6 @@
 """Failures by cause: location, count, times, an example, advice; on request the raw errors.
 
-Draws marks alone (causes, leaks, bottlenecks): which failure is which cause, the session's log says. What is open stands first.
+Draws marks alone (causes, leaks, bottlenecks): the log says which failures belong to which cause. What is open stands first.
 """
 
 from __future__ import annotations

@@ -56,12 +56,12 @@ class ListPane(Pane):
         self.move(direction * max(1, self._rows_seen - 1))
 
     def choose(self, index: int) -> None:
-        """This row; beyond the ends the first or the last."""
+        """Choose this row; beyond the ends the first or the last."""
         self.chosen = max(0, index)
         self.again()
 
     def again(self) -> None:
-        """Draw it once more."""
+        """Redraw the last moment."""
         if self.timeline is not None:
             self.show(self.timeline, self.cursor, self.look)
 

@@ -73,7 +73,7 @@ def request_lines(request: KeptRequest) -> Iterator[RequestLine]:
 
 
 def phase_lines(phases: Phases, response_ms: float) -> Iterator[str]:
-    """`connect 0.42 ms`, `first byte 12.1 ms`, ...; what the client does not tell is said to be not known."""
+    """`connect 0.42 ms`, `first byte 12.1 ms`, ...; phases that the client does not report are listed as not known."""
     connect = "kept connection" if phases.kept_connection else _ms(phases.connect_ms)
     first = "to the whole head" if phases.to_head else "to the first byte"
     yield f"{'connect':<19}{connect}"

@@ -1,6 +1,6 @@
-"""The status area: what is explored, in which state, how many users, and how far one can trust the figures.
+"""The status area: what is explored, in which state, how many users, and the accuracy of the figures.
 
-`status` is pure: (timeline, view) to lines of cells. It shows what was asked at once; the panes follow at the next tick.
+`status` is pure: (timeline, view) to lines of cells. It shows requested changes at once; the panes follow at the next tick.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def answers(view: View, palette: Palette, width: int) -> list[Group]:
 
 
 def trust(timeline: Timeline, palette: Palette) -> list[Group]:
-    """What the tool itself adds to a latency: the client classes in use with their overheads, and the generator's lateness."""
+    """What the generator adds to a latency: the overheads of the client classes in use, and its loop lag."""
     muted, groups = Style(color=palette.muted), []
     overheads = timeline.header.client_overhead_ms if timeline.header else {}
     for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):

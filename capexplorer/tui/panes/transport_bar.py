@@ -1,4 +1,4 @@
-"""The transport bar of a replay: where it stands, how fast it goes, and where levels, marks and notes lie.
+"""The transport bar of a replay: the position, the speed, and the places of levels, marks and notes.
 
 `transport` is pure: (view, palette, width) to one line of cells. Where the mouse is on, the bar can be clicked and dragged.
 """

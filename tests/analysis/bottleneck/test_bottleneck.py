@@ -155,7 +155,7 @@ def test_some_bottlenecks_need_no_gate(why: str, readings: dict[str, float], exp
     ("text", "errno", "expected"),
     [("OSError: [Errno N] No space left on device", None, True), ("OSError", 28, True), ("task_failed: no", None, False)],
 )
-def test_a_service_that_says_so_has_a_full_disk_wherever_it_writes(text: str, errno: int | None, expected: bool) -> None:
+def test_the_text_or_errno_of_a_failure_shows_a_full_disk(text: str, errno: int | None, expected: bool) -> None:
     timeline = closed_session(Load(8, 80, 50, failure_ratio=0.2))
     signature = FailureSignature(types=("CatchResponseError",), text=text, errno=errno)
     failures = (FailureTick(name="/a", method="POST", signature=signature, count=3),)

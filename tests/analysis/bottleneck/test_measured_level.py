@@ -15,5 +15,5 @@ from capexplorer.analysis.bottleneck.measured_level import is_loopback_url
         ("http://192.0.2.1", False), ("http://localhost.example", False), ("http://[", False),
     ],
 )  # fmt: skip
-def test_an_address_is_loopback_as_it_is_for_the_guard_of_the_load(url: str, local: bool) -> None:
+def test_loopback_addresses_are_the_same_as_for_the_guard_of_the_load(url: str, local: bool) -> None:
     assert is_loopback_url(url) is local

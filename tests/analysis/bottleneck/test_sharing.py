@@ -85,7 +85,7 @@ def test_a_level_that_other_processes_disturb_blames_them_and_nothing_else() -> 
     assert marks["noisy_neighbours"].users == 32, "where they matter most"
 
 
-def test_other_processes_that_are_gone_at_the_next_level_are_marked_as_ended() -> None:
+def test_a_mark_on_other_processes_ends_when_they_have_left_at_the_next_level() -> None:
     marks = found(*LINEAR, Load(16, 100, 110, readings=HELD), Load(16, 155, 55), program="python3", host=TWO_CORES)
     assert ids(marks) == {"noisy_neighbours": "closed"}
 

@@ -110,12 +110,12 @@ def test_a_part_whose_link_is_cut_is_not_blamed_for_the_rest_of_the_level() -> N
     assert (now.names, now.unread) == ((), ("db",))
 
 
-def test_a_pool_that_keeps_all_connections_open_and_idle_is_no_limit() -> None:
+def test_a_pool_with_open_but_idle_connections_is_not_a_limit() -> None:
     pool = {"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 6.0}
     assert blamed(session({"db": pool})) == {("lock_or_pool_limit", None)}
 
 
-def test_the_one_of_several_peers_that_is_at_its_limit_is_named_beside_those_that_are_not() -> None:
+def test_of_several_equal_parts_the_one_at_its_limit_is_named() -> None:
     (mark,) = marks(session({"web1": {}, "web2": SATURATED, "web3": {}, "db": {}}))
     assert title(mark) == "the CPU of web2 is saturated, unlike web1 and web3"
 
@@ -188,7 +188,7 @@ def test_where_nothing_is_busy_requests_wait_in_a_part_that_does_not_count_its_s
     assert mark.finding.figures().get("may_wait_in") == named
 
 
-def test_a_remote_service_that_is_watched_as_a_part_is_judged_as_one_that_runs_here() -> None:
+def test_a_remote_service_that_is_watched_as_a_part_is_judged_like_a_local_one() -> None:
     assert blamed(session({"web": SATURATED}, unread=UNWATCHED)) == {("target_cpu_saturated", "web")}
 
 

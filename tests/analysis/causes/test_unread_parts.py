@@ -25,7 +25,7 @@ def test_a_second_cut_is_another_episode_of_the_same_mark() -> None:
     assert isinstance(found[-1].finding, Cause) and (found[-1].finding.episodes, found[-1].finding.since_s) == (2, 2)
 
 
-def test_each_part_has_a_mark_of_its_own() -> None:
+def test_each_part_gets_its_own_mark() -> None:
     watch = CauseWatch()
     keys = {mark.key for name in ("db", "proxy") for mark in watch.apply(PartState(t_s=1.0, name=name, state="unread"))}
     assert keys == {"cause:part_not_read:db", "cause:part_not_read:proxy"}

@@ -23,7 +23,7 @@ LADDER = [Load(users, min(users / 0.4, 60.0), 100.0 if users <= 24 else 1000 * (
 """Capacity 60/s, reached with 24 users; the last level is on the way down."""
 
 
-def test_an_epoch_knows_its_levels_and_those_on_the_way_down() -> None:
+def test_an_epoch_lists_its_levels_and_those_on_the_way_down() -> None:
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert [level.users for level in epoch.ladder] == [4, 8, 16, 32, 48, 64, 12]
     assert [level.users for level in epoch.split.fit] == [4, 8, 16, 32, 48, 64]

@@ -56,7 +56,7 @@ def test_the_services_own_failures_stay_in_its_curve(name: str) -> None:
     assert found is not None and found.kind != "no_knee"
 
 
-def test_a_level_without_failures_of_its_own_is_kept() -> None:
+def test_a_level_without_its_own_failures_is_kept() -> None:
     timeline = closed_session(*UP, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
     found = knee(timeline, [cause(timeline, 4, "dns_failure")])
     assert found is not None and found.kind == "knee" and found.users == pytest.approx(41, rel=0.1)

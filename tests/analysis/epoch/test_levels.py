@@ -63,7 +63,7 @@ def test_a_tick_that_spans_the_end_of_settling_never_counts(started_s: float, co
     assert clock.tick(started_s, started_s + 1, 1, did(0.1, 0.1)) == ("settled" if counts else "settling", counts)
 
 
-def test_a_slow_service_settles_after_two_of_its_own_cycles() -> None:
+def test_a_slow_service_settles_after_two_cycles() -> None:
     clock = LevelClock(1)
     clock.spawned(0.0)
     phases = [clock.tick(t, t + 1, 1, did(3.0, 1.0, requests=1))[0] for t in range(9)]
@@ -171,7 +171,7 @@ def test_a_rate_level_settles_once_what_an_earlier_rate_planned_has_ended() -> N
     assert [clock.tick(float(at), at + 1.0, 5, done(30))[1] for at in range(5)] == [False, False, False, True, True]
 
 
-def test_a_rate_level_settles_in_half_a_minute_whatever_is_in_flight() -> None:
+def test_a_rate_level_settles_in_half_a_minute_at_any_number_in_flight() -> None:
     clock = LevelClock(None, inherited=10**6)
     clock.spawned(0.0)
     assert [clock.tick(float(at), at + 1.0, 5, done(1))[1] for at in (1, 29, 30)] == [False, False, True]

@@ -72,7 +72,7 @@ def test_a_capacity_that_halves_at_a_constant_rate_is_a_shift_and_no_capacity_be
     assert found is None or found.kind != "capacity" or found.per_s == pytest.approx(50, rel=0.1)
 
 
-def test_a_capacity_that_doubles_is_another_service_than_the_one_before() -> None:
+def test_a_capacity_that_doubles_begins_a_new_regime() -> None:
     timeline = session((50.0, 80.0, 150.0), Trouble(95.0, speed=2.0), 40)
     found = verdict(timeline)
     assert len(found.regimes) > 1

@@ -176,7 +176,7 @@ def test_a_recording_with_busy_neighbours_gives_no_knee_and_names_the_other_proc
     )
 
 
-def test_a_level_whose_requests_only_took_longer_keeps_its_goodput_and_has_no_latency_of_its_own() -> None:
+def test_a_disturbed_level_whose_requests_only_took_longer_keeps_its_goodput_but_not_its_latency() -> None:
     """A task queue, recorded: 120 users, replies in 3 ms that wait for a core, and work that is done behind them."""
     slower = {"target.cpu_ratio": 0.19, "target.run_delay_ratio": 0.18, "target.busiest_thread_ratio": 0.08,
               "neighbours.cpu_ratio": 1.35, "host.cpu_ratio": 1.65}  # fmt: skip

@@ -68,7 +68,7 @@ def test_a_service_that_sheds_and_recovers() -> None:
     assert any(isinstance(mark.finding, RateRecovered) for mark in session.timeline.marks.values())
 
 
-def test_a_pool_of_users_that_is_too_small_is_no_capacity() -> None:
+def test_a_pool_of_users_that_is_too_small_is_not_a_capacity() -> None:
     slow = System(0.1, 0, linear=True, service_spread="constant")
     found = verdict(climbed(slow, [40, 80, 160], max_users=10, waiting_most=20)).capacity  # 10 users at 0.1 s: 100/s
     assert found is not None and (found.kind, found.limit) == ("keeps_up", "generator")
@@ -100,13 +100,13 @@ FULL, GONE = [500.0, 300.0, 100.0], [2.0] * 4
         (FULL + GONE, [0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0], (3.0, True)),
     ],
 )
-def test_a_service_has_recovered_once_backlog_and_failures_are_gone(
+def test_a_service_has_recovered_when_backlog_and_failures_have_ended(
     in_flight: list[float], failing: list[float], found: tuple[float | None, bool | None]
 ) -> None:
     assert recovery(in_flight, failing, usual=10.0) == found
 
 
-def test_without_a_level_to_compare_with_there_is_no_recovery() -> None:
+def test_recovery_needs_a_level_to_compare_with() -> None:
     assert recovery(GONE, [0.0] * 4, usual=None) == (None, None)
 
 

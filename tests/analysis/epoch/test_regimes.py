@@ -197,7 +197,7 @@ def test_a_fall_that_is_open_does_not_take_the_verdict_from_the_levels_before_it
     assert epoch.is_undecided and epoch.judged is epoch.regimes[0]
 
 
-def test_a_level_that_still_recovers_beyond_the_line_is_no_plateau_of_the_levels_before_a_fault() -> None:
+def test_a_level_that_still_recovers_beyond_the_line_is_not_a_plateau_of_the_levels_before_a_fault() -> None:
     stalled: Seconds = [(0, 0)] * 9
     epoch = epoch_of(session(*CLIMB, (32, stalled), (40, [(110, 12)] * 9)), 0)
     assert [levels for _, levels in regimes(epoch)][0] == [8, 16, 24]
@@ -243,7 +243,7 @@ def test_a_capacity_that_halves_inside_a_level_makes_no_knee_between_the_truths(
         assert reported.knee is None or reported.knee.kind != "knee"
 
 
-def test_low_loads_after_a_capacity_that_halved_belong_to_the_service_as_it_is_now() -> None:
+def test_low_loads_after_the_capacity_halved_belong_to_the_changed_service() -> None:
     halved = (48, clean(163, 8) + clean(72, 11))
     before, after = [(6, clean(21)), (12, clean(42)), (24, clean(84)), halved], [(63, clean(71)), (82, clean(70))]
     epoch = epoch_of(session(*before, *after, (12, clean(41)), (3, clean(11))), 0)
@@ -252,7 +252,7 @@ def test_low_loads_after_a_capacity_that_halved_belong_to_the_service_as_it_is_n
     assert epoch.verdict.capacity.knee.kind == "knee" and epoch.verdict.capacity.knee.users == pytest.approx(20.5, rel=0.05)
 
 
-def test_failures_that_are_as_many_at_more_users_are_no_goodput_that_falls_on() -> None:
+def test_equal_failures_at_more_users_do_not_count_as_falling_goodput() -> None:
     dead = [(21, [(20, 19)] * 9), (25, [(24, 23), *[(24, 24)] * 8]), (33, [(32, 31)] * 9)]
     epoch = epoch_of(session(*CLIMB[:2], *dead), 0)
     assert regimes(epoch) == [(None, [8, 16]), ("failures", [21, 25, 33])]

@@ -143,7 +143,7 @@ def test_the_usl_fit_finds_its_own_parameters() -> None:
     assert curve.usl.peak_users == pytest.approx((0.97 / 0.0004) ** 0.5)
 
 
-def test_latency_that_rises_permanently_is_a_mark_of_its_own() -> None:
+def test_latency_that_rises_permanently_gets_its_own_mark() -> None:
     levels = [replace(level, latency_ms=50.0 if level.users < 30 else 120.0) for level in ideal([5, 10, 20, 30, 40])]
     verdict = judge(levels)
     assert verdict.knee is not None and verdict.knee.kind == "no_knee"
@@ -172,7 +172,7 @@ def test_latency_of_levels_that_saturated_the_generator_is_not_the_services() ->
         ("late timers, and accepted work that is not finished", {"loop_lag_ms": 46.0, "accepted_rps": 110.0}, False),
     ],
 )
-def test_a_bend_that_the_generator_may_have_made_says_so(why: str, beyond: dict[str, Any], doubtful: bool) -> None:
+def test_a_bend_that_the_generator_may_have_caused_is_reported_as_such(why: str, beyond: dict[str, Any], doubtful: bool) -> None:
     """Users that sleep in their task, an idle service, a busy machine: 23 ms to 41 ms beside a loop lag of 46 ms (measured)."""
     levels = [
         replace(level, response_ms=23.0, work_is_metric="accepted_rps" in beyond)

@@ -90,7 +90,7 @@ def test_the_endpoint_that_fails_while_the_others_succeed_is_named_with_its_fail
     assert found == EndpointDegradation(method="GET", name="/pay", users=20, column="failures", before=0.0, after=0.1)
 
 
-def test_no_endpoint_is_named_if_all_fail_alike() -> None:
+def test_no_endpoint_is_named_if_all_fail_equally_often() -> None:
     both = {
         users: {"/pay": (5.0, failed), "/item": (5.0, failed)} for users, failed in ((5, 0.0), (10, 0.0), (20, 0.3), (40, 0.5))
     }

@@ -42,7 +42,7 @@ def test_ninety_percent_intervals_cover_about_that() -> None:
     assert 0.85 <= np.mean(covered) <= 1.0  # 60 ladders: three standard errors about 0.94
 
 
-def test_the_limit_is_the_one_that_was_built_in() -> None:
+def test_the_reported_limit_is_the_simulated_one() -> None:
     right = [knee is not None and knee.limit == climb.truth.limit for climb, knee in climbs()]
     assert np.mean(right) >= 0.97
 

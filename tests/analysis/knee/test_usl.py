@@ -48,5 +48,5 @@ def test_when_it_is_greyed_out(curve: CapacityCurve, bent: bool, grey: str | Non
     assert found is not None and found.grey == grey
 
 
-def test_two_levels_are_no_curve() -> None:
+def test_two_levels_are_not_enough_for_a_fit() -> None:
     assert fit(curve_of(ideal([10, 20])), bent=False) is None

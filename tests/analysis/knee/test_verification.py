@@ -166,7 +166,7 @@ def test_when_the_knee_moves_levels_from_before_no_longer_count() -> None:
     assert [step.name for step in verification(knee).open_steps] == ["soak", "beyond", "return_to_first"]
 
 
-def test_a_knee_that_was_contradicted_is_verified_against_what_was_measured_since() -> None:
+def test_a_contradicted_knee_is_verified_against_the_levels_measured_since() -> None:
     """The soak showed a steeper line; the next way up measured it, and from then on levels agree with that."""
     steeper = {"goodput_rps": 77.0, "throughput_rps": 77.0}
     assert disagreeing(knee_after([SOAK], at0=steeper)) == [("soak", "more_goodput")]

@@ -127,7 +127,7 @@ def test_growth_with_users_is_not_a_leak() -> None:
     assert marks(held_session(*levels)) == {}
 
 
-def test_what_was_not_measured_is_not_growth() -> None:
+def test_unmeasured_readings_are_not_growth() -> None:
     unread = [Second(rss_bytes=None, fds=None, generator_rss_bytes=None) for _ in range(120)]
     assert marks(held_session((8, unread))) == {}
 

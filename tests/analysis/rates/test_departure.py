@@ -45,7 +45,7 @@ def test_a_generator_at_its_limit_is_never_the_services_capacity(found: RateLeve
     assert state_of(found, LOW) == "generator"
 
 
-def test_failures_at_every_rate_are_no_departure() -> None:
+def test_equal_failures_at_every_rate_are_not_a_departure() -> None:
     lowest = level(20, 19, failed=1)
     assert state_of(level(100, 95, failed=5), low_load(lowest)) == "kept"
     assert state_of(level(100, 80, failed=20), low_load(lowest)) == "fails"

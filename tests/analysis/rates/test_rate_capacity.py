@@ -27,7 +27,7 @@ def test_without_levels_there_is_no_capacity() -> None:
     assert judge([level(5, seconds=6)]) is None  # too few arrivals
 
 
-def test_what_is_served_at_all_rates_is_kept_up_to_the_highest() -> None:
+def test_a_service_that_keeps_up_at_all_rates_is_reported_up_to_the_highest() -> None:
     found = judged(SERVED)
     assert (found.kind, found.per_s, found.confidence, found.limit) == ("keeps_up", 75, "high", None)
 
@@ -64,7 +64,7 @@ def test_goodput_that_falls_while_more_is_offered_is_reported() -> None:
     assert found.per_s == pytest.approx(100)
 
 
-def test_a_collapse_in_one_step_leaves_what_was_served_in_full() -> None:
+def test_after_a_collapse_in_one_step_the_highest_rate_served_in_full_is_reported() -> None:
     found = judged([*SERVED, level(150, 20, failed=130, failed_ms=1)])
     assert (found.kind, found.per_s, found.high_per_s) == ("capacity", 75, 150)
 
@@ -79,7 +79,7 @@ def test_where_no_rate_was_served_in_full_the_capacity_is_below() -> None:
     assert (found.kind, found.high_per_s, found.confidence) == ("at_or_below", 125, "low")
 
 
-def test_the_generators_limit_is_no_capacity() -> None:
+def test_a_limit_of_the_generator_is_not_reported_as_capacity() -> None:
     found = judged([*SERVED, level(125, 100, generator_saturated=True), level(150, 60, dropped=90, at_cap=True)])
     assert (found.kind, found.per_s, found.limit) == ("keeps_up", 75, "generator")
 

@@ -74,7 +74,7 @@ def test_the_timeout_is_of_the_whole_request(seen: Played) -> None:
     assert seen["a_reply_that_trickles"] == ["TimeoutError"]
 
 
-def test_a_user_that_is_killed_in_a_request_leaves_nothing_behind(seen: Played) -> None:
+def test_a_killed_request_leaves_no_connection_and_later_requests_succeed(seen: Played) -> None:
     assert seen["killed_in_a_request"] == [0, 200]
 
 

@@ -179,7 +179,7 @@ def test_a_user_that_ends_before_it_starts_its_arrival_drops_it() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
-def test_whatever_happens_each_iteration_is_accounted_for(seed: int) -> None:
+def test_each_iteration_is_accounted_for(seed: int) -> None:
     random = Random(seed)
     rig = Rig(users=random.randrange(4), max_users=8, rate=random.choice((1.0, 5.0, 100.0)))
     planned = ended = dropped = in_flight = 0

@@ -17,7 +17,7 @@ def seen() -> Played:
     return play("load.scenes.offered")
 
 
-def test_users_run_tasks_at_the_rate_whatever_their_wait_time(seen: Played) -> None:
+def test_users_run_tasks_at_the_offered_rate_and_ignore_their_wait_time(seen: Played) -> None:
     assert seen["any_user_runs_its_tasks_at_the_rate_whatever_its_wait"] == [True, True, 0, 0, *IN_ORDER]
 
 

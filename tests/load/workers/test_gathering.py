@@ -74,7 +74,7 @@ def test_a_tick_that_began_before_the_workers_changed_is_not_whole() -> None:
     assert gathering.take(11.0).is_whole
 
 
-def test_a_worker_that_is_gone_is_neither_waited_for_nor_counted() -> None:
+def test_a_lost_worker_is_neither_waited_for_nor_counted() -> None:
     gathering = _of("a", "b")
     gathering.add("b", second(10.0))
     gathering.expect(("a",), 9.0)

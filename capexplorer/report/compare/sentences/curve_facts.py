@@ -1,4 +1,4 @@
-"""What is said of one curve: which session it is, what its client costs, its knee, its marks."""
+"""The facts of one curve: its session, its client overhead, its knee, its marks."""
 
 from __future__ import annotations
 

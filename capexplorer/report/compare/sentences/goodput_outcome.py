@@ -1,4 +1,4 @@
-"""What the verdict says about goodput: who finishes more, at how many user counts, or that no difference is sure."""
+"""What the verdict says about goodput: which side has more, at how many user counts, or that no difference is significant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .cells import alone, detectable, percent, strongest
 
 
 def goodput(pair: Pair) -> str:
-    """At the levels that other processes did not hold: sure differences at single counts, else over all counts, else none."""
+    """At levels without other processes: significant differences at single counts, else over all counts, else none."""
     before, after = pair.before.letter, pair.after.letter
     compared = [(level.users, level["goodput"]) for level in pair.levels if not level.held_by_others]
     if not compared:

@@ -14,7 +14,7 @@ _Differences = Sequence[tuple[int, Difference]]
 
 
 def latency(pair: Pair) -> str:
-    """At the levels that other processes did not hold; empty where there are none."""
+    """At levels that other processes did not disturb; empty where there are none."""
     undisturbed = [level for level in pair.levels if not level.held_by_others]
     if not undisturbed:
         return ""

@@ -1,4 +1,4 @@
-"""What the verdict says about offered rates: both capacities, or which side has one."""
+"""What the verdict says about offered rates: both capacities, or the side that has one."""
 
 from __future__ import annotations
 
