@@ -112,7 +112,7 @@ class Run(click.Command):
 @click.option(
     "--plain-workers",
     is_flag=True,
-    help="Beside --bind: `locust --worker` may join. There is no secret: whoever reaches the port may.",
+    help="Beside --bind: `locust --worker` may join. There is no secret: any client that reaches the port may join.",
 )
 @click.option(
     "--keep-bodies",

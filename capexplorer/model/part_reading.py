@@ -1,4 +1,4 @@
-"""The readings of one watched part in one tick. Structs as for the target and its host, so that the same rules and panes apply."""
+"""The readings of one watched part in one tick. Same structs as for target and host, so that the same rules and panes apply."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Terminal:
         while rest and not self.gone:
             try:
                 rest = rest[os.write(self.output_fd, rest) :]
-            except BlockingIOError:  # the terminal is shared, and whoever has it too may have made it non-blocking
+            except BlockingIOError:  # another process that shares the terminal may have made it non-blocking
                 self._wait_writable()
             except OSError:
                 self.gone = True

@@ -44,8 +44,8 @@ Growth = Literal["possible", "coming", "none"]
 
 
 class Adviser:
-    """`propose` once a second; `took` or `deviated` when users were set. A step that was proposed advances the search, whoever
-    takes it; any other one begins a search with the levels measured so far.
+    """`propose` once a second; `took` or `deviated` when users were set. A step that was proposed advances the search;
+    any other one begins a search with the levels measured so far.
     """
 
     def __init__(self, timeline: Timeline, max_users: int, growth: Callable[[], Growth]) -> None:
