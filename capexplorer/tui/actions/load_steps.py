@@ -84,9 +84,7 @@ class LoadSteps:
         most = self.controls.max_users
         if self.unit == "users":
             return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_wrong(answer, most))
-        return Ask(
-            "Offer which rate?", "iterations a second, started on schedule also when others are late; 0 ends it", offered_wrong
-        )
+        return Ask("Offer which rate?", "iterations a second, on a schedule that waits for no reply; 0 ends it", offered_wrong)
 
     def in_words(self, load: float) -> str:
         """`50 users`, `200 iterations a second`."""
