@@ -32,7 +32,7 @@ def main() -> int:
     chosen = [(row, client) for row in rows for client in row.clients if client in (options.client or CLIENTS)]
     results = [
         settled(
-            partial(_result, row, client),
+            partial(_result, row, client, options.workers),
             partial(_keep, save=not options.unsaved),
             [keep / f"{row.name}-{client}-{attempt + 1}" for attempt in range(ATTEMPTS)],
         )
@@ -46,9 +46,9 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _result(row: Row, client: Client, folder: Path) -> records.Result:
-    ran, why, seconds = carried_out(why_not(row), lambda: carry_out(row, client, folder))
-    return _record(row, client, ran, ran.verdict.sentence if ran is not None else why, seconds)
+def _result(row: Row, client: Client, workers: int, folder: Path) -> records.Result:
+    ran, why, seconds = carried_out(why_not(row), lambda: carry_out(row, client, folder, workers=workers))
+    return _record(row, client, ran, ran.verdict.sentence if ran is not None else why, seconds, workers)
 
 
 def _keep(result: records.Result, save: bool) -> None:
@@ -58,7 +58,7 @@ def _keep(result: records.Result, save: bool) -> None:
         page.write()
 
 
-def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: float) -> records.Result:
+def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: float, workers: int) -> records.Result:
     marks = latest(relevant(ran.marks)) if ran else []
     standing = sorted((mark for mark in marks if mark.state != "retracted"), key=lambda mark: _WORST_FIRST.index(mark.severity))
     expected = [*row.expected, *([" or ".join(row.one_of)] if row.one_of else [])]
@@ -69,6 +69,7 @@ def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: fl
         row=row.name,
         family=row.family,
         client=client,
+        workers=workers,
         fault=row.fault,
         expected=expected,
         marked=[f"{mark.id} ({mark.severity})" for mark in standing] + sorted(reported(row, ran.stderr) if ran else ()),
@@ -85,6 +86,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--client", action="append", choices=CLIENTS)
     parser.add_argument("--family", action="append", choices=FAMILIES)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions of wrong rows are kept")
+    parser.add_argument("--workers", type=int, default=0, metavar="N", help="make the load in N worker processes")
     parser.add_argument("--unsaved", action="store_true", help="leave the results and the page as they are")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in ALL]

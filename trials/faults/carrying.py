@@ -81,8 +81,8 @@ def why_not(row: Row) -> str:
     return f"needs root for {row.wants_root}" if row.wants_root and not is_root() else ""
 
 
-def carry_out(row: Row, client: Client, folder: Path, short: bool = False) -> Ran:
-    """One run of capexplorer in the row's room, its files in `folder`."""
+def carry_out(row: Row, client: Client, folder: Path, short: bool = False, workers: int = 0) -> Ran:
+    """One run of capexplorer in the row's room, its files in `folder`; load from `workers` processes, or from its own if 0."""
     folder.mkdir(parents=True)
     port = PORT if is_root() else _free_port()
     with ExitStack() as room:
@@ -96,8 +96,18 @@ def carry_out(row: Row, client: Client, folder: Path, short: bool = False) -> Ra
             room.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
         profile = folder / f"{row.name}.toml"
         profile.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in _profile(row, client, params, port).items()))
-        arguments = [str(profile), "--plan", row.short if short else row.plan, *row.arguments]
+        arguments = [str(profile), "--plan", _plan(row, short, workers), *row.arguments]
+        arguments += ["--workers", str(workers)] if workers else []
         return _run(row, client, folder, [*words, *row.before], arguments)
+
+
+def _plan(row: Row, short: bool, workers: int) -> str:
+    """The row's plan, of levels such as `200:9s`; with as many users for each worker if that is what the fault needs."""
+    plan = row.short if short else row.plan
+    if not row.users_of_each_process or not workers:
+        return plan
+    levels = (level.partition(":") for level in plan.split(","))
+    return ",".join(f"{int(users) * workers}:{hold}" for users, _, hold in levels)
 
 
 def _idle_core(row: Row) -> list[str]:

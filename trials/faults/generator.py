@@ -47,6 +47,7 @@ ROWS = (
         before=("prlimit", "--nofile=120:120"),
         wait_s="{ between = [0.3, 0.6] }",
         plan="200:9s",
+        users_of_each_process=True,
     ),
     Row(
         name="generator-files-by-name",
@@ -58,6 +59,7 @@ ROWS = (
         before=("prlimit", "--nofile=120:120"),
         wait_s="{ between = [0.3, 0.6] }",
         plan="200:9s",
+        users_of_each_process=True,
     ),
     Row(
         name="generator-cpu",

@@ -25,7 +25,8 @@ all ids.
 A wrong run is *disturbed* if other processes kept more than half a core busy, since its marks may be true of them. It is repeated
 once, and the last run counts. All runs are in the results.
 
-Rows: `trials/faults/*.py`; some of them alone: `make faults ROWS="gil pool"`."""
+Rows: `trials/faults/*.py`; some of them alone: `make faults ROWS="gil pool"`. With load from worker processes:
+`python -m trials.faults --workers 2`."""
 
 _COLUMNS = ("fault", "client", "expected", "marked", "evidence", "verdict", "commit")
 
@@ -37,15 +38,20 @@ def line(result: Result) -> str:
     marked = ", ".join(result.marked) or "nothing"
     reported = result.verdict if not result.right else result.evidence
     expected = ", ".join(result.expected) or "nothing"
-    ran = f"{state} {result.row:24} {result.client:8} ({result.seconds:.0f} s{disturbed})"
+    ran = f"{state} {result.row:24} {client_of(result):18} ({result.seconds:.0f} s{disturbed})"
     return f"{ran} expected {expected}; marked {marked} | {reported}"
+
+
+def client_of(result: Result) -> str:
+    """The client class, and the workers that used it."""
+    return f"{result.client}, {result.workers} workers" if result.workers else result.client
 
 
 def write() -> None:
     """Write the page from the results."""
     results = [result for result in latest() if result.row in ALL]
     order = {name: index for index, name in enumerate(ALL)}
-    results.sort(key=lambda result: (order[result.row], result.client))
+    results.sort(key=lambda result: (order[result.row], result.client, result.workers))
     parts = [_INTRODUCTION, _totals(results)]
     for family in dict.fromkeys(row.family for row in ALL.values()):
         parts += [f"## {family.capitalize()}", _table(result for result in results if result.family == family)]
@@ -69,7 +75,7 @@ def _row(result: Result) -> str:
     verdict = result.verdict if result.right or result.skipped else f"**{result.verdict}**"
     cells = [
         f"**{result.row}**: {result.fault}",
-        result.client,
+        client_of(result),
         "<br>".join(f"`{each}`" for each in result.expected) or "–",
         "<br>".join(f"`{each}`" for each in result.marked) or "–",
         result.evidence or "–",

@@ -20,6 +20,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     row: str
     family: str
     client: str
+    workers: int = 0
+    """Worker processes that made the load; 0: the process of the screen did."""
     fault: str
     expected: list[str]
     marked: list[str]
@@ -58,5 +60,5 @@ def load() -> list[Result]:
 
 
 def latest() -> list[Result]:
-    """The last of each row and client."""
-    return list({(result.row, result.client): result for result in load()}.values())
+    """The last of each row, client and number of workers."""
+    return list({(result.row, result.client, result.workers): result for result in load()}.values())

@@ -34,6 +34,9 @@ class Row:
     short: str = ""
     """A shorter plan that shows the fault, for `make test`; empty: not run there."""
 
+    users_of_each_process: bool = False
+    """The plan's users exceed a limit of one process: with workers, each gets as many."""
+
     target: str = "faulty"
     act: str = "ok"
     params: Mapping[str, Param] = field(default_factory=dict)
