@@ -16,7 +16,7 @@ from .validity import LineError, check_values
 Line = dict[str, Any]
 """A line's fields as plain values."""
 
-_TYPES = {msgspec.inspect.type_info(kind).tag: kind for kind in KnownEvent.__args__}  # type: ignore[attr-defined]
+_TYPES = {kind.__struct_config__.tag: kind for kind in KnownEvent.__args__}
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(KnownEvent)
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -4,8 +4,6 @@ Every figure has one name: as a field here, or as a key of `readings` where many
 lists them all flat, which is how reports and exports show evidence. None means "not known", never zero.
 """
 
-import msgspec
-
 from .blame import Blame, Bottleneck, Cause, Leak, Readings, Scalar
 from .curve_findings import CURVE, AtOrBelow, Bend, CurveFinding, Knee, LatencyKnee
 from .finding import Finding, MarkKind
@@ -16,7 +14,7 @@ AnyFinding = (
     Knee | AtOrBelow | Bend | LatencyKnee | RateLimit | RateRecovered | Shift | Recovered | StopRule | Cause | Bottleneck | Leak
 )
 
-KINDS: dict[str, type[Finding]] = {msgspec.inspect.type_info(kind).tag: kind for kind in AnyFinding.__args__}  # type: ignore[attr-defined]
+KINDS: dict[str, type[Finding]] = {kind.__struct_config__.tag: kind for kind in AnyFinding.__args__}
 """Finding classes by their tag in the log."""
 
 __all__ = [
