@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from .servers import REFUSED, Refused, Server
+from .servers import REFUSED, Server, ServerRefused
 
 _AGAIN_S = 5.0
 """Before a server that failed is asked again."""
@@ -46,7 +46,7 @@ class ServerThread:
             try:
                 server = server or self._make()
                 self._figures, self.why = server.read(), None
-            except Refused as error:
+            except ServerRefused as error:
                 self._figures, self.why = dict(REFUSED), f"{self.kind}: {_said(error)}"
             except Exception as error:  # the boundary of a thread: each client has errors of its own
                 self.why = f"{self.kind}: {_said(error)}"

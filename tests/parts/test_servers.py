@@ -18,7 +18,7 @@ import pytest
 
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts.server_threads import ServerThread
-from capexplorer.parts.servers import Refused, servers_of
+from capexplorer.parts.servers import ServerRefused, servers_of
 from capexplorer.parts.servers.nginx import Nginx, figures
 from capexplorer.parts.servers.rate import Rates
 from capexplorer.parts.servers.statsd import Statsd, Totals
@@ -161,7 +161,7 @@ def test_nginx_that_closes_the_readers_connection_refuses_it_and_its_counters_go
         threading.Thread(target=answer, args=(listener,), daemon=True).start()
         server = Nginx(f"http://127.0.0.1:{listener.getsockname()[1]}/")
         assert server.read()["refused_readings"] == 0.0
-        with pytest.raises(Refused):
+        with pytest.raises(ServerRefused):
             server.read()
         assert server.read()["rejected_connections_per_s"] > 0.0, "those of the seconds in which nobody could ask"
 
@@ -176,9 +176,9 @@ def test_a_server_that_closes_the_first_connection_is_no_nginx_without_room() ->
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("connection failed: FATAL:  sorry, too many clients already", "Refused"),
-        ("FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute", "Refused"),
-        ('FATAL:  too many connections for role "shop"', "Refused"),
+        ("connection failed: FATAL:  sorry, too many clients already", "ServerRefused"),
+        ("FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute", "ServerRefused"),
+        ('FATAL:  too many connections for role "shop"', "ServerRefused"),
         ('FATAL:  password authentication failed for user "shop"', "OperationalError"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_refusal_is_a_reading_with_the_servers_words_and_the_next_answer_takes
             if not self.is_full:
                 return {"connections": 3.0}
             self.is_full = False
-            raise Refused("too many clients")
+            raise ServerRefused("too many clients")
 
     woken, wake = os.pipe()
     thread = ServerThread("postgres", Full, wake)

@@ -14,14 +14,14 @@ from ...model.watched import PartSpec, ServerKind
 
 
 class Server(Protocol):
-    """One server. `read` blocks for at most TIMEOUT_S; it raises an error whose text says what is wrong, and connects again at the
+    """One server. `read` blocks for at most TIMEOUT_S. It raises an error whose text says what is wrong, and connects again at the
     next call, so that counters go on from the last answer."""
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises Refused."""
+        """Its figures now. Raises ServerRefused."""
 
 
-class Refused(Exception):
+class ServerRefused(Exception):
     """The server had no connection left for the reader: that is a reading, too."""
 
 

@@ -6,7 +6,7 @@ import re
 
 import httpx
 
-from . import ANSWERED, TIMEOUT_S, Refused
+from . import ANSWERED, TIMEOUT_S, ServerRefused
 from .rate import Rates
 
 _ACTIVE = re.compile(r"Active connections:\s*(\d+)")
@@ -27,13 +27,13 @@ class Nginx:
         self._has_answered = False
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one; Refused where a server that answered
+        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one; ServerRefused where a server that answered
         before closes the connection instead."""
         try:
             response = self._client.get(self._url)
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:
             if self._has_answered:
-                raise Refused(str(error)) from error
+                raise ServerRefused(str(error)) from error
             raise
         response.raise_for_status()
         values, counters = figures(response.text)

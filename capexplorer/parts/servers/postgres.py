@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from . import ANSWERED, TIMEOUT_S, Refused
+from . import ANSWERED, TIMEOUT_S, ServerRefused
 from .rate import Rates
 
 _SESSIONS = """
@@ -38,14 +38,14 @@ class Postgres:
         self._rates = Rates()
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises psycopg.Error; Refused where all connections are taken."""
+        """Its figures now. Raises psycopg.Error; ServerRefused where all connections are taken."""
         try:
             self._connection = self._connection or self._connect()
             row = self._connection.execute(_SESSIONS).fetchone()
         except psycopg.Error as error:
             self._disconnect()
             if any(words in str(error) for words in _NO_CONNECTION_LEFT):
-                raise Refused(str(error)) from error
+                raise ServerRefused(str(error)) from error
             raise
         assert row is not None
         *counts, transactions = (float(value or 0) for value in row)

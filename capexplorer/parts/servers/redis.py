@@ -6,7 +6,7 @@ from typing import Any
 
 import redis
 
-from . import ANSWERED, TIMEOUT_S, Refused
+from . import ANSWERED, TIMEOUT_S, ServerRefused
 from .rate import Rates
 
 _NAMES = {
@@ -28,12 +28,12 @@ class Redis:
         self._rates = Rates()
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises redis.RedisError; Refused where all connections are taken."""
+        """Its figures now. Raises redis.RedisError; ServerRefused where all connections are taken."""
         try:
             info: Any = self._client.info()
         except redis.ConnectionError as error:
             if "max number of clients" in str(error):
-                raise Refused(str(error)) from error
+                raise ServerRefused(str(error)) from error
             raise
         self._rates.tick()
         found = ANSWERED | {name: float(info[key]) for key, name in _NAMES.items() if key in info}
