@@ -24,7 +24,6 @@ PACKAGES = {
     "su": "util-linux",
     "sysctl": "procps",
     "taskset": "util-linux",
-    "tc": "iproute2",
     "tmux": "tmux",
     "unshare": "util-linux",
     "zsh": "zsh",

@@ -146,7 +146,7 @@ class PartProbe:
             ),
             boot_id=_line(known.get(texts.BOOT_ID)),
             pid=frame.pids[0] if frame.pids else None,
-            program=os.path.basename(program.removesuffix(" (deleted)")) if program else None,
+            program=os.path.basename(program.removesuffix(" (deleted)")) if program else _command(frame),
             why=frame.why if self._watch.selected is not None and not frame.pids else None,
             denied=_denied(frame),
         )
@@ -159,6 +159,12 @@ class PartProbe:
             old = f"{self._texts.get(f'{folder}/cpu.cfs_quota_us')} {period}" if period else None
             quotas += [cpus_of_quota(self._texts.get(f"{folder}/cpu.max")), cpus_of_quota(old)]
         return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _command(frame: Frame) -> str | None:
+    """The name of its first process, for a user who may not see its executable."""
+    stat = frame.files.get(f"/proc/{frame.pids[0]}/stat") if frame.pids else None
+    return stat[stat.find("(") + 1 : stat.rfind(")")] if stat else None
 
 
 def _denied(frame: Frame) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
 LIMIT_S = 150.0
 CLOCK_WITHIN_S = 1.0
 """Precision of the shell's clock, which has whole seconds."""
-PROGRAMS = (*NAMESPACE_PROGRAMS, "nginx", "setpriv", "ssh", "ssh-keygen", "sshd", "su", "taskset", "tc")
+PROGRAMS = (*NAMESPACE_PROGRAMS, "nginx", "setpriv", "ssh", "ssh-keygen", "sshd", "su", "taskset")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from .row import Host
@@ -37,6 +35,9 @@ def transport(at: str, host: Host, folder: Path) -> str:
             python.write_text(_CLOCK_OFF)
             python.chmod(0o755)
             return f"{at} env PATH={python.parent}:/usr/bin:/bin"
+        case "slow link":
+            relay = f"{sys.executable} {Path(__file__).with_name('slow_link.py')} %h %p"
+            return at.replace("ssh ", f"ssh -o 'ProxyCommand={relay}' ", 1)
         case _:
             return at
 
@@ -48,14 +49,3 @@ def _programs(folder: Path) -> Path:
         if not (own / name).exists():
             (own / name).symlink_to(str(shutil.which(name)))
     return own
-
-
-def slow(words: Sequence[str], device: str, direction: str, port: int) -> None:
-    """100 ms and 1% loss for what leaves by a device to (`dport`) or from (`sport`) a port; requests are not delayed."""
-    matched = f"match ip protocol 6 0xff match ip {direction} {port} 0xffff"
-    for line in (
-        f"tc qdisc add dev {device} root handle 1: prio bands 4",
-        f"tc qdisc add dev {device} parent 1:4 netem delay 100ms loss 1%",
-        f"tc filter add dev {device} protocol ip parent 1: prio 1 u32 {matched} flowid 1:4",
-    ):
-        subprocess.run([*words, *line.split()], check=True)

@@ -83,9 +83,6 @@ def _spot(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, host
     stack.enter_context(_sshd(words, address, part, folder))
     options = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o IdentitiesOnly=yes"
     ssh = f"ssh -F none -p {SSH_PORT} {options} -o IdentityFile={folder / 'user'} root@{address}"
-    if host == "slow link":
-        hosts.slow(hub, f"to-{part}", "dport", SSH_PORT)
-        hosts.slow(words, "eth0", "sport", SSH_PORT)
     return Spot(words, address, hosts.transport(ssh, host, folder))
 
 

@@ -11,20 +11,20 @@ from ..causes.saturation_grounds import LITTLE_MOST
 from .found import Found
 from .gate import Gate
 from .measured_level import FAILURES_MOST, MeasuredLevel
-from .resource_rules import CORES_LEFT
+from .resource_rules import CORES_LEFT, DELAYED_SHARE_LEAST
 
 CPU_LOW = 0.50
 """Share of the allowed cores, or of one core for a thread or a Python process, under which the service is idle. Between this and
-saturation the reason is open: a GIL-bound service on a crowded machine used 0.66 cores, and on a full one 0.32 while its threads
-waited for 0.30 (measured)."""
+saturation the reason is open: a GIL-bound service on a crowded machine used 0.66 cores (measured)."""
 
 DELAYED_MOST = 0.10
 """Share of the requests inside that wait for a core, or share of time throttled by the quota, from which the service is not
 idle."""
 
 STARVED_LEAST = 0.25
-"""Cores that its threads waited for on a full machine, if it is more than they used: requests may queue for that alone (nginx
-among busy neighbours used 0.14 cores, waited for 0.48, and had 12 connections in its accept queue)."""
+"""Cores that its threads used and waited for on a full machine, from which requests may queue for that alone, if a relevant part
+of them was waited for. nginx among busy neighbours used 0.14 cores, waited for 0.48, and had 12 connections in its accept queue;
+a GIL-bound service used 0.31 and waited for 0.17."""
 
 DISK_LOW = 0.70
 """Share of time up to which a disk is not what requests wait for."""
@@ -104,13 +104,11 @@ def is_at_ease(level: MeasuredLevel) -> bool:
 
 
 def _uses_little_cpu(level: MeasuredLevel) -> bool:
-    """Whether its threads used little CPU, and on a full machine would have used little; False if that was not measured."""
+    """Whether its threads used little CPU; False if that was not measured."""
     cpu, allowed, busiest = level.read("target.cpu_ratio"), level.cores_allowed, level.read("target.busiest_thread_ratio")
     if cpu is None or allowed is None:
         return False
-    is_full = level.cores_idle is not None and level.cores_idle < CORES_LEFT
-    wanted = cpu + (level.read("target.run_delay_ratio") or 0.0) * is_full
-    return wanted < CPU_LOW * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < CPU_LOW)
+    return cpu < CPU_LOW * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < CPU_LOW)
 
 
 def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
@@ -121,7 +119,7 @@ def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
     if delay is None or inside is None:
         return idle is None or idle < CORES_LEFT
     cpu = level.read("target.cpu_ratio") or 0.0
-    starved = idle is not None and idle < CORES_LEFT and delay >= max(STARVED_LEAST, cpu)
+    starved = idle is not None and idle < CORES_LEFT and delay >= DELAYED_SHARE_LEAST * cpu and cpu + delay >= STARVED_LEAST
     return starved or delay >= DELAYED_MOST * inside
 
 

@@ -43,6 +43,9 @@ SESSIONS_LEAST = 0.5
 """Share of the requests inside the whole service (Little's law) that must be active sessions of a server, for the server to be
 where they wait."""
 
+INSIDE_LEAST = 4.0
+"""Requests inside, on average, from which most of them wait for one party: of fewer each part may work on one."""
+
 QUEUE_SEEN_LEAST = 0.25
 """Mean number of connections in the accept queue of a part, from which requests may wait in it: seen in one second of four. From
 QUEUE_LEAST of the queue rules on they surely do; in between nobody is blamed."""
@@ -222,6 +225,8 @@ def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Fo
     if not idle or level.target_is_here or not gate.is_open:
         return None
     if not queue_rules.generator_is_at_ease(level) or not queue_rules.accounts_for_users(level):
+        return None
+    if level.requests_inside is None or level.requests_inside < INSIDE_LEAST:
         return None
     if any((part.read("target.listen_queue") or 0.0) >= QUEUE_SEEN_LEAST for part in parts.levels):
         return None

@@ -227,9 +227,20 @@ CROWDED = {"target.listen_queue": 25.5, "target.cpu_ratio": 0.44, "target.busies
 """Of a Python service on a machine that others keep full (measured, on two cores)."""
 
 
-def test_the_accept_queue_of_a_service_that_others_keep_from_its_core_is_no_lack_of_workers() -> None:
-    timeline = session({"web": CROWDED, "db": {}}, known=(part("web", program="python3.11"), part("db")))
+@pytest.mark.parametrize("waited", [(0.44, 0.26), (0.31, 0.17)], ids=["many users", "few users"])
+def test_the_accept_queue_of_a_service_that_others_keep_from_its_core_is_no_lack_of_workers(waited: tuple[float, float]) -> None:
+    used = dict(zip(("target.cpu_ratio", "target.run_delay_ratio"), waited, strict=True))
+    timeline = session({"web": {**CROWDED, **used}, "db": {}}, known=(part("web", program="python3.11"), part("db")))
     assert blamed(timeline) == set()
+
+
+def test_few_requests_inside_wait_for_no_party_in_particular() -> None:
+    loads = [Load(users, rate, latency, unread=UNWATCHED,
+                  readings={f"part.proxy.{key}": value for key, value in IDLE.items()})
+             for users, rate, latency in ((2, 35, 5), (6, 64, 42))]  # fmt: skip
+    timeline = closed_session(*loads)
+    timeline.apply(part("proxy"))
+    assert "unwatched_party" not in {mark.id for mark in marks(timeline)}
 
 
 STRANGERS = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}
