@@ -235,12 +235,11 @@ def test_the_accept_queue_of_a_service_that_others_keep_from_its_core_is_no_lack
 
 
 def test_few_requests_inside_wait_for_no_party_in_particular() -> None:
-    loads = [Load(users, rate, latency, unread=UNWATCHED,
-                  readings={f"part.proxy.{key}": value for key, value in IDLE.items()})
-             for users, rate, latency in ((2, 35, 5), (6, 64, 42))]  # fmt: skip
-    timeline = closed_session(*loads)
+    idle = {f"part.proxy.{key}": value for key, value in IDLE.items()}
+    rates = ((2, 20, 50), (4, 40, 50), (16, 42, 70), (32, 42, 80))
+    timeline = closed_session(*(Load(*each, unread=UNWATCHED, readings=idle) for each in rates))
     timeline.apply(part("proxy"))
-    assert "unwatched_party" not in {mark.id for mark in marks(timeline)}
+    assert blamed(timeline) == set(), "3.4 requests are inside"
 
 
 STRANGERS = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}
