@@ -236,7 +236,7 @@ def test_the_accept_queue_of_a_service_that_others_keep_from_its_core_is_no_lack
 
 def test_few_requests_inside_wait_for_no_party_in_particular() -> None:
     idle = {f"part.proxy.{key}": value for key, value in IDLE.items()}
-    rates = ((2, 20, 50), (4, 40, 50), (16, 42, 70), (32, 42, 80))
+    rates = ((2, 20, 50, 0.05), (4, 40, 50, 0.05), (16, 42, 70, 0.31), (32, 42, 80, 0.68))
     timeline = closed_session(*(Load(*each, unread=UNWATCHED, readings=idle) for each in rates))
     timeline.apply(part("proxy"))
     assert blamed(timeline) == set(), "3.4 requests are inside"
