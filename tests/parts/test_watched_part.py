@@ -13,7 +13,6 @@ from capexplorer.model.watched import PartSpec
 from capexplorer.parts.part_messages import Noticed
 from capexplorer.parts.watched_part import WatchedPart
 
-
 SILENT = shlex.join([sys.executable, "-c", "import time; time.sleep(600)"])
 """A transport that has said nothing yet."""
 

@@ -20,8 +20,8 @@ Written by `make parts` from `trials/results/parts.jsonl`; not by hand. nginx, a
 in three network namespaces, and each is read over an SSH server in its namespace; then all three run beside the generator and
 are read here. One fault is injected into one part. A verdict is right when the expected finding is marked of that part, and when
 at no moment of the run another bottleneck, leak or state of a watched part is marked. Failures of requests, which most of these
-faults cause as well, are judged by [faults.md](faults.md). The last rows repeat a fault with hosts that have no Python 3, that are
-read by another user, whose clock is 90 s off, or that are read over a link of 200 ms there and back with 1% loss.
+faults cause as well, are judged by [faults.md](faults.md). The last rows repeat a fault with hosts that have no Python 3,
+that are read by another user, whose clock is 90 s off, or that are read over a link of 200 ms there and back with 1% loss.
 
 Load goes to nginx, which is the target where all run here. Three namespaces of one machine share its cores, clock and disks: CPU
 that one part takes from another is real here. A run that is not right is repeated once if other processes kept more than half a
