@@ -14,8 +14,8 @@ from ...model.watched import PartSpec, ServerKind
 
 
 class Server(Protocol):
-    """One server. `read` blocks for at most TIMEOUT_S. It raises an error whose text says what is wrong, and connects again at the
-    next call, so that counters go on from the last answer."""
+    """One server. `read` blocks for at most TIMEOUT_S. It raises an error whose text says what is wrong, and connects again at
+    the next call, so that counters go on from the last answer."""
 
     def read(self) -> dict[str, float]:
         """Its figures now. Raises ServerRefused."""
