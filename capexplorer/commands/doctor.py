@@ -18,7 +18,7 @@ from ..analysis.host_checks import Asks, Check, State, checks
 from ..errors import InputError
 from ..model.limits import Limits, given
 from ..probe.machine import machine
-from ..profile import Profile, Wait
+from ..profile import ComposeTarget, Profile, Wait
 from ..target.spec import load_spec
 from . import completing
 from .limiting import check_here
@@ -92,7 +92,13 @@ def _programs(found: Profile | None, where: str) -> list[str]:
     """Of the profile's target, or of all targets."""
     if found is None:
         return sorted({name for folder in paths.targets().values() for name in _needs(folder)})
-    return [] if found.target is None else list(load_spec(paths.target(found.target, f"{where}: target")).needs)
+    match found.target:
+        case None:
+            return []
+        case ComposeTarget():
+            return ["docker"]
+        case name:
+            return list(load_spec(paths.target(name, f"{where}: target")).needs)
 
 
 def _needs(folder: Path) -> tuple[str, ...]:

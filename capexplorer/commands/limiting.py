@@ -56,7 +56,8 @@ def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | N
     """
     if not starts_target and limits.target != AS_IT_IS:
         raise InputError(
-            f"{where}: limits.target: needs a target that capexplorer starts; a service that runs already has its own"
+            f"{where}: limits.target: needs a target whose processes capexplorer starts; a service that runs already, or in"
+            " containers, has its own"
         )
     if limits.network != NetworkLimits():
         check_loopback_alone(f"{where}: {namespace.LIMITS}", starts_target=starts_target, allow_hosts=allow_hosts)
@@ -73,7 +74,7 @@ def check_loopback_alone(asked_by: str, *, starts_target: bool, allow_hosts: tup
     only_loopback = "the session's own network namespace has only loopback"
     if not starts_target:
         raise InputError(
-            f"{asked_by}: needs a target that capexplorer starts: {only_loopback} and cannot reach a service outside of it"
+            f"{asked_by}: needs a target whose processes capexplorer starts: {only_loopback} and cannot reach a service outside"
         )
     elsewhere = next((host for host in allow_hosts if not is_loopback(host)), None)
     if elsewhere is not None:

@@ -52,6 +52,7 @@ class RunArguments:
     autopilot: str | None = None
     """`users` or `rate`."""
     target_cmd: str | None = None
+    compose: Path | None = None
     ready: str | None = None
     ready_timeout_s: float | None = None
     pid: int | None = None
@@ -84,10 +85,11 @@ def resolve(asked: RunArguments) -> RunOptions:
         raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
     if asked.autopilot is not None and asked.plan is not None:
         raise InputError("--autopilot: cannot be combined with --plan: only one of them can step the users")
+    starts_target = spec is not None and not spec.compose
     if asked.sandbox:
-        check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
+        check_loopback_alone(namespace.SANDBOX, starts_target=starts_target, allow_hosts=allow_hosts)
     limits = limits_of(asked.limits, found.limits)
-    check_here(limits, OPTION if asked.limits else where, starts_target=spec is not None, port=port, allow_hosts=allow_hosts)
+    check_here(limits, OPTION if asked.limits else where, starts_target=starts_target, port=port, allow_hosts=allow_hosts)
     if locustfile is None:
         variables.check(found.users, os.environ, where)
     users = _first_users(asked, found)
@@ -129,23 +131,27 @@ def resolve(asked: RunArguments) -> RunOptions:
 
 def _spec(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
     """(target to start, and its port if the command line fixes it)."""
+    _check_one_service(asked)
     if asked.host is not None:
-        if asked.target_cmd is not None:
-            raise InputError("--target-cmd: cannot be combined with --host, which names a running service")
         return None, None
     port = None
-    if asked.target_cmd is not None:
+    if asked.compose is not None:
+        spec, port = adhoc.composed(str(asked.compose), asked.ready, asked.ready_timeout_s, adhoc.compose_on_command_line())
+    elif asked.target_cmd is not None:
         spec, port = adhoc.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s)
     elif asked.ready is not None or asked.ready_timeout_s is not None:
         option = "--ready" if asked.ready is not None else "--ready-timeout"
-        raise InputError(f"{option}: needs --target-cmd")
+        raise InputError(f"{option}: needs --target-cmd or --compose")
     elif found.command is not None:
         spec, port = adhoc.target_of(found.command, found.ready, found.ready_timeout_s, adhoc.in_profile(where))
-    elif found.target is not None:
+    elif found.compose is not None:
+        spec, port = adhoc.composed(found.compose, found.ready, found.ready_timeout_s, adhoc.compose_in_profile(where))
+    elif isinstance(found.target, str):
         spec = load_spec(paths.target(found.target, f"{where}: target"))
     elif asked.profile is not None and found.url is None:
         raise InputError(
-            f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND or --host URL beside the profile"
+            f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the"
+            " profile"
         )
     else:
         return None, None
@@ -154,18 +160,37 @@ def _spec(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -
     return msgspec.structs.replace(spec, scratch=scratch.folder_in(sessions_dir)), port
 
 
+def _check_one_service(asked: RunArguments) -> None:
+    for option, value in (("--target-cmd", asked.target_cmd), ("--compose", asked.compose)):
+        if value is not None and asked.host is not None:
+            raise InputError(f"{option}: cannot be combined with --host, which names a running service")
+    if asked.target_cmd is not None and asked.compose is not None:
+        raise InputError("--compose: cannot be combined with --target-cmd: both start the target")
+
+
 def _profile(asked: RunArguments) -> tuple[str, Profile, str]:
     """(name, profile, file). A locustfile without a profile gets a default profile, and so does a command without both."""
     if asked.profile is None and asked.locustfile is None and asked.target_cmd is not None:
         spec, _ = adhoc.target_of(asked.target_cmd, asked.ready)
-        found = Profile(title=asked.target_cmd, users=Users(task=(Task(name=spec.ready.path),), wait_s=Wait(between=(0.1, 0.5))))
-        return re.sub(r"\W+", "-", spec.name).strip("-") or "command", found, "--target-cmd"
+        return _file_name(spec.name, "command"), _one_request(asked.target_cmd, spec.ready.path), "--target-cmd"
+    if asked.profile is None and asked.locustfile is None and asked.compose is not None:
+        request = _one_request(str(asked.compose), urlsplit(asked.ready or "").path or "/")
+        return _file_name(asked.compose.resolve().parent.name, "compose"), request, "--compose"
     if asked.profile is None and asked.locustfile is not None:
         placeholder = Users(task=(Task(name="/"),))
         title = f"locustfile {asked.locustfile.name}"
         return asked.locustfile.stem, Profile(title=title, users=placeholder), str(asked.locustfile)
     path = paths.profile(asked.profile or DEFAULT_PROFILE)
     return path.stem, profile.load(path), str(path)
+
+
+def _one_request(title: str, path: str) -> Profile:
+    """The profile of what the command line alone names."""
+    return Profile(title=title, users=Users(task=(Task(name=path),), wait_s=Wait(between=(0.1, 0.5))))
+
+
+def _file_name(text: str, otherwise: str) -> str:
+    return re.sub(r"\W+", "-", text).strip("-") or otherwise
 
 
 def _first_users(asked: RunArguments, found: Profile) -> int:

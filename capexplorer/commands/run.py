@@ -49,14 +49,22 @@ class Run(click.Command):
 )
 @click.option("--target-cmd", metavar="COMMAND", help='A command that starts the target, e.g. "./server --port {port}".')
 @click.option(
-    "--ready", metavar="URL", help=("With --target-cmd: /PATH or URL that answers with 2xx or 3xx when the target is ready.")
+    "--compose",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A Compose file whose services are started, watched and removed; ${CAPEXPLORER_PORT} in it is a free port.",
+)
+@click.option(
+    "--ready",
+    metavar="URL",
+    help="With --target-cmd or --compose: /PATH or URL that answers with 2xx or 3xx when the target is ready.",
 )
 @click.option(
     "--ready-timeout",
     "ready_timeout_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="With --target-cmd: seconds until the target must be ready, including compilation; default: 120.",
+    help="With --target-cmd or --compose: seconds until the target must be ready, including compilation; default: 120.",
 )
 @click.option("--users", type=click.IntRange(min=0), help="Number of users at the start.")
 @click.option("--spawn-rate", type=float, help="Users started per second; default: each step takes 1 s.")
@@ -134,6 +142,7 @@ def command(
     port_of: int | None,
     watches: tuple[str, ...],
     target_cmd: str | None,
+    compose: Path | None,
     ready: str | None,
     ready_timeout_s: float | None,
     users: int | None,
@@ -174,6 +183,7 @@ def command(
         port_of=port_of,
         watches=watches,
         target_cmd=target_cmd,
+        compose=compose,
         ready=ready,
         ready_timeout_s=ready_timeout_s,
         users=users,

@@ -16,6 +16,7 @@ from msgspec import Meta
 PARTS_MOST = 16
 """Each takes a line of the log a second, and rows on the screen."""
 
+NAME_MOST = 32
 NAME = r"(?#a name of letters, digits, - and _, at most 32)^[A-Za-z0-9][A-Za-z0-9_-]{0,31}\Z"
 
 Selector = Literal["pid", "port", "cgroup", "container", "unit"]

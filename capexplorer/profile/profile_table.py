@@ -26,23 +26,31 @@ class Work(Table, frozen=True, kw_only=True):
     """Name of a growing counter among the target's own metrics."""
 
 
+class ComposeTarget(Table, frozen=True, kw_only=True):
+    """The services of a Compose file, which docker starts for the session. Each container is watched as a part; at the end
+    containers, networks and volumes are removed ([watch.md](watch.md#services-of-a-compose-file))."""
+
+    compose: Annotated[str, Meta(min_length=1)]
+    """Path of the file, relative to the profile. `${CAPEXPLORER_PORT}` in it is a free port, to which the load goes."""
+
+
 class Profile(Table, frozen=True, kw_only=True):
     """A profile: one TOML file."""
 
     title: Title = ""
     """One line for lists and reports."""
-    target: str | None = None
-    """Name of a folder in targets/; capexplorer starts and stops this target."""
+    target: str | ComposeTarget | None = None
+    """Name of a folder in targets/, or a Compose file; capexplorer starts and stops this target."""
     url: str | None = None
     """URL of an already running service; no target is started."""
     command: Annotated[str, Meta(min_length=1)] | None = None
     """Command that starts the service, run in the profile's folder and without a shell. `{port}` is replaced by a free port,
     `{python}` by the Python interpreter of capexplorer."""
     ready: str | None = None
-    """/PATH, or http://127.0.0.1:PORT/PATH where the command has no `{port}`: a GET of it is answered with 2xx or 3xx when the
-    service that `command` starts is ready. Without it any status counts."""
+    """/PATH, or http://127.0.0.1:PORT/PATH where the command has no `{port}` or the Compose file no `${CAPEXPLORER_PORT}`: a
+    GET of it is answered with 2xx or 3xx when the service that they start is ready. Without it any status counts."""
     ready_timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = READY_TIMEOUT_S
-    """Seconds until the service that `command` starts must be ready."""
+    """Seconds until the service that `command` or a Compose file starts must be ready."""
     params: dict[str, Param] = {}
     """Parameters of the target that replace its defaults."""
     users: Users
@@ -70,4 +78,10 @@ class Profile(Table, frozen=True, kw_only=True):
     @property
     def service(self) -> str:
         """What is explored, in a few words without a password; empty where the command line must name it."""
-        return self.target or self.command or without_userinfo(self.url or "")
+        target = self.target.compose if isinstance(self.target, ComposeTarget) else self.target
+        return target or self.command or without_userinfo(self.url or "")
+
+    @property
+    def compose(self) -> str | None:
+        """The Compose file, if that is what is explored."""
+        return self.target.compose if isinstance(self.target, ComposeTarget) else None

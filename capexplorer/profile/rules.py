@@ -38,8 +38,10 @@ def _service_mistakes(profile: Profile) -> Iterator[tuple[str, str]]:
     given = [key for key in SERVICE_KEYS if getattr(profile, key) is not None]
     if len(given) > 1:
         yield given[1], f"not allowed beside `{given[0]}`"
-    if profile.ready is not None and profile.command is None:
-        yield "ready", "needs `command`"
+    if profile.ready is not None and profile.command is None and profile.compose is None:
+        yield "ready", "needs `command` or `[target] compose`"
+    if profile.params and profile.compose is not None:
+        yield "params", "not allowed beside `[target] compose`: a Compose file takes environment variables"
     if profile.url is not None and not is_http_url(profile.url):
         yield "url", f"expected http://HOST[:PORT] or https://..., got {toml.shown(without_userinfo(profile.url))}"
 

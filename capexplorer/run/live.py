@@ -21,7 +21,6 @@ from .run_outcome import RunOutcome
 from .screens import Screens
 from .service import Service
 from .session_run import STOP_USERS_S, SessionRun
-from .target_lifecycle import STOP_S as STOP_TARGET_S
 
 
 class LiveRun:
@@ -77,7 +76,7 @@ class LiveRun:
             return
         self._closed = True
         self.session_run.pump.end(self.session_run.close)
-        if not self.session_run.pump.wait_until_left(STOP_USERS_S + STOP_TARGET_S + 10.0):
+        if not self.session_run.pump.wait_until_left(STOP_USERS_S + self.service.stop_s + 10.0):
             self.outcome.fail("defect", "the run did not end in time: the session may lack its end", 1)
         self.service.supervisor.close()
         self.service.tidy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,12 +14,16 @@ from ..model.stream import Param
 from ..probe.listener import listening_pid
 from ..target import scratch
 from ..target.build import wait_until_built
+from ..target.compose import reported
+from ..target.compose.reported import ReportedContainer
 from ..target.free_port import free_port
 from ..target.ready import wait_until_ready
 from ..target.reports import Report
 from ..target.spec import TargetSpec
-from ..target.supervisor import Supervisor
+from ..target.supervisor import GRACE_S, Supervisor
 from .options import RunOptions
+
+_REPORTED_S = 3.0
 
 NULL_RESPONDER = TargetSpec(
     title="null responder",
@@ -44,6 +48,9 @@ class Service:
         self.reach: Callable[[], str | None] = lambda: None
         """Returns why an already running service cannot be reached; None if it can. Blocks for seconds."""
         self.pid: int | None = None
+        """Of its first process; None where that runs elsewhere, or is not known, or in containers, which are watched as parts."""
+        self.containers: Sequence[ReportedContainer] = ()
+        """Of a Compose file, once they are ready."""
         self._first_run = 1
         """Number of the supervisor's first run that is the target's; earlier runs were the null responder's."""
 
@@ -82,6 +89,11 @@ class Service:
         return self.pid
 
     @property
+    def has_containers(self) -> bool:
+        """Whether it is the services of a Compose file."""
+        return self.spec is not None and self.spec.compose
+
+    @property
     def has_build(self) -> bool:
         """Whether the target is built before each start."""
         return self.spec is not None and self.spec.build is not None
@@ -101,7 +113,16 @@ class Service:
         self._make_scratch()
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
         wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep)
-        self.pid = self.supervisor.pid
+        if self.spec.compose:
+            self.containers = reported.read(self.spec.containers_file)
+        else:
+            self.pid = self.supervisor.pid
+
+    @property
+    def stop_s(self) -> float:
+        """How long its end may take, and be reported."""
+        least_s = self.spec.least_grace_s if self.spec is not None else 0.0
+        return max(GRACE_S, least_s) + _REPORTED_S
 
     def _make_scratch(self) -> None:
         if self.spec is not None and self.spec.uses_scratch:

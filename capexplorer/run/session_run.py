@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..analysis.causes.watch import CauseWatch
@@ -18,10 +18,12 @@ from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, Worke
 from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log
 from ..model.stream import Param
+from ..model.watched import PARTS_MOST, PartSpec
 from ..probe.panel import Probes
 from ..session import kept_file
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport
+from .composed_parts import composed_parts
 from .drivers.load_target import LoadTarget
 from .event_sink import EventSink
 from .first_failures import FirstFailures
@@ -117,8 +119,8 @@ class SessionRun:
         tracker, work = self.load_control.levels.tracker, self.options.profile.work
         self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.load_target, tracker, work, self.requests)
         self.pump.on_beat = self._sampler.beat
-        for watch in self.options.profile.watch:
-            self.parts.add(watch)
+        if not self.service.has_containers:  # else once it is known which there are
+            self._watch(self.options.profile.watch)
         self.load_control.levels.on_opened = self.host.begin_level
         self.load_control.start_alarm()
         self.target.begin()
@@ -186,10 +188,20 @@ class SessionRun:
     def _on_ready(self) -> None:
         assert self._sampler is not None
         self._sampler.watch(self.service)
+        if self.service.has_containers:
+            self._watch(composed_parts(self.service.containers, self.options.profile.watch))
         if self.load_control.levels.tracker.index < 0:
             gc.freeze()  # objects from start-up are permanent: garbage collections under load skip them
             gc.set_threshold(700, 10, 10)  # Python's default again: connections that nobody has any more close soon
         self._let_users_run()
+
+    def _watch(self, parts: Iterable[PartSpec]) -> None:
+        """Add parts; those that are watched already stay, and those beyond the most that can be are named in the log."""
+        for part in parts:
+            if len(self.parts.watched) < PARTS_MOST:
+                self.parts.add(part)
+            else:
+                self.log.add("capexplorer", "warning", f"{part.name} is not watched: at most {PARTS_MOST} parts are")
 
     def _let_users_run(self) -> None:
         """Let users run if the service is ready and the log can be written."""

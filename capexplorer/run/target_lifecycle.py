@@ -13,8 +13,6 @@ from ..target.reports import Exited, Report
 from .run_outcome import RunOutcome
 from .service import Service
 
-STOP_S = 8.0
-
 ASK_EVERY_S = 1.0
 """Seconds between attempts to reach an already running service."""
 
@@ -66,7 +64,7 @@ class TargetLifecycle:
             return
         self._emit_state("stopping", pid=self.service.pid)
         self.service.stop()
-        drain_until(lambda: not self.is_up, STOP_S)
+        drain_until(lambda: not self.is_up, self.service.stop_s)
 
     @property
     def is_up(self) -> bool:
@@ -81,7 +79,8 @@ class TargetLifecycle:
             self._emit_state("stopped", exit_code=report.code, signal=report.signal)
         elif self.state == "ready":
             self._emit_state("died", exit_code=report.code, signal=report.signal, output=report.output)
-            self._outcome.fail("target", f"{self.service.facts.name}: the target died: {report.how()}", 4, report.output)
+            how = report.last_line if self.service.has_containers and report.last_line else report.how()
+            self._outcome.fail("target", f"{self.service.facts.name}: the target died: {how}", 4, report.output)
 
     def _ask(self) -> None:
         """In a thread of its own: try until the service can be reached or the run ends. The first failure is posted."""

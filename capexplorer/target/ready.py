@@ -59,12 +59,15 @@ def _why_it_ended(spec: TargetSpec, port: int, end: Exited) -> str:
     bind_error = next((line for line in reversed(end.output) if any(text in line.lower() for text in _IN_USE)), None)
     if bind_error is not None:
         return f"{spec.name}: cannot bind 127.0.0.1:{port}: {bind_error.strip()}"
-    last = next((f": {line.strip()}" for line in reversed(end.output) if line.strip()), "")
-    return f"{spec.name}: ended before it was ready ({end.how()}){last}"
+    if spec.compose and end.last_line:
+        return f"{spec.name}: {end.last_line}"
+    return f"{spec.name}: ended before it was ready ({end.how()})" + (f": {end.last_line}" if end.last_line else "")
 
 
 def _ask(spec: TargetSpec, port: int) -> str | None:
     """Send one request: None if the target is ready, else the result."""
+    if spec.compose and not spec.containers_file.exists():
+        return "its services are not all well yet"
     try:
         status = get_status(port, spec.ready.path, timeout_s=min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s))
     except TimeoutError:

@@ -37,6 +37,11 @@ class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
     output: tuple[str, ...] = ()
     """Its last lines."""
 
+    @property
+    def last_line(self) -> str:
+        """The last line that is not empty."""
+        return next((line.strip() for line in reversed(self.output) if line.strip()), "")
+
     def how(self) -> str:
         """`exit code 1`, `SIGKILL`, or the reason."""
         return self.reason or self.signal or f"exit code {self.code}"

@@ -27,6 +27,10 @@ UrlPath = Annotated[str, Meta(pattern=r"(?#a path that starts with /)^/[!-~]*\Z"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _OURS = ("python", "port", "folder", "scratch")
 
+CONTAINERS_FILE = "containers.json"
+COMPOSE_GRACE_S = 30.0
+"""Services stop within 20 s or are killed (`compose/process.py`); removing a dozen containers took 4 s."""
+
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _KIND = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
@@ -110,6 +114,19 @@ class TargetSpec(_File, frozen=True, kw_only=True):
 
     called: str | None = None
     """Its name, where there is no folder of its own."""
+
+    compose: bool = False
+    """Its command runs the containers of a Compose file (`compose`): none of its processes is the service's."""
+
+    @property
+    def containers_file(self) -> Path:
+        """Where such a command writes, when all services are well, which containers there are."""
+        return self.scratch / CONTAINERS_FILE
+
+    @property
+    def least_grace_s(self) -> float:
+        """How long it may take to end, whatever is left of the app: containers outlive a command that is killed."""
+        return COMPOSE_GRACE_S if self.compose else 0.0
 
     @property
     def uses_scratch(self) -> bool:

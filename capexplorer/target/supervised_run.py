@@ -30,6 +30,8 @@ class SupervisedRun:
         self.lines = OutputLines()
         self.stopped = False
         """The supervisor asked it to end."""
+        self.least_grace_s = 0.0
+        """Whatever grace period it is given."""
         self._process = subprocess.Popen(
             argv,
             cwd=cwd,
@@ -55,7 +57,7 @@ class SupervisedRun:
 
     def stop(self, grace_s: float) -> None:
         """Signal once; a later call may only shorten the grace period."""
-        self._kill_at_s = min(self._kill_at_s, monotonic() + grace_s)
+        self._kill_at_s = min(self._kill_at_s, monotonic() + max(grace_s, self.least_grace_s))
         if not self.ending:
             self.stopped = True
             signal_group(self.pid, signal.SIGTERM)

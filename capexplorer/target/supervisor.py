@@ -53,6 +53,8 @@ class Supervisor:
         self._numbers = count(1)
         """Of runs. `next` is atomic: the target and what runs beside it are started by different threads."""
         self._target_run = 0
+        self._least_grace_s = 0.0
+        """Of the targets so far."""
         self._started: Started | None = None
         self._exits: dict[int, Exited] = {}
         self._output: tuple[str, ...] = ()
@@ -134,7 +136,9 @@ class Supervisor:
             "cwd": str(spec.folder),
             "limits": _given(limits),
             "grace_s": grace_s,
+            "least_grace_s": spec.least_grace_s,
         }
+        self._least_grace_s = max(self._least_grace_s, spec.least_grace_s)
         self._ask_to_start("start", run, command)
         return run
 
@@ -180,7 +184,7 @@ class Supervisor:
         self.stop(grace_s)
         commands, self._commands = self._commands, None
         close(commands)
-        if not self._gone_within(grace_s + _LAST_RESORT_S):
+        if not self._gone_within(max(grace_s, self._least_grace_s) + _LAST_RESORT_S):
             self._kill()
             self._gone_within(_LAST_RESORT_S)
         if self._reports is not None and not self._listening:

@@ -8,6 +8,7 @@ session, so that the terminal's signals never reach it, below a watcher that end
 
 JSON lines. Commands on descriptor 0:
     {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s"}   ends what ran before it, first
+        and "least_grace_s", if it needs more time to end in order than it is given, also when the app is gone
     {"do": "stop", "grace_s"}                                                 SIGTERM to the group, SIGKILL after the grace
     {"do": "start_beside", "run", ...}, {"do": "stop_beside", "run", "grace_s"}         any number of them beside the target
     end of file                                                               stop, then exit
@@ -178,6 +179,7 @@ class _Supervision:
         number = command["run"]
         try:
             run = kind(number, command["argv"], command["env"], command["cwd"], command["limits"])
+            run.least_grace_s = command.get("least_grace_s", 0.0)
         except (OSError, subprocess.SubprocessError) as error:
             reason = f"cannot run {command['argv'][0]}: {why_not_started(error, command['limits'])}"
             self._reports.send({"type": "exited", "run": number, "reason": reason})

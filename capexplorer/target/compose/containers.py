@@ -1,0 +1,147 @@
+"""Containers of a project as `docker inspect` describes them, and what follows from that: ready, not yet, or failed. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+_LABEL = "com.docker.compose."
+_SECRET = re.compile(r"PASS|PWD|SECRET|TOKEN|KEY|CREDENTIAL|AUTH", re.IGNORECASE)
+_LEAST_SECRET = 4
+"""Letters of a secret. A shorter one is in every second line."""
+
+
+class Container(msgspec.Struct, frozen=True, kw_only=True):
+    """One container of a service."""
+
+    id: str
+    name: str
+    service: str
+    number: int = 1
+    """Among the containers of its service, from 1."""
+    pid: int = 0
+    """Of its first process, on the machine of the daemon; 0: it does not run."""
+    status: str
+    """created, running, restarting, exited, dead, ..."""
+    health: str | None = None
+    """starting, healthy or unhealthy; None: it has no health check."""
+    health_output: str = ""
+    """What the latest check printed."""
+    exit_code: int = 0
+    was_out_of_memory: bool = False
+    secrets: frozenset[str] = frozenset()
+    """Values of its environment whose names are those of passwords and tokens."""
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it runs, and is healthy by its check, if it has one."""
+        return self.status == "running" and self.health in (None, "healthy")
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it ended and docker does not start it again."""
+        return self.status in ("exited", "dead")
+
+    def how_it_ended(self) -> str:
+        """`exited with code 137, out of memory`."""
+        return f"exited with code {self.exit_code}" + ", out of memory" * self.was_out_of_memory
+
+    def how_it_is(self) -> str:
+        """What is wrong with it, or what it waits for."""
+        if self.has_ended:
+            return self.how_it_ended()
+        if self.health == "unhealthy":
+            checked = " ".join(self.health_output.split())[:200]
+            return "unhealthy" + (f": {checked}" if checked else "")
+        return f"health check {self.health}" if self.status == "running" else self.status
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What is known of a project that starts."""
+
+    state: Literal["ready", "waiting", "failed"]
+    why: str = ""
+    """In words; empty when ready."""
+    container: Container | None = None
+    """The one that failed."""
+
+
+def described(inspected: Iterable[dict[str, Any]]) -> tuple[Container, ...]:
+    """The containers in an answer of `docker inspect`, by service and number; those of other projects' kind are left out."""
+    found = [_container(each) for each in inspected if _LABEL + "service" in (each["Config"].get("Labels") or {})]
+    return tuple(sorted(found, key=lambda each: (each.service, each.number)))
+
+
+def _container(each: dict[str, Any]) -> Container:
+    state, labels = each["State"], each["Config"]["Labels"]
+    health = state.get("Health") or {}
+    checks = health.get("Log") or []
+    number = labels.get(_LABEL + "container-number", "1")
+    return Container(
+        id=each["Id"],
+        name=each["Name"].lstrip("/"),
+        service=labels[_LABEL + "service"],
+        number=int(number) if number.isdigit() else 1,
+        pid=state.get("Pid", 0),
+        status=state["Status"],
+        health=health.get("Status") if health.get("Status") not in (None, "none") else None,
+        health_output=checks[-1].get("Output", "") if checks else "",
+        exit_code=state.get("ExitCode", 0),
+        was_out_of_memory=state.get("OOMKilled", False),
+        secrets=secrets_in(each["Config"].get("Env") or ()),
+    )
+
+
+def secrets_in(environment: Iterable[str]) -> frozenset[str]:
+    """Values of `NAME=value` whose names are those of passwords and tokens."""
+    pairs = (each.partition("=") for each in environment)
+    return frozenset(value for name, _, value in pairs if len(value) >= _LEAST_SECRET and _SECRET.search(name))
+
+
+def masked(line: str, secrets: Iterable[str]) -> str:
+    """A line without these values."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        line = line.replace(secret, "***")
+    return line
+
+
+def of_start(containers: Sequence[Container], services: Collection[str]) -> Verdict:
+    """While they start. A container that ended with code 0 has done its work (a migration); one that runs at least is needed."""
+    for each in containers:
+        if (each.has_ended and each.exit_code != 0) or each.health == "unhealthy":
+            return Verdict("failed", f"{each.service}: {each.how_it_is()}", each)
+    missing = sorted(set(services) - {each.service for each in containers})
+    waiting = [f"{each.service} ({each.how_it_is()})" for each in containers if not each.is_well and not each.has_ended]
+    waiting += [f"{service} (not created)" for service in missing]
+    if waiting:
+        return Verdict("waiting", ", ".join(waiting))
+    if not any(each.is_well for each in containers):
+        return Verdict("failed", "all services have ended")
+    return Verdict("ready")
+
+
+def of_run(containers: Sequence[Container], began: Sequence[Container]) -> Verdict:
+    """Once they were ready. `began`: as they were then. Under load a health check may fail: that ends nothing."""
+    there = {each.id: each for each in containers}
+    for before in began:
+        if before.has_ended:
+            continue
+        now = there.get(before.id)
+        if now is None:
+            return Verdict("failed", f"{before.service}: its container was removed")
+        if now.has_ended:
+            return Verdict("failed", f"{now.service}: {now.how_it_ended()}", now)
+    return Verdict("ready")
+
+
+def changes(before: Sequence[Container], now: Sequence[Container]) -> list[str]:
+    """What a person should know of a running project: health that changed, containers that docker started again."""
+    was = {each.id: each for each in before}
+    return [
+        f"{each.service}: {'healthy again' if each.is_well else each.how_it_is()}"
+        for each in now
+        if each.id in was and not each.has_ended and (each.health, each.status) != (was[each.id].health, was[each.id].status)
+    ]

@@ -1,0 +1,43 @@
+"""The file in which the process of the containers says to the app, once they are ready, which there are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from .containers import Container
+
+
+class ReportedContainer(msgspec.Struct, frozen=True):
+    """One container that runs."""
+
+    service: str
+    name: str
+    is_here: bool
+    """Its processes are in this machine's /proc."""
+
+
+def write(containers: Sequence[Container], path: Path) -> None:
+    """All that run; the file is there whole or not at all."""
+    found = [ReportedContainer(each.service, each.name, _is_here(each)) for each in containers if not each.has_ended]
+    new = path.with_suffix(".new")
+    new.write_bytes(msgspec.json.encode(found))
+    new.replace(path)
+
+
+def read(path: Path) -> list[ReportedContainer]:
+    """What `write` wrote. Raises OSError."""
+    return msgspec.json.decode(path.read_bytes(), type=list[ReportedContainer])
+
+
+def _is_here(container: Container) -> bool:
+    """Not where the daemon is on another machine, or in a virtual one: then another process has the id here, or none."""
+    if sys.platform != "linux" or not container.pid:
+        return False
+    try:
+        return container.id in Path(f"/proc/{container.pid}/cgroup").read_text(encoding="ascii")
+    except OSError:
+        return False
