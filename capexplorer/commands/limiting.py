@@ -56,8 +56,7 @@ def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | N
     """
     if not starts_target and limits.target != AS_IT_IS:
         raise InputError(
-            f"{where}: limits.target: needs a target whose processes capexplorer starts; a service that runs already, or in"
-            " containers, has its own"
+            f"{where}: limits.target: needs a target that capexplorer starts; a service that runs already has its own"
         )
     if limits.network != NetworkLimits():
         check_loopback_alone(f"{where}: {namespace.LIMITS}", starts_target=starts_target, allow_hosts=allow_hosts)
@@ -67,6 +66,15 @@ def check_here(limits: Limits, where: str, *, starts_target: bool, port: int | N
         _check_cpus(f"{where}: limits.{side}.cpus", own.cpus)
 
 
+def check_of_containers(limits: Limits, where: str, *, sandbox: bool) -> None:
+    """Checks that a run whose target is a Compose file asks for nothing that containers do not have. Raises InputError."""
+    if limits.target != AS_IT_IS:
+        raise InputError(f"{where}: limits.target: not for containers, whose limits are keys of the Compose file")
+    if sandbox or limits.network != NetworkLimits():
+        asked_by = namespace.SANDBOX if sandbox else f"{where}: {namespace.LIMITS}"
+        raise InputError(f"{asked_by}: not for containers, which docker runs outside of the session's own network namespace")
+
+
 def check_loopback_alone(asked_by: str, *, starts_target: bool, allow_hosts: tuple[str, ...]) -> None:
     """Checks that this run needs no network but loopback. Raises InputError; `asked_by` is the key or option."""
     if sys.platform != "linux":
@@ -74,7 +82,7 @@ def check_loopback_alone(asked_by: str, *, starts_target: bool, allow_hosts: tup
     only_loopback = "the session's own network namespace has only loopback"
     if not starts_target:
         raise InputError(
-            f"{asked_by}: needs a target whose processes capexplorer starts: {only_loopback} and cannot reach a service outside"
+            f"{asked_by}: needs a target that capexplorer starts: {only_loopback} and cannot reach a service outside of it"
         )
     elsewhere = next((host for host in allow_hosts if not is_loopback(host)), None)
     if elsewhere is not None:

@@ -16,6 +16,7 @@ from ..addresses import is_host_and_port, is_http_url, is_loopback, without_user
 from ..errors import InputError
 from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
+from ..model.limits import Limits
 from ..model.offered import Arrivals
 from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..profile import Profile, Task, Users, Wait
@@ -24,7 +25,7 @@ from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
-from .limiting import OPTION, check_here, check_loopback_alone, limits_of
+from .limiting import OPTION, check_here, check_loopback_alone, check_of_containers, limits_of
 from .parts_to_watch import watches_of
 from .worker_setup import workers_wanted
 
@@ -85,11 +86,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
     if asked.autopilot is not None and asked.plan is not None:
         raise InputError("--autopilot: cannot be combined with --plan: only one of them can step the users")
-    starts_target = spec is not None and not spec.compose
-    if asked.sandbox:
-        check_loopback_alone(namespace.SANDBOX, starts_target=starts_target, allow_hosts=allow_hosts)
-    limits = limits_of(asked.limits, found.limits)
-    check_here(limits, OPTION if asked.limits else where, starts_target=starts_target, port=port, allow_hosts=allow_hosts)
+    limits = _limits(asked, found, where, spec, port, allow_hosts)
     if locustfile is None:
         variables.check(found.users, os.environ, where)
     users = _first_users(asked, found)
@@ -127,6 +124,19 @@ def resolve(asked: RunArguments) -> RunOptions:
         keep_bodies=asked.keep_bodies,
         follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,
     )
+
+
+def _limits(
+    asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None, port: int | None, allow_hosts: tuple[str, ...]
+) -> Limits:
+    """Those of the command line and the profile, which this machine and this target can have."""
+    limits, limits_in = limits_of(asked.limits, found.limits), OPTION if asked.limits else where
+    if spec is not None and spec.compose:
+        check_of_containers(limits, limits_in, sandbox=asked.sandbox)
+    if asked.sandbox:
+        check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
+    check_here(limits, limits_in, starts_target=spec is not None, port=port, allow_hosts=allow_hosts)
+    return limits
 
 
 def _spec(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:

@@ -86,7 +86,8 @@ class _Composed:
         self._containers: tuple[Container, ...] = ()
         self._began: tuple[Container, ...] | None = None
         """As they were when they were ready."""
-        self._waiting = ""
+        self._waiting = self._printed = ""
+        """What was waited for at the last look, and what a line was printed about."""
         self._last_line = ""
         self._held: list[str] = []
         """Lines that were printed since the last look: what is secret in them is not known before the next."""
@@ -137,10 +138,16 @@ class _Composed:
         if verdict.state == "ready":
             self._began = self._containers
             write(self._containers, self._containers_file)
-        elif verdict.state == "waiting" and verdict.why != self._waiting:
-            self._waiting = verdict.why
-            print(f"waiting for {verdict.why}", flush=True)
+        elif verdict.state == "waiting":
+            self._wait(verdict.why)
         return verdict
+
+    def _wait(self, why: str) -> None:
+        """Print what is waited for, once, where two looks found the same."""
+        if why == self._waiting and why != self._printed:
+            self._printed = why
+            print(f"waiting for {why}", flush=True)
+        self._waiting = why
 
     def _pass_on(self) -> None:
         """Print what the services printed, without their secrets."""

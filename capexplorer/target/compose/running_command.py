@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 from ...errors import TargetError
+
+_CONTROL = re.compile(r"\r|\x1b\[[0-9;]*[A-Za-z]")
+"""Compose clears the line before some of its own, also where there is no terminal."""
 
 
 class RunningCommand:
@@ -34,7 +38,7 @@ class RunningCommand:
         piece = os.read(self.fileno, 1 << 16)
         self.has_ended = not piece
         *lines, self._partial = (self._partial + piece + b"\n" * (not piece and bool(self._partial))).split(b"\n")
-        return [line.decode("utf-8", "replace").rstrip() for line in lines]
+        return [_CONTROL.sub("", line.decode("utf-8", "replace")).rstrip() for line in lines]
 
     def terminate(self) -> None:
         """SIGTERM."""

@@ -1,0 +1,235 @@
+"""What is tried: each row runs the real program on real containers, and lists what was not as it should be."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+import psutil
+
+from capexplorer.model.events import Ended, Event, PartState, Target
+from capexplorer.session.reader import open_session
+from capexplorer.target.compose.docker import ask, compose_command
+
+from .stack import OWN, PASSWORD, left_of_sessions, remove_own, running_of, write
+
+WITHIN_S = 90.0
+_PLAN = "2:4s,4:4s"
+_LONG = "2:300s"
+
+Row = Callable[[Path], list[str]]
+"""A folder of its own in, problems out."""
+
+
+class Session:
+    """One run of the program in a folder."""
+
+    def __init__(self, folder: Path, plan: str, environment: dict[str, str]) -> None:
+        self.folder = folder
+        self._errors = (folder / "stderr").open("w+b")
+        command = [sys.executable, "-m", "capexplorer", "run", "shop.toml", "--headless", "--plan", plan]
+        self.process = subprocess.Popen(
+            [*command, "--sessions-dir", str(folder / "sessions")],
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+
+    @property
+    def errors(self) -> str:
+        """What it printed on stderr so far."""
+        return (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def log(self) -> Path:
+        """The newest session's log."""
+        return max((self.folder / "sessions").glob("*.jsonl"))
+
+    def events(self) -> list[Event]:
+        """All of its log."""
+        with open_session(self.log) as reader:
+            return list(reader)
+
+    def until_loaded(self) -> None:
+        """Until users run. Raises AssertionError."""
+        await_that(lambda: "target ready" in self.errors or self.process.poll() is not None, "the target is ready")
+        sleep(2.0)  # users are busy: any moment is as good
+
+    def end(self) -> int:
+        """Its exit code."""
+        return self.process.wait(WITHIN_S)
+
+
+@contextmanager
+def session(folder: Path, plan: str, **store: str) -> Iterator[Session]:
+    """A run that is killed if it does not end."""
+    run = Session(folder, plan, write(folder, **store))
+    try:
+        yield run
+    finally:
+        if run.process.poll() is None:
+            run.process.kill()
+            run.process.wait()
+
+
+def await_that(condition: Callable[[], object], what: str) -> None:
+    """Raises AssertionError after WITHIN_S."""
+    deadline_s = monotonic() + WITHIN_S
+    while not condition():
+        assert monotonic() < deadline_s, f"waited {WITHIN_S:g} s in vain until {what}"
+        sleep(0.1)
+
+
+def plan_to_its_end(folder: Path) -> list[str]:
+    """Both services are read as parts, the password is nowhere, nothing is left."""
+    with session(folder, _PLAN) as run:
+        code = run.end()
+    events = run.events()
+    read = {each.name for each in events if isinstance(each, PartState) and each.state == "read" and each.pid is not None}
+    return [
+        *_wrong(code != 0, f"exit code {code}: {run.errors}"),
+        *_wrong(read != {"web", "store"}, f"parts that were read: {sorted(read)}"),
+        *_wrong(PASSWORD in run.log.read_text(encoding="utf-8"), "the password is in the log"),
+        *_nothing_left(),
+    ]
+
+
+def ended_by(number: signal.Signals) -> Row:
+    """A signal to the app ends the services and saves the session."""
+
+    def row(folder: Path) -> list[str]:
+        with session(folder, _LONG) as run:
+            run.until_loaded()
+            run.process.send_signal(number)
+            run.end()
+        ended = [each for each in run.events() if isinstance(each, Ended)]
+        return [*_wrong(not ended, "the log has no end"), *_nothing_left()]
+
+    return row
+
+
+def app_killed(folder: Path) -> list[str]:
+    """The supervisor ends the services of an app that was killed."""
+    with session(folder, _LONG) as run:
+        run.until_loaded()
+        run.process.kill()
+    return _nothing_left()
+
+
+def all_killed(folder: Path) -> list[str]:
+    """Nothing can end the services of a session whose processes are all killed; the next session removes them."""
+    with session(folder, _LONG) as run:
+        run.until_loaded()
+        below = psutil.Process(run.process.pid).children(recursive=True)
+        run.process.kill()
+        for each in below:
+            with _gone_already():
+                each.kill()
+    survived = left_of_sessions()
+    with session(folder, _PLAN) as run:
+        code = run.end()
+    return [
+        *_wrong(not survived, "the kill left nothing, so that this row shows nothing"),
+        *_wrong(code != 0, f"exit code {code}: {run.errors}"),
+        *_nothing_left(),
+    ]
+
+
+@contextmanager
+def _gone_already() -> Iterator[None]:
+    try:
+        yield
+    except psutil.NoSuchProcess:
+        pass
+
+
+def service_dies(folder: Path) -> list[str]:
+    """A container that ends under load ends the run, with one line that names it."""
+    with session(folder, _LONG) as run:
+        run.until_loaded()
+        store = next(name for name in ask(["docker", "ps", "--format", "{{.Names}}"]).split() if "store" in name)
+        ask(["docker", "kill", store])
+        code = run.end()
+    died = [each for each in run.events() if isinstance(each, Target) and each.state == "died"]
+    return [
+        *_wrong(code != 4, f"exit code {code}"),
+        *_wrong(not died, "the log has no death of the target"),
+        *_wrong("store: exited with code 137" not in run.errors.splitlines()[-1], run.errors),
+        *_nothing_left(),
+    ]
+
+
+def not_started(store: str, expected: str) -> Row:
+    """A service that fails before all are ready ends the run with its last lines."""
+
+    def row(folder: Path) -> list[str]:
+        with session(folder, _LONG, store=store) as run:
+            code = run.end()
+        return [
+            *_wrong(code != 4, f"exit code {code}"),
+            *_wrong(expected not in run.errors, run.errors),
+            *_wrong(PASSWORD in run.errors + run.log.read_text(encoding="utf-8"), "the password was printed"),
+            *_nothing_left(),
+        ]
+
+    return row
+
+
+def beside_others(folder: Path) -> list[str]:
+    """Two sessions at once, beside the stack of a person from the same file: none disturbs another."""
+    environment = write(folder)
+    up = [*(compose_command() or ()), "-p", OWN, "-f", str(folder / "compose.yaml"), "up", "-d"]
+    ask(up, timeout_s=60, environment={**os.environ, **environment})
+    try:
+        folders = [folder / "one", folder / "two"]
+        for each in folders:
+            each.mkdir()
+        with session(folders[0], _PLAN) as one, session(folders[1], _LONG) as two:
+            codes = [one.end()]
+            still = len([name for name in left_of_sessions() if name.endswith(("-web-1", "-store-1"))])
+            two.process.send_signal(signal.SIGTERM)
+            two.end()
+        volumes = ask(["docker", "volume", "ls", "--format", "{{.Name}}"]).split()
+        return [
+            *_wrong(codes != [0], f"exit codes {codes}: {one.errors}"),
+            *_wrong(still != 2, f"{still} containers of the second session ran when the first had ended"),
+            *_wrong(running_of(OWN) != 2, f"{running_of(OWN)} containers of the other project run"),
+            *_wrong(f"{OWN}_data" not in volumes, "the other project's volume is gone"),
+        ]
+    finally:
+        remove_own(folder, environment)
+
+
+def _wrong(is_wrong: bool, problem: str) -> list[str]:
+    return [problem] if is_wrong else []
+
+
+def _nothing_left() -> list[str]:
+    """After the grace period of the services, at most."""
+    try:
+        await_that(lambda: not left_of_sessions(), "nothing is left")
+    except AssertionError as error:
+        return [f"{error}: {left_of_sessions()}"]
+    return []
+
+
+ROWS: dict[str, Row] = {
+    "plan-to-its-end": plan_to_its_end,
+    "sigint": ended_by(signal.SIGINT),
+    "sigterm": ended_by(signal.SIGTERM),
+    "sighup": ended_by(signal.SIGHUP),
+    "app-killed": app_killed,
+    "all-killed": all_killed,
+    "service-dies": service_dies,
+    "service-exits-at-start": not_started("exits", "store: exited with code 3"),
+    "service-unhealthy": not_started("is unhealthy", "store: unhealthy"),
+    "beside-others": beside_others,
+}

@@ -1,0 +1,111 @@
+"""The image, the Compose file and the profile of a trial; what of a project is left in docker."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+
+from capexplorer.target.compose.docker import ask, compose_command, of_project
+from capexplorer.target.free_port import free_port
+from trials import programs
+
+IMAGE = "capexplorer-trial"
+PASSWORD = "correct-horse-battery"
+OWN = "trial-of-somebody-else"
+"""A project that is not ours, with the same file."""
+
+_HERE = Path(__file__).resolve().parent
+
+_FILE = """\
+services:
+  web:
+    image: {image}
+    command: [serve, "${{CAPEXPLORER_PORT:-{own_port}}}", "http://127.0.0.1:${{STORE_PORT}}/"]
+    network_mode: host
+    depends_on:
+      store: {{condition: service_started}}
+    healthcheck:
+      {{test: ["CMD", "/service", "check", "http://127.0.0.1:${{CAPEXPLORER_PORT:-{own_port}}}/"], interval: 1s, retries: 5}}
+  store:
+    image: {image}
+    command: {command}
+    network_mode: host
+    environment: {{STORE_PASSWORD: {password}}}
+    volumes: ["data:/data", "/anonymous"]
+    healthcheck: {{test: ["CMD", "/service", "check", "http://127.0.0.1:{checked}/"], interval: 1s, retries: 3}}
+volumes:
+  data: {{}}
+"""
+
+_PROFILE = """\
+ready = "/"
+
+[target]
+compose = "compose.yaml"
+
+[users]
+wait_s = 0.1
+
+[[users.task]]
+name = "/"
+"""
+
+
+def why_not() -> str:
+    """Why there can be no trial here, with the package that is missing; empty where there can."""
+    absent = programs.missing("docker", "go")
+    if absent:
+        return absent
+    try:
+        ask(["docker", "version", "--format", "{{.Server.Version}}"])
+    except Exception as error:
+        return f"docker's daemon does not answer: {error}"
+    return "" if compose_command() else "not installed: docker compose (Debian: apt-get install docker-compose)"
+
+
+def make_image(folder: Path) -> None:
+    """Build the program, without a libc, and import it as the only file of an image."""
+    program, archive = folder / "service", folder / "image.tar"
+    build = ["go", "build", "-ldflags=-s -w", "-o", str(program), str(_HERE / "service.go")]
+    subprocess.run(build, env={**os.environ, "CGO_ENABLED": "0"}, check=True, timeout=300)
+    with tarfile.open(archive, "w") as tar:
+        tar.add(program, "service")
+    ask(["docker", "import", "--change", 'ENTRYPOINT ["/service"]', str(archive), IMAGE], timeout_s=120)
+
+
+def write(folder: Path, *, store: str = "serves") -> dict[str, str]:
+    """Compose file and profile. `store`: serves, exits, or is unhealthy. Returns the environment that the file needs."""
+    port = str(free_port())
+    command = '[leave, "3"]' if store == "exits" else '[serve, "${STORE_PORT}"]'
+    checked = "1" if store == "is unhealthy" else "${STORE_PORT}"
+    text = _FILE.format(image=IMAGE, command=command, checked=checked, password=PASSWORD, own_port=free_port())
+    (folder / "compose.yaml").write_text(text, encoding="utf-8")
+    (folder / "shop.toml").write_text(_PROFILE, encoding="utf-8")
+    return {"STORE_PORT": port}
+
+
+def left_of_sessions() -> list[str]:
+    """Containers, volumes and networks of sessions of this trial that docker has."""
+    names = ask(["docker", "ps", "-a", "--format", "{{.Names}}"]).split()
+    names += ask(["docker", "volume", "ls", "--format", "{{.Name}}"]).split()
+    names += ask(["docker", "network", "ls", "--format", "{{.Name}}"]).split()
+    return [name for name in names if name.startswith("capexplorer-") or re.fullmatch(r"[0-9a-f]{64}", name)]
+
+
+def remove_own(folder: Path, environment: dict[str, str]) -> None:
+    """End the project that is not ours."""
+    compose = compose_command() or ()
+    with suppress(Exception):
+        ask(
+            [*compose, "-p", OWN, "-f", str(folder / "compose.yaml"), "down", "--volumes", "--timeout", "1"],
+            environment={**os.environ, **environment},
+        )
+
+
+def running_of(project: str) -> int:
+    """How many containers of a project run."""
+    return len(ask(["docker", "ps", "-q", *of_project(project)]).split())
