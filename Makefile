@@ -17,7 +17,7 @@ QUICK := quick-screen-tests quick-analysis-tests quick-other-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials check lint pictures bench experiments faults parts fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials check lint pictures bench experiments faults parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run
@@ -71,6 +71,10 @@ faults: setup
 # 40 minutes as root, or some rows: ROWS="db-lock link-cut".
 parts: setup
 	$(BIN)/python -m trials.parts $(ROWS)
+
+# 3 minutes where docker is, or some rows: ROWS="app-killed beside-others".
+compose: setup
+	$(BIN)/python -m trials.compose $(ROWS)
 
 # COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take about 20 minutes of CPU.
 fuzz: setup

@@ -32,7 +32,7 @@ REFUSED = {
     "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not"),
     "profile without a service": (
         ["run", str(PROFILES / "no-service.toml"), *PLAN],
-        "no-service.toml: expected `command`, `url` or `target`, or --target-cmd COMMAND or --host URL beside the profile",
+        "no-service.toml: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the profile",
     ),
     "command of a profile without a port": (
         ["run", str(PROFILES / "no-port.toml"), *PLAN],
@@ -46,6 +46,12 @@ REFUSED = {
         ["run", str(PROFILES / "variable.toml"), *PLAN],
         "variable.toml: users.task[0].headers.Authorization: expected the environment variable CAPEXPLORER_TEST_TOKEN, which is"
         " not set",
+    ),
+    "compose file that is not there": (["run", "--compose", "gone.yaml", *PLAN], "--compose: no such file: "),
+    "compose file and host": (["run", *URL, "--compose", "x", *PLAN], "--compose: cannot be combined with --host"),
+    "compose file and command": (
+        ["run", "--target-cmd", "x {port}", "--compose", "x", *PLAN],
+        "--compose: cannot be combined with --target-cmd",
     ),
     "init with two services": (["init", *URL, "--target-cmd", "x"], "--target-cmd: cannot be combined with --host"),
     "init with a path of no service": (["init", "--ready", "/"], "--ready: needs --target-cmd"),

@@ -11,6 +11,7 @@ from capexplorer import cli, paths, profile
 from capexplorer.errors import InputError
 
 TASKS = '[[users.task]]\nname = "/health"\n'
+TASKS_OF_COMPOSE = f"[users]\n{TASKS}\n[target]\n"
 GOOD = f'url = "http://127.0.0.1:9000"\n[users]\n{TASKS}'
 
 
@@ -38,6 +39,10 @@ WRONG = {
     "target and url": (f'target = "mixed"\n{GOOD}', "url: not allowed beside `target`"),
     "url and command": (f'command = "x {{port}}"\n{GOOD}', "command: not allowed beside `url`"),
     "ready without a command": (f'ready = "/"\n{GOOD}', "ready: needs `command`"),
+    "compose file and url": (f"{GOOD}[target]\ncompose = 'x.yaml'", "url: not allowed beside `target`"),
+    "compose file without a name": (f"{TASKS_OF_COMPOSE}compose = ''", "target.compose: expected"),
+    "unknown key of a compose target": (f"{TASKS_OF_COMPOSE}file = 'x'", "unknown key `target.file`; expected one of compose"),
+    "parameters of containers": (f"params = {{ threads = 1 }}\n{TASKS_OF_COMPOSE}compose = 'x'", "params: not allowed beside"),
     "no time to get ready": (f"ready_timeout_s = 0\n{GOOD}", "ready_timeout_s: expected more than 0, got 0"),
     "url without a scheme": (GOOD.replace("http://", ""), "url: expected http://HOST[:PORT] or https://..."),
     "url that is none": (GOOD.replace("http://127.0.0.1", "http://[::1"), "url: expected http://HOST[:PORT] or https://..."),

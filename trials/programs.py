@@ -30,6 +30,7 @@ PACKAGES = {
 }
 
 ONLY_TRIALS = {
+    "docker": "docker.io",
     "haproxy": "haproxy",
     "java": "default-jdk-headless",
     "node": "nodejs",

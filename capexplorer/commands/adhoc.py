@@ -126,7 +126,7 @@ def _readiness(ready: str | None, asked: Asked, *, chosen: bool) -> tuple[str, i
     if PORT in ready and not chosen:
         raise InputError(f"{asked.ready}: {asked.starts} has no {asked.port}: write http://127.0.0.1:NUMBER/PATH")
     if PORT not in ready and chosen:
-        raise InputError(f"{asked.ready}: expected /PATH, since {asked.starts} has {asked.port}, got {ready!r}")
+        raise InputError(f"{asked.ready}: expected {PORT} for the port, since {asked.starts} has {asked.port}, got {ready!r}")
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return path, None if chosen else parts.port or 80

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.commands.resolving import RunArguments, resolve
+from capexplorer.errors import InputError
 
 TASK = '[users]\n[[users.task]]\nname = "/"\n'
 
@@ -47,3 +48,59 @@ def test_a_command_with_a_fixed_port_is_checked_at_that_port(tmp_path: Path) -> 
 def test_without_a_readiness_path_any_status_counts(tmp_path: Path) -> None:
     found = resolve(RunArguments(profile=profile(tmp_path, 'command = "./shop {port}"')))
     assert found.spec is not None and found.spec.ready.any_status
+
+
+COMPOSE = "services: {web: {image: x, command: [serve, '${CAPEXPLORER_PORT}']}}"
+
+
+@pytest.fixture
+def compose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Compose file in a folder, and a docker that finds nothing wrong with it."""
+    monkeypatch.setattr("capexplorer.target.compose.check.check", lambda file, key: None)
+    (tmp_path / "compose.yaml").write_text(COMPOSE)
+    return tmp_path
+
+
+def test_the_compose_file_of_a_profile_is_started_in_its_folder_on_a_free_port(compose: Path) -> None:
+    found = resolve(
+        RunArguments(profile=profile(compose, 'ready = "/up"\nready_timeout_s = 7\n[target]\ncompose = "compose.yaml"'))
+    )
+    spec = found.spec
+    assert spec is not None and spec.compose and spec.uses_scratch and found.port is None
+    assert (spec.name, spec.folder, spec.ready.path) == (compose.name, compose, "/up")
+    assert str(compose / "compose.yaml") in spec.command_line({}, 8123)
+    assert spec.environment_for({}, 8123) == {"CAPEXPLORER_PORT": "8123"}
+    assert spec.least_grace_s > 0
+
+
+def test_a_compose_file_with_a_port_of_its_own_is_asked_there(compose: Path) -> None:
+    (compose / "compose.yaml").write_text("services: {web: {image: x, ports: ['8123:80']}}")
+    found = resolve(RunArguments(compose=compose / "compose.yaml", ready="http://127.0.0.1:8123/up"))
+    assert found.spec is not None
+    assert (found.port, found.spec.ready.path) == (8123, "/up")
+    assert [task.name for task in found.profile.users.task] == ["/up"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ready": "/up"}, r"--ready: the Compose file has no \$\{CAPEXPLORER_PORT\}: write http://127.0.0.1:NUMBER/PATH"),
+        ({}, r"--compose: expected \$\{CAPEXPLORER_PORT\} in the Compose file, or --ready URL"),
+    ],
+)
+def test_load_needs_to_know_the_port_of_a_compose_file(compose: Path, given: dict[str, str], message: str) -> None:
+    (compose / "compose.yaml").write_text("services: {web: {image: x, ports: ['8123:80']}}")
+    with pytest.raises(InputError, match=message):
+        resolve(RunArguments(compose=compose / "compose.yaml", **given))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"limits": ("target.open_files=64",)}, "--limit: limits.target: not for containers"),
+        ({"sandbox": True}, "--sandbox: not for containers"),
+    ],
+)
+def test_limits_that_containers_do_not_have_are_refused(compose: Path, given: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        resolve(RunArguments(compose=compose / "compose.yaml", **given))  # type: ignore[arg-type]

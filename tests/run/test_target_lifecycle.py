@@ -9,11 +9,12 @@ import pytest
 
 from capexplorer.errors import TargetError
 from capexplorer.load import native
-from capexplorer.model.events import Event, Target
+from capexplorer.model.events import Event, Target, TargetFacts
 from capexplorer.model.stream import Param
 from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.run.service import Service
 from capexplorer.run.target_lifecycle import TargetLifecycle
+from capexplorer.target.reports import Exited
 
 
 class SlowService:
@@ -21,7 +22,9 @@ class SlowService:
 
     spec = object()
     has_build = False
+    has_containers = False
     pid = 1
+    facts = TargetFacts(name="shop", url="")
     url = "http://127.0.0.1:1"
     params: dict[str, Param] = {}
 
@@ -88,3 +91,15 @@ def test_a_start_that_got_ready_as_it_was_restarted_is_not_taken_for_the_next_on
     rig.bodies[1]()
     rig.pump()
     assert (rig.states()[-1], rig.readied) == ("ready", 1)
+
+
+def test_containers_that_die_are_reported_with_the_line_that_says_which_and_why(rig: Rig) -> None:
+    """Their first process ends with code 1 whatever happened to them."""
+    service = cast(SlowService, rig.target.service)
+    service.has_containers = True
+    rig.target.restart({})
+    rig.bodies[0]()
+    rig.pump()
+    rig.target.on_report(Exited(1, code=1, output=("store | no space left", "store: exited with code 3", "")))
+    assert rig.outcome.failure is not None
+    assert rig.outcome.failure.error == "shop: the target died: store: exited with code 3"

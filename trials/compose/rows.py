@@ -116,6 +116,15 @@ def ended_by(number: signal.Signals) -> Row:
     return row
 
 
+def ended_while_starting(folder: Path) -> list[str]:
+    """SIGTERM while a service is not healthy yet."""
+    with session(folder, _LONG, store="is unhealthy") as run:
+        await_that(left_of_sessions, "a container is there")
+        run.process.send_signal(signal.SIGTERM)
+        run.end()
+    return _nothing_left()
+
+
 def app_killed(folder: Path) -> list[str]:
     """The supervisor ends the services of an app that was killed."""
     with session(folder, _LONG) as run:
@@ -226,6 +235,7 @@ ROWS: dict[str, Row] = {
     "sigint": ended_by(signal.SIGINT),
     "sigterm": ended_by(signal.SIGTERM),
     "sighup": ended_by(signal.SIGHUP),
+    "sigterm-while-starting": ended_while_starting,
     "app-killed": app_killed,
     "all-killed": all_killed,
     "service-dies": service_dies,

@@ -56,6 +56,8 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         if self.health == "unhealthy":
             checked = " ".join(self.health_output.split())[:200]
             return "unhealthy" + (f": {checked}" if checked else "")
+        if self.status == "restarting":
+            return f"restarting, {self.how_it_ended()}"
         return f"health check {self.health}" if self.status == "running" else self.status
 
 

@@ -1,0 +1,101 @@
+"""Answers of `docker inspect` in, verdict out. Recorded from docker 20.10 and Compose 2.32 (tests/data/compose)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from capexplorer.target.compose.containers import Container, changes, described, masked, of_run, of_start
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "compose"
+STARTING = described(json.loads((DATA / "starting.json").read_text(encoding="utf-8")))
+STARTED = described(json.loads((DATA / "started.json").read_text(encoding="utf-8")))
+WEB = Container(id="1", name="x-web-1", service="web", status="running", health="healthy", pid=7)
+STORE = Container(id="2", name="x-store-1", service="store", status="running", pid=8)
+
+
+def called(service: str, among: tuple[Container, ...] = STARTED) -> Container:
+    return next(each for each in among if each.service == service)
+
+
+def test_containers_are_listed_by_service_and_number() -> None:
+    assert [(each.service, each.number) for each in STARTED] == [
+        ("again", 1), ("broken", 1), ("migration", 1), ("pool", 1), ("pool", 2), ("store", 1), ("web", 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("service", "words"),
+    [
+        ("web", "health check healthy"),
+        ("store", 'unhealthy: no answer: Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused'),
+        ("broken", "exited with code 3"),
+        ("again", "restarting, exited with code 1"),
+    ],
+)
+def test_the_state_of_a_container_in_words(service: str, words: str) -> None:
+    assert called(service).how_it_is() == words
+
+
+def test_a_container_that_the_kernel_ended_for_its_memory_says_so() -> None:
+    ended = replace(WEB, status="exited", exit_code=137, was_out_of_memory=True)
+    assert ended.how_it_is() == "exited with code 137, out of memory"
+
+
+def test_a_service_that_exited_fails_the_start_although_others_run() -> None:
+    verdict = of_start(STARTED, ["web"])
+    assert (verdict.state, verdict.why) == ("failed", "broken: exited with code 3")
+    assert verdict.container == called("broken")
+
+
+def test_a_service_that_is_unhealthy_fails_the_start() -> None:
+    assert of_start([called("web"), called("store")], ["web", "store"]).why.startswith("store: unhealthy: no answer")
+
+
+def test_the_start_waits_for_health_for_restarts_and_for_services_without_a_container() -> None:
+    well = [called(service, STARTING) for service in ("web", "pool", "again")]
+    verdict = of_start(well, ["web", "pool", "again", "cache"])
+    assert verdict.state == "waiting"
+    assert verdict.why == "web (health check starting), again (restarting, exited with code 1), cache (not created)"
+
+
+def test_ready_are_services_that_are_healthy_or_run_without_a_check_or_have_done_their_work() -> None:
+    well = [called("web"), called("pool"), called("migration")]
+    assert of_start(well, ["web", "pool", "migration"]).state == "ready"
+
+
+def test_services_that_have_all_done_their_work_serve_nobody() -> None:
+    assert of_start([called("migration")], ["migration"]).why == "all services have ended"
+
+
+def test_a_service_that_ends_fails_the_run_whatever_its_code() -> None:
+    ended = replace(STORE, status="exited", exit_code=0)
+    verdict = of_run([WEB, ended], [WEB, STORE])
+    assert (verdict.state, verdict.why) == ("failed", "store: exited with code 0")
+
+
+def test_a_container_that_was_removed_fails_the_run() -> None:
+    assert of_run([WEB], [WEB, STORE]).why == "store: its container was removed"
+
+
+def test_a_service_that_fails_its_check_under_load_or_is_started_again_does_not_end_the_run() -> None:
+    now = [replace(WEB, health="unhealthy", health_output="timeout\n"), replace(STORE, status="restarting", exit_code=1)]
+    assert of_run(now, [WEB, STORE]).state == "ready"
+    assert changes([WEB, STORE], now) == ["web: unhealthy: timeout", "store: restarting, exited with code 1"]
+    assert changes(now, [WEB, STORE]) == ["web: healthy again", "store: healthy again"]
+    assert changes(now, now) == []
+
+
+def test_what_had_ended_when_the_run_began_does_not_end_it() -> None:
+    migration = called("migration")
+    assert of_run([WEB, migration], [WEB, migration]).state == "ready"
+
+
+def test_values_of_secret_variables_are_hidden_in_what_services_print() -> None:
+    store = called("store")
+    assert store.secrets == {"correct-horse-battery"}
+    assert masked("password is correct-horse-battery, level debug", store.secrets) == "password is ***, level debug"
+    assert "correct-horse-battery" not in repr([each.secrets for each in STARTED if each.service != "store"])

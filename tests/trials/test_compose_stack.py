@@ -1,0 +1,25 @@
+"""Two of the rows of `make compose`: services that a plan runs on to its end, and whose app is killed. Where docker is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trials.compose.rows import ROWS
+from trials.compose.stack import make_image, why_not
+
+pytestmark = [pytest.mark.slow, pytest.mark.trial]
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> None:
+    if reason := why_not():
+        pytest.skip(reason)
+    make_image(tmp_path_factory.mktemp("image"))
+
+
+@pytest.mark.parametrize("row", ["plan-to-its-end", "app-killed"])
+@pytest.mark.usefixtures("image")
+def test_services_are_watched_and_nothing_of_them_is_left(row: str, tmp_path: Path) -> None:
+    assert ROWS[row](tmp_path) == []
