@@ -45,8 +45,9 @@ wait_s = { between = [0.1, 0.5] }
 name = "/items"
 ```
 
-At most one of `command`, `url` and `target` says what is explored; without any, the command line does (`--target-cmd`, `--host`),
-which overrides the profile. `[users]` has either tasks or a `locustfile`. An unknown key, or a value that is not
+At most one of `command`, `url` and `target` says what is explored; without any, the command line does (`--target-cmd`,
+`--compose`, `--host`), which overrides the profile. `target = "mixed"` is a folder in targets/, `[target]` with `compose` a
+Compose file. `[users]` has either tasks or a `locustfile`. An unknown key, or a value that is not
 allowed, is refused in one line with the file, the key and what was expected, and exit code 2.
 
 `${NAME}` in a task's `path`, `headers`, `body` and `json` stands for an environment variable: tokens and passwords stay out of

@@ -32,7 +32,8 @@ REFUSED = {
     "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not"),
     "profile without a service": (
         ["run", str(PROFILES / "no-service.toml"), *PLAN],
-        "no-service.toml: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the profile",
+        "no-service.toml: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside"
+        " the profile",
     ),
     "command of a profile without a port": (
         ["run", str(PROFILES / "no-port.toml"), *PLAN],
