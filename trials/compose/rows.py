@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -202,8 +203,9 @@ def beside_others(folder: Path) -> list[str]:
         for each in folders:
             each.mkdir()
         with session(folders[0], _PLAN) as one, session(folders[1], _LONG) as two:
+            two.until_loaded()
             codes = [one.end()]
-            still = len([name for name in left_of_sessions() if name.endswith(("-web-1", "-store-1"))])
+            still = len([name for name in left_of_sessions() if re.search(r"[-_](web|store)[-_]1\Z", name)])
             two.process.send_signal(signal.SIGTERM)
             two.end()
         volumes = ask(["docker", "volume", "ls", "--format", "{{.Name}}"]).split()
