@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from trials.compose.rows import ROWS
-from trials.compose.stack import make_image, why_not
+from trials.compose.stack import image, why_not
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> None:
+def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An image for them."""
     if reason := why_not():
         pytest.skip(reason)
-    make_image(tmp_path_factory.mktemp("image"))
+    with image(tmp_path_factory.mktemp("image")):
+        yield
 
 
 @pytest.mark.parametrize("row", ["plan-to-its-end", "app-killed"])
-@pytest.mark.usefixtures("image")
+@pytest.mark.usefixtures("containers")
 def test_services_are_watched_and_nothing_of_them_is_left(row: str, tmp_path: Path) -> None:
     assert ROWS[row](tmp_path) == []

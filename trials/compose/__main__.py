@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from .rows import ROWS
-from .stack import make_image, why_not
+from .stack import image, why_not
 
 
 def main(names: list[str]) -> int:
@@ -16,17 +16,18 @@ def main(names: list[str]) -> int:
     if reason := why_not():
         print(f"skipped: {reason}")
         return 0
-    problems = 0
-    with tempfile.TemporaryDirectory(prefix="compose-") as folder:
-        make_image(Path(folder))
-        for name in names or ROWS:
-            own = Path(folder) / name
-            own.mkdir()
-            began_s = monotonic()
-            found = ROWS[name](own)
-            problems += len(found)
-            print(f"{name}: {'; '.join(found) or 'as expected'} ({monotonic() - began_s:.0f} s)", flush=True)
+    with tempfile.TemporaryDirectory(prefix="compose-") as folder, image(Path(folder)):
+        problems = sum(_problems(name, Path(folder) / name) for name in names or ROWS)
     return 1 if problems else 0
+
+
+def _problems(name: str, folder: Path) -> int:
+    """How many a row has; prints its line."""
+    folder.mkdir()
+    began_s = monotonic()
+    found = ROWS[name](folder)
+    print(f"{name}: {'; '.join(found) or 'as expected'} ({monotonic() - began_s:.0f} s)", flush=True)
+    return len(found)
 
 
 if __name__ == "__main__":

@@ -33,16 +33,16 @@ class Session:
 
     def __init__(self, folder: Path, plan: str, environment: dict[str, str]) -> None:
         self.folder = folder
-        self._errors = (folder / "stderr").open("w+b")
         command = [sys.executable, "-m", "capexplorer", "run", "shop.toml", "--headless", "--plan", plan]
-        self.process = subprocess.Popen(
-            [*command, "--sessions-dir", str(folder / "sessions")],
-            cwd=folder,
-            env={**os.environ, **environment},
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
-            start_new_session=True,
-        )
+        with (folder / "stderr").open("wb") as errors:
+            self.process = subprocess.Popen(
+                [*command, "--sessions-dir", str(folder / "sessions")],
+                cwd=folder,
+                env={**os.environ, **environment},
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
 
     @property
     def errors(self) -> str:

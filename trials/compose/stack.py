@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import tarfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from capexplorer.target.compose.docker import ask, compose_command, of_project
@@ -67,14 +68,19 @@ def why_not() -> str:
     return "" if compose_command() else "not installed: docker compose (Debian: apt-get install docker-compose)"
 
 
-def make_image(folder: Path) -> None:
-    """Build the program, without a libc, and import it as the only file of an image."""
+@contextmanager
+def image(folder: Path) -> Iterator[None]:
+    """Build the program, without a libc, and import it as the only file of an image, which is removed at the end."""
     program, archive = folder / "service", folder / "image.tar"
     build = ["go", "build", "-ldflags=-s -w", "-o", str(program), str(_HERE / "service.go")]
     subprocess.run(build, env={**os.environ, "CGO_ENABLED": "0"}, check=True, timeout=300)
     with tarfile.open(archive, "w") as tar:
         tar.add(program, "service")
     ask(["docker", "import", "--change", 'ENTRYPOINT ["/service"]', str(archive), IMAGE], timeout_s=120)
+    try:
+        yield
+    finally:
+        ask(["docker", "rmi", "--force", IMAGE])
 
 
 def write(folder: Path, *, store: str = "serves") -> dict[str, str]:
