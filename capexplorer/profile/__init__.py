@@ -16,8 +16,8 @@ from .users_table import MAX_BODY_MB, Task, Users, Wait
 from .values import METHODS, WORKERS_MOST
 
 __all__ = [
-    "MAX_BODY_MB", "METHODS", "READY_TIMEOUT_S", "WORKERS_MOST", "ComposeTarget", "Guards", "MetricLimit", "Objectives", "Profile",
-    "StopRules", "Task", "Users", "Wait", "Work", "check", "load", "plain",
+    "MAX_BODY_MB", "METHODS", "READY_TIMEOUT_S", "WORKERS_MOST", "ComposeTarget", "Guards", "MetricLimit", "Objectives",
+    "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "load", "plain",
 ]  # fmt: skip
 
 
