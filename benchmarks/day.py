@@ -5,15 +5,18 @@ The baseline is what one would do without thinking: decode every event and fold 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import os
 import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from capexplorer.replay import Replay
 from capexplorer.tui.actions.transport import Transport
@@ -31,7 +34,12 @@ SEEKS = 200
 MB = 1_000_000
 
 
-def main() -> None:
+def main(options: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks day")
+    parser.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="open the log in another checkout of capexplorer, in turn"
+    )
+    other = parser.parse_args(options).against
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "day.jsonl"
         began_s = time.monotonic()
@@ -39,7 +47,7 @@ def main() -> None:
         print(f"{DAY_S:,} samples, {len(ENDPOINTS)} endpoints, {LEVELS} levels; written in {time.monotonic() - began_s:.0f} s")
         print(f"on disk                          {path.stat().st_size / MB:6.1f} MB   (at most 200); there is no index file")
         _baseline(path)
-        _open(path)
+        _open(path, other)
         asyncio.run(_seek(path))
         asyncio.run(_inspect(path))
 
@@ -62,25 +70,51 @@ def _naive(path: Path) -> None:
     print(time.perf_counter() - began_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MB)
 
 
-def _open(path: Path) -> None:
+def _open(path: Path, other: Path | None) -> None:
     """The whole command on a terminal, from its start; nothing of the log is remembered between runs."""
-    first, whole, peak_mb = [], [], 0.0
-    for _ in range(3):
-        run = rig.OnTerminal([str(rig.BIN / "capexplorer"), "replay", str(path), "--at", "end"])
-        first.append(run.seen(b"Throughput"))
-        whole.append(run.seen(b"session ended"))
-        for _ in range(30):
-            run.press("w")  # all time windows, `all` among them
-            run.press("\x1b[B")  # and levels, one after another
-            time.sleep(0.05)
-        status = Path(f"/proc/{run.pid}/status").read_text()
-        peak_mb = max(peak_mb, int(status.split("VmHWM:")[1].split()[0]) * 1024 / MB)
-        run.press("q")
-        time.sleep(0.5)
-        run.end()
-    print(f"command to first paint           {rig.median(first):6.2f} s    (at most 1.5)")
-    print(f"command to all read, end shown   {rig.median(whole):6.2f} s    (at most 1.5)")
-    print(f"memory at its peak               {peak_mb:6.0f} MB   (at most 300)")
+    here: list[_Opened] = []
+    there: list[_Opened] = []
+    for _ in range(3):  # alternating: the speed of a machine changes within minutes
+        here.append(_opened(path, Path.cwd()))
+        if other is not None:
+            there.append(_opened(path, other))
+    print(f"command to first paint           {_median(here, 'first_s'):6.2f} s    (at most 1.5)")
+    print(f"command to all read, end shown   {_median(here, 'whole_s'):6.2f} s    (at most 1.5)")
+    print(f"CPU of the process until then    {_median(here, 'cpu_s'):6.2f} s")
+    print(f"memory at its peak               {_median(here, 'peak_mb'):6.0f} MB   (at most 300)")
+    for name in _Opened._fields if there else ():
+        print(f"over {other}, {name:8} {_median(here, name) / _median(there, name):5.2f}   (ratio of medians, in turn)")
+
+
+class _Opened(NamedTuple):
+    first_s: float
+    whole_s: float
+    cpu_s: float
+    peak_mb: float
+
+
+def _median(runs: Sequence[_Opened], name: str) -> float:
+    return rig.median([getattr(run, name) for run in runs])
+
+
+def _opened(path: Path, checkout: Path) -> _Opened:
+    argv = [sys.executable, "-m", "capexplorer", "replay", str(path), "--at", "end"]
+    run = rig.OnTerminal(argv, env={"PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"})
+    first_s, whole_s = run.seen(b"Throughput"), run.seen(b"session ended", timeout_s=120)
+    cpu_s = _cpu_s(run.pid)
+    for _ in range(30):
+        run.press("w")  # all time windows, `all` among them
+        run.press("\x1b[B")  # and levels, one after another
+        time.sleep(0.05)
+    status = Path(f"/proc/{run.pid}/status").read_text()
+    run.end()
+    return _Opened(first_s, whole_s, cpu_s, int(status.split("VmHWM:")[1].split()[0]) * 1024 / MB)
+
+
+def _cpu_s(pid: int) -> float:
+    """User and system time."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 async def _seek(path: Path) -> None:

@@ -30,7 +30,7 @@ KEYS = (
         "R",
         "R requests",
         6,
-        "requests that were kept whole: as sent, timing, headers, bodies; from the failures, those that failed",
+        "requests kept whole: as sent, timing, headers, bodies; of the failures, those that failed; of a level, its own",
         CHARTS,
     ),
     Key("o", "log", "o", "o log", 6, "show the log: what was logged and printed; again: go back", CHARTS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 from textual.geometry import Size
 
 from capexplorer.model.kept_request import Body, KeptRequest, NoRequests, Phases, RequestBrief
@@ -37,6 +38,10 @@ def request(number: int, name: str = "/cpu", status: int | None = 200, error: st
         response_ms=12.5, error=error, kind=error,
     )  # fmt: skip
     return KeptRequest(brief=brief, url=f"http://h{name}", received=Body(text=body, size_bytes=len(body)))
+
+
+def at_level(kept: KeptRequest, index: int) -> KeptRequest:
+    return replace(kept, brief=replace(kept.brief, level=index))
 
 
 class Requests:
@@ -186,6 +191,20 @@ async def test_from_the_failures_to_those_that_failed_and_one_of_them() -> None:
         await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
         await pilot.press("f")
         await until(pilot, lambda: stage.sees("3 of 3 kept"))
+
+
+async def test_from_a_point_and_from_its_level_to_the_requests_of_that_level_and_to_all() -> None:
+    latest, earlier = (level.opened.index for level in reversed(Timeline(session()).levels[-2:]))
+    stage = Looking(*(at_level(request(number), index) for number, index in ((1, latest), (2, latest), (3, earlier))))
+    async with stage.run(NARROW) as pilot:
+        await pilot.press("i", "R")
+        await until(pilot, lambda: stage.sees(f"Requests of level {latest}  2 of 3 kept"))
+        await pilot.press("l")
+        await until(pilot, lambda: stage.sees("Requests  3 of 3 kept"))
+        await pilot.press("escape", "down", "i")
+        await until(pilot, lambda: stage.sees("R its requests"))
+        await pilot.press("R")
+        await until(pilot, lambda: stage.sees(f"Requests of level {earlier}  1 of 3 kept"))
 
 
 async def test_a_session_without_kept_requests_shows_the_reason() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...model.kept_request import KeptRequests
+from ...model.level import Level
 from ..actions.protocols import ScreenAccess
 from ..look import Look
 from .endpoints import EndpointsScreen
@@ -13,12 +14,19 @@ from .requests import RequestsScreen
 
 
 class CloserLooks:
-    """`shows_failures`: whether the failures are shown, so that their requests are meant."""
+    """`shows_failures`: whether the failures are shown, so that their requests are meant. `inspected`: the level at the
+    inspection cursor, so that its requests are meant; None: there is no cursor.
+    """
 
     def __init__(
-        self, screen: ScreenAccess, look: Callable[[], Look], requests: KeptRequests, shows_failures: Callable[[], bool]
+        self,
+        screen: ScreenAccess,
+        look: Callable[[], Look],
+        requests: KeptRequests,
+        shows_failures: Callable[[], bool],
+        inspected: Callable[[], Level | None],
     ) -> None:
-        self._screen, self._shows_failures = screen, shows_failures
+        self._screen, self._shows_failures, self._inspected = screen, shows_failures, inspected
         self._seen = Seen(lambda: screen.timeline, look, requests)
 
     def action_endpoints(self) -> None:
@@ -28,8 +36,8 @@ class CloserLooks:
         self._screen.ask(EndpointsScreen(self._seen), lambda closed: None)
 
     def action_requests(self) -> None:
-        """The requests that are kept; over the failures, those that failed."""
+        """The requests that are kept; over the failures, those that failed; with a cursor, those of its level."""
         why_none = self._seen.requests.why_none
         if why_none:
             return self._screen.show_message(why_none)
-        self._screen.ask(RequestsScreen(self._seen, failed=self._shows_failures()), lambda closed: None)
+        self._screen.ask(RequestsScreen(self._seen, failed=self._shows_failures(), level=self._inspected()), lambda closed: None)

@@ -87,6 +87,7 @@ class ExplorerScreen(Screen[None]):
             lambda: self.options.look(self.palette, large=True),
             requests or NoRequests("no requests were kept"),
             lambda: self.arrangement.shown == FAILURES,
+            lambda: self.inspecting.level,
         )
         self._level: LevelScreen | None = None
         self._inspect_area = InspectArea(id="inspect")
@@ -274,7 +275,7 @@ class ExplorerScreen(Screen[None]):
 
     def open_level(self) -> None:
         """Open the screen of the level at the cursor."""
-        self._level = LevelScreen(self.inspecting.action_cursor_level)
+        self._level = LevelScreen(self.inspecting.action_cursor_level, self._closer_looks.action_requests)
         self.app.push_screen(self._level, self._level_closed)
         self.call_after_refresh(self.draw)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from ...model.level import Level
 from ...model.timeline import Timeline
 from .. import inspection
 from ..time_window import TimeWindow
@@ -52,6 +53,12 @@ class Inspecting:
         if self.tick is None or not len(self._screen.shown):
             return None
         return min(self.tick, len(self._screen.shown) - 1)
+
+    @property
+    def level(self) -> Level | None:
+        """The level at the cursor; None: nothing is inspected."""
+        tick = self.seen_tick
+        return None if tick is None else self._screen.shown.level_at(tick)
 
     # -- actions
 

@@ -14,24 +14,27 @@ from ...model.timeline import Timeline
 from ..look import Look
 from ..panes.level_page import LevelPage
 
-KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   Esc close"
+KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R its requests   Esc close"
 
 
 class LevelScreen(ModalScreen[None]):
-    """`move` takes the cursor to the next (1) or the previous (-1) level; the explorer then calls `show`."""
+    """`move` takes the cursor to the next (1) or the previous (-1) level; the explorer then calls `show`. `requests`
+    opens those of the level that are kept whole.
+    """
 
     CSS_PATH = "level_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,i", "dismiss(None)", show=False),
+        Binding("R", "requests", show=False),
         Binding("left", "move(-1)", show=False),
         Binding("right", "move(1)", show=False),
         Binding("up", "scroll_line(-1)", show=False),
         Binding("down", "scroll_line(1)", show=False),
     ]
 
-    def __init__(self, move: Callable[[int], None]) -> None:
+    def __init__(self, move: Callable[[int], None], requests: Callable[[], None]) -> None:
         super().__init__()
-        self._move = move
+        self._move, self._requests = move, requests
         self._page = LevelPage()
 
     def compose(self) -> ComposeResult:
@@ -46,6 +49,10 @@ class LevelScreen(ModalScreen[None]):
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw the level at the cursor, as it is now."""
         self._page.show(timeline, cursor, look)
+
+    def action_requests(self) -> None:
+        """The requests of this level that are kept whole."""
+        self._requests()
 
     def action_move(self, direction: int) -> None:
         """Another level, from its top."""

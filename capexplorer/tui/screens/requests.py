@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ...model.kept_request import RequestBrief
+from ...model.level import Level
 from ..panes.request_lines import RequestPane
 from ..panes.request_table import RequestTable, searched
 from ..render.text import safe
@@ -14,12 +15,23 @@ from .overlay import ListOverlay, Overlay, Seen
 
 
 class RequestsScreen(ListOverlay):
-    """`failed`: only those that failed, to begin with. `endpoint`: (method, name) of the only one to show."""
+    """`failed`: only those that failed, to begin with. `endpoint`: (method, name) of the only one to show. `level`: the only one
+    to show, to begin with.
+    """
 
-    KEYS = "↑↓ choose   Enter open   f failed/all   k kind"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "failed", show=False), Binding("k", "kind", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "failed", show=False),
+        Binding("k", "kind", show=False),
+        Binding("l", "level", show=False),
+    ]
 
-    def __init__(self, seen: Seen, *, failed: bool = False, endpoint: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self, seen: Seen, *, failed: bool = False, endpoint: tuple[str, str] | None = None, level: Level | None = None
+    ) -> None:
+        self._level, self._is_of_level = level, level is not None
+        self.KEYS = "↑↓ choose   Enter open   " + (
+            "f failed/all   k kind" if level is None else "f failed   k kind   l level/all"
+        )
         self._requests = RequestTable()
         super().__init__(seen, self._requests)
         self._failed, self._endpoint, self._kind = failed, endpoint, ""
@@ -37,10 +49,11 @@ class RequestsScreen(ListOverlay):
         if self._kind and shown:
             which += f": {safe(shown[0].error)[:60]}"
         whose = f" of {safe(' '.join(self._endpoint))}" if self._endpoint else ""
-        title = f"Requests{which}{whose}  {len(shown)} of {len(briefs)} kept".replace("[", "\\[")
+        when = f" of level {self._level.opened.index}" if self._level is not None and self._is_of_level else ""
+        title = f"Requests{which}{whose}{when}  {len(shown)} of {len(briefs)} kept".replace("[", "\\[")
         if self._requests.border_title != title:
             self._requests.border_title = title
-        none_kept = "none of the kept requests is among these: f shows all"
+        none_kept = f"none of the kept requests is among these: {'l' if when else 'f'} shows all"
         self._requests.NOTHING = self.seen.requests.why_none or (none_kept if briefs else "no request is kept yet")
 
     def _is_shown(self, brief: RequestBrief) -> bool:
@@ -50,7 +63,16 @@ class RequestsScreen(ListOverlay):
             return False
         if self._endpoint is not None and (brief.method, brief.name) != self._endpoint:
             return False
+        if self._level is not None and self._is_of_level and brief.level != self._level.opened.index:
+            return False
         return self.wanted.lower() in searched(brief)
+
+    def action_level(self) -> None:
+        """Those of the level from which the list was opened, or of all levels."""
+        if self._level is not None:
+            self._is_of_level = not self._is_of_level
+            self.table.chosen = 0
+            self.draw()
 
     def action_failed(self) -> None:
         """Those that failed, or all."""
