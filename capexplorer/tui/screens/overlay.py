@@ -71,9 +71,14 @@ class Overlay(ModalScreen[None]):
         """Before a drawing: what is not in the timeline."""
 
     @property
+    def own_keys(self) -> str:
+        """The keys of this screen, those of every list left out."""
+        return self.KEYS
+
+    @property
     def key_line(self) -> str:
         """The keys of this screen."""
-        return self.KEYS
+        return self.own_keys
 
     def action_close(self) -> None:
         """Back to the screen below."""
@@ -106,7 +111,7 @@ class ListOverlay(Overlay):
         """While a text is typed, that text."""
         if self._is_typing:
             return f"/ {safe(self.wanted)}▏  Enter: keep it   Esc: show all"
-        return f"{self.KEYS}   / filter{f' ({safe(self.wanted)})' if self.wanted else ''}   Esc close"
+        return f"{self.own_keys}   / filter{f' ({safe(self.wanted)})' if self.wanted else ''}   Esc close"
 
     def on_key(self, event: Key) -> None:
         """Letters of a filter."""

@@ -19,6 +19,9 @@ class RequestsScreen(ListOverlay):
     to show, to begin with.
     """
 
+    KEYS = "↑↓ choose   Enter open   f failed/all   k kind"
+    KEYS_OF_LEVEL = "↑↓ choose   Enter open   f failed   k kind   l level/all"
+    """Fits 80 columns with the keys of every list."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "failed", show=False),
         Binding("k", "kind", show=False),
@@ -29,12 +32,14 @@ class RequestsScreen(ListOverlay):
         self, seen: Seen, *, failed: bool = False, endpoint: tuple[str, str] | None = None, level: Level | None = None
     ) -> None:
         self._level, self._is_of_level = level, level is not None
-        self.KEYS = "↑↓ choose   Enter open   " + (
-            "f failed/all   k kind" if level is None else "f failed   k kind   l level/all"
-        )
         self._requests = RequestTable()
         super().__init__(seen, self._requests)
         self._failed, self._endpoint, self._kind = failed, endpoint, ""
+
+    @property
+    def own_keys(self) -> str:
+        """`l` only where there is a level to leave."""
+        return self.KEYS if self._level is None else self.KEYS_OF_LEVEL
 
     def look_again(self) -> None:
         """The requests that are kept now; the chosen one stays chosen."""
