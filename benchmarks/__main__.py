@@ -45,6 +45,7 @@ ALL = {
     "moving": "(moving) false knees on simulated services that change while they are climbed",
     "neighbours": "(neighbours) knees beside other processes that come and go, on simulated services",
     "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and their waiting times against theory",
+    "rate_worlds": "(rate_worlds) capacities as offered rates in simulated worlds that move, ramps, and stationary queues",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
 }
 

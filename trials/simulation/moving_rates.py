@@ -109,6 +109,16 @@ def ramped_rates(kind: Kind | Literal["linear"], seed: int) -> MovingRates:
     return MovingRates("still", seed, system, (capacity,), (top,), None, session.timeline)
 
 
+def steady_rate(seed: int) -> MovingRates:
+    """A random service at one rate, 0.2 to 1.2 of its capacity, for 40 to 240 s: nothing changes but its queue."""
+    rng = np.random.default_rng([seed, 0, 3])
+    system, _ = random_system(MOVING_KINDS[int(rng.integers(len(MOVING_KINDS)))], rng)
+    capacity = system.servers / system.service_s
+    rate = round(float(rng.uniform(0.2, 1.2)) * capacity, 1)
+    timeline = climbed(system, [rate], int(rng.integers(40, 240)), rng)
+    return MovingRates("still", seed, system, (capacity,), (rate,), None, timeline)
+
+
 def climbed(system: System, rates: Sequence[float], level_s: int, rng: np.random.Generator) -> Timeline:
     """The session of a plan with these levels, as the live detectors make it."""
     session = VirtualRates(OpenRun(system, rng))

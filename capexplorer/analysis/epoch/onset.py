@@ -34,8 +34,8 @@ TRANSIENT_S = 10.0
 """Seconds after a step within which a service that gets better has only settled: users who came at once all time out at first."""
 
 QUEUE_S, SLOWER = 3, 2.0
-"""Last seconds before failures began, and times the median time from plan of the level before them, from which a queue had filled
-up."""
+"""Last seconds before failures began and first ones after, and times the median time from plan of the level before them, from
+which a queue had filled up."""
 
 DOUBTFUL_JUMP = 0.15
 DOUBTFUL_STRENGTH = 2.5
@@ -79,18 +79,22 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFa
 
 
 def _queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
-    """Whether replies just before this tick took much longer than usual in this level, or failures had come and gone in it.
+    """Whether replies around this tick took much longer than usual in this level, or failures had come and gone in it.
 
-    Near its capacity the queue of an open system wanders, until clients give up. A service that dies is as quick as ever, and
-    clean, until then.
+    Near its capacity the queue of an open system wanders, until clients give up; what still succeeds then is nearly as slow. A
+    service that dies is as quick as ever, and clean, until then, and so is what it still serves.
     """
-    columns, ticks = timeline.columns, [tick for tick in timeline.seconds_of(level, settled=False) if tick < at]
+    columns, seconds = timeline.columns, timeline.seconds_of(level, settled=False)
+    ticks, later = [tick for tick in seconds if tick < at], [tick for tick in seconds if at <= tick < at + QUEUE_S]
     if any(columns["failures_rps"][tick] > CLEAN_MOST * columns["throughput_rps"][tick] for tick in ticks[:-1]):
         return True
-    known = [columns["from_plan_sum_ms"][tick] / columns["finished"][tick] for tick in ticks if columns["finished"][tick]]
+    known, after = (
+        [columns["from_plan_sum_ms"][tick] / columns["finished"][tick] for tick in part if columns["finished"][tick]]
+        for part in (ticks, later)
+    )
     if len(known) <= QUEUE_S:
         return False
-    return max(known[-QUEUE_S:]) > SLOWER * float(np.median(known[:-QUEUE_S]))
+    return max(known[-QUEUE_S:] + after) > SLOWER * float(np.median(known[:-QUEUE_S]))
 
 
 def halves_of(timeline: Timeline, level: Level) -> list[Part]:

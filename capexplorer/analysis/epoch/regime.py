@@ -102,7 +102,12 @@ def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bo
 
 
 def serves_as_many(each: Measured, failing: Measured) -> bool:
-    """Whether another level had as many users or more, and did not fail as this one did."""
+    """Whether another level had as many users or more, and did not fail as this one did.
+
+    At an offered rate the seconds before a level changed do not show it: a queue takes time to fill.
+    """
+    if each.level.offered_per_s is not None and each.part.ended_s != each.level.ended_s:
+        return False
     enough = each.rates.users >= (1 - USERS_SAME) * failing.rates.users and each.level is not failing.level
     return enough and failure_ratio_of(failing.rates) - failure_ratio_of(each.rates) >= FAILING
 

@@ -45,7 +45,7 @@ def _place(found: list[Regime], each: Measured, halves: Halves) -> None:
         found[-1].measured += [*current.measured, each]
         return
     parts = halves(current.measured[-1]) if began != "failures" else ()
-    if parts and _changed_before(found, parts, each):
+    if parts and not _may_be_of_queue(parts[1]) and _changed_before(found, parts, each):
         current.measured[-1:] = parts[:1]
         _begin(found, parts[1], "goodput")
         began = change(found, each)
@@ -130,6 +130,12 @@ def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Me
     levels = (*found[-1].levels[:-1], first)
     alike = abs(second.goodput_rps - each.rates.goodput_rps) <= 2 * error_of(second, each.rates)
     return alike and each.rates.users > first.users and falls(levels, each.rates)
+
+
+def _may_be_of_queue(part: Measured) -> bool:
+    """Whether a queue may have cost the goodput of a part of a rate level: requests fail in it, or a queue had filled."""
+    fails = failure_ratio_of(part.rates) >= FAILING
+    return part.level.offered_per_s is not None and (part.part.after_queue or fails)
 
 
 def _begin(found: list[Regime], each: Measured, began: Began) -> None:

@@ -6,7 +6,6 @@ repeated in the same order, so a session that was split live shows no new shifts
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,7 +13,8 @@ import numpy as np
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import ChangePoint
-from .shifts import SEGMENT_LEAST, shifts
+from .shifts import QUEUE_STATISTIC_LEAST, SEGMENT_LEAST, shifts
+from .steady_queue import is_steady
 
 WINDOW_S = 300
 """Latest seconds that a search covers: a timeline keeps the last 320 whole (TAIL_S), and only those can become a new level."""
@@ -31,7 +31,7 @@ def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] 
     if not _is_searched(level) or not _is_due(len(ticks)):
         return None
     window = ticks[-WINDOW_S:]
-    found = _first(*searched(timeline, level, window), lag_ms(timeline, window))
+    found = _first(timeline, level, window, searched(timeline, level, window))
     return None if found is None else (started_s(timeline, window[found.at]), found)
 
 
@@ -39,12 +39,12 @@ def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Cha
     """(when, what) of shifts in a level that was not split: what `latest_shift` would have found while it grew."""
     ticks = timeline.seconds_of(level) if _is_searched(level) else []
     goodput, latency_ms = searched(timeline, level, ticks)
-    lags_ms = lag_ms(timeline, ticks)
     begin, seconds = 0, 0
     while begin + seconds < len(ticks):
         seconds += 1
         end, first = begin + seconds, max(begin, begin + seconds - WINDOW_S)
-        found = _first(goodput[first:end], latency_ms[first:end], lags_ms[first:end]) if _is_due(seconds) else None
+        window = ticks[first:end]
+        found = _first(timeline, level, window, (goodput[first:end], latency_ms[first:end])) if _is_due(seconds) else None
         if found is None:
             continue
         yield started_s(timeline, ticks[first + found.at]), found
@@ -63,15 +63,14 @@ def _is_due(seconds: int) -> bool:
 def searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Series:
     """What is searched for changes.
 
-    At an offered rate finished iterations alone, since above the capacity latency grows as long as the level lasts, and near it a
-    queue wanders. More than was offered is the rest of an earlier backlog, which ends some time.
+    At an offered rate finished iterations, up to what was offered: more is the rest of an earlier backlog, which ends some time.
     """
     offered_per_s = level.offered_per_s
     if offered_per_s is None:
         return series(timeline, ticks)
     columns = timeline.columns
     rates = [columns["finished"][tick] / columns["duration_s"][tick] for tick in ticks]
-    return [min(rate, offered_per_s) for rate in rates], [math.nan] * len(rates)
+    return [min(rate, offered_per_s) for rate in rates], series(timeline, ticks)[1]
 
 
 def series(timeline: Timeline, ticks: Sequence[int]) -> Series:
@@ -98,11 +97,17 @@ def lag_ms(timeline: Timeline, ticks: Sequence[int]) -> Sequence[float]:
     return [timeline.columns["loop_lag_p99_ms"][tick] for tick in ticks]
 
 
-def _first(goodput: Sequence[float], latency_ms: Sequence[float], lags_ms: Sequence[float]) -> ChangePoint | None:
+def _first(timeline: Timeline, level: Level, ticks: Sequence[int], values: Series) -> ChangePoint | None:
+    goodput, latency_ms = values
     if any(value != value for value in goodput):
         return None  # work was not measured at all
-    found = shifts(goodput, latency_ms if any(value == value for value in latency_ms) else ())
-    if not found or (found[0].column == "latency" and _within_lag(found[0], lags_ms)):
+    at_rate = level.offered_per_s is not None
+    known = latency_ms if any(value == value for value in latency_ms) else ()
+    found = shifts(goodput, known, latency_strength_least=QUEUE_STATISTIC_LEAST if at_rate else None)
+    if not found:
+        return None
+    is_doubtful = at_rate and not is_steady(timeline, ticks, found[0].at)
+    if found[0].column == "latency" and (is_doubtful or _within_lag(found[0], lag_ms(timeline, ticks))):
         return None
     # a cut at the latest allowed place means a change that came even later: the next search finds where
     return found[0] if found[0].at < len(goodput) - SEGMENT_LEAST else None

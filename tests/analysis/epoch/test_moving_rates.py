@@ -130,3 +130,24 @@ def test_a_cause_names_the_offered_rate_and_not_the_users_of_its_pool() -> None:
     (cause,) = standing(session(BELOW, Trouble(30.0, failing=1.0)), "cause")
     assert (cause.users, cause.offered_per_s) == (None, 40.0)
     assert "at 40/s offered" in wording.mark(cause)
+
+
+@pytest.mark.parametrize("speed", [0.4, 2.5], ids=["slower", "faster"])
+def test_a_service_that_changes_its_speed_at_a_rate_that_it_serves_is_a_shift_of_latency(speed: float) -> None:
+    slow = System(1 / 30, 0, servers=1, service_spread="uniform", trouble=Trouble(60.0, speed=speed))
+    timeline = climbed(slow, (9.0,), 110, np.random.default_rng(SEED))
+    (shift,) = standing(timeline, "shift")
+    assert shift.id == ("latency_rose" if speed < 1 else "latency_fell") and shift.offered_per_s == 9.0
+    assert [each.key for each in reanalyse(timeline).changes if not each.key.startswith("cause:")] == []
+
+
+def test_latency_that_grows_with_a_queue_is_no_shift() -> None:
+    timeline = climbed(System(1 / 30, 0), (36.0,), 90, np.random.default_rng(SEED))
+    assert standing(timeline, "shift") == []
+
+
+def test_clients_who_give_up_once_a_queue_has_filled_are_no_fault_in_time() -> None:
+    """Near the capacity a queue wanders until it is as long as clients wait: what still succeeds is nearly as slow."""
+    near = System(0.0184, 0, servers=2, service_spread="constant", noise=0.097, timeout_s=0.384)
+    found = verdict(climbed(near, (21.6, 43.1, 64.7, 86.2, 107.8, 129.4, 21.6), 30, np.random.default_rng(SEED)))
+    assert [each for each in found.regimes if each.inside] == []

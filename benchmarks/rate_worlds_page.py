@@ -1,0 +1,113 @@
+"""Makes docs/rate-worlds.md from the last run of `rate_worlds` that was kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from .shares import share
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "trials/results/rate-worlds.json"
+PAGE = ROOT / "docs/rate-worlds.md"
+
+DUE = 1.15
+"""Of the capacity: a climb or a ramp to less need not find it."""
+
+Row = Mapping[str, Any]
+
+HEAD = """\
+# Offered rates in simulated worlds
+
+Written by `python -m benchmarks rate_worlds --page` from [its data](../trials/results/rate-worlds.json); not by hand. Whole
+sessions of random simulated services in virtual time: clock, levels, live detectors and verdicts are the product's
+(`trials/simulation/moving_rates.py`). Rules were tuned on other seeds.
+
+A capacity is false if it lies more than 15% from each that was in force, and a bound if the truth lies beyond it by as much. A
+service with a short queue or with impatient clients fails below its capacity: there lower bounds are not compared, and errors and
+intervals are those of services that queue. `due` are those that were offered 1.15 of the capacity in force at first; a climb
+that ends in a change that only a return could explain gives no capacity. A change is *marked* if no step of load explains it.
+
+"""
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The page."""
+    load = " to ".join(f"{each:g}" for each in found["load_average_1m"])
+    run = f"`{found['command']}`, commit {found['commit']}, {found['started_at']}, {found['took_s']} s on {found['cpus']} cores"
+    return f"{HEAD}{run}, load average {load}.\n\n{tables(found)}\n"
+
+
+def tables(found: Mapping[str, Any]) -> str:
+    """Climbs and ramps, what was found, and stationary queues."""
+    rows: Sequence[Row] = found["outcomes"]
+    groups = list(dict.fromkeys(row["group"] for row in rows if row["group"] != "steady"))
+    parts = [_table("world", {group.replace("_", " "): _of(rows, "group", group) for group in groups})]
+    for group in ("still", "ramp"):
+        chosen = _of(rows, "group", group)
+        services = list(dict.fromkeys(row["service"] for row in chosen))
+        if chosen:
+            parts.append(_table(f"{group}, by service", {name: _of(chosen, "service", name) for name in services}))
+    steady = _of(rows, "group", "steady")
+    return "\n\n".join([*parts, *([_steady(steady)] if steady else []), _listed(rows)])
+
+
+def _of(rows: Sequence[Row], key: str, value: str) -> list[Row]:
+    return [row for row in rows if row[key] == value]
+
+
+def _table(title: str, groups: Mapping[str, Sequence[Row]]) -> str:
+    lines = [
+        f"| {title} | sessions | false | capacity found, of due | median error | within 10% | interval holds it | change marked "
+        "| verdicts |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    return "\n".join([*lines, *(f"| {name} | {' | '.join(_cells(rows))} |" for name, rows in groups.items())])
+
+
+def _cells(rows: Sequence[Row]) -> tuple[str, ...]:
+    due = [row for row in rows if row["truths"] and row["most_per_s"] >= DUE * row["truths"][0]]
+    found = [row for row in rows if row["kind"] == "capacity" and row["truths"] and row["service"] == "queues"]
+    errors = [min(abs(row["per_s"] / truth - 1) for truth in row["truths"]) for row in found]
+    verdicts = Counter(row["kind"] or "none" for row in rows)
+    return (
+        str(len(rows)),
+        str(sum(row["false"] for row in rows)),
+        f"{sum(row['kind'] == 'capacity' for row in due)} of {len(due)}",
+        f"{median(errors):.1%}" if errors else "–",
+        share(error <= 0.1 for error in errors),
+        share(any(row["low_per_s"] <= truth <= row["high_per_s"] for truth in row["truths"]) for row in found),
+        str(sum(row["changed"] for row in rows)),
+        ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in verdicts.most_common()),
+    )
+
+
+def _steady(rows: Sequence[Row]) -> str:
+    lines = [
+        "Stationary queues at one rate for 40 to 240 s, in which nothing changes:",
+        "",
+        "| rate over capacity | sessions | latency marked as changed | goodput marked as changed | other changes |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, low, high in (("to 0.7", 0.0, 0.7), ("0.7 to 0.85", 0.7, 0.85), ("0.85 to 1", 0.85, 1.0), ("above 1", 1.0, 9.0)):
+        chosen = [row for row in rows if low <= row["load"] < high]
+        latency = sum(any("latency" in each for each in row["shifts"]) for row in chosen)
+        goodput = sum(any("goodput" in each for each in row["shifts"]) for row in chosen)
+        other = sum(row["changed"] and not row["shifts"] for row in chosen)
+        lines.append(f"| {name} | {len(chosen)} | {latency} | {goodput} | {other} |")
+    return "\n".join(lines)
+
+
+def _listed(rows: Sequence[Row]) -> str:
+    wrong = [row for row in rows if row["false"] or (row["changed"] and row["group"] in ("still", "ramp"))]
+    return "False, or changed where nothing changes: " + ("; ".join(map(_in_words, wrong)) or "none") + "."
+
+
+def _in_words(row: Row) -> str:
+    truth = " and ".join(f"{each:.3g}/s" for each in row["truths"])
+    kind, per_s = (row["kind"] or "none").replace("_", " "), row["per_s"]
+    found = kind if per_s is None else f"{kind} {per_s:.3g}/s"
+    return f"{row['group'].replace('_', ' ')} {row['seed']} ({row['service']}, {truth}): {found}{', changed' * row['changed']}"
