@@ -27,8 +27,8 @@ class Nginx:
         self._has_answered = False
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one; ServerRefused where a server that answered
-        before closes the connection instead."""
+        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one; ServerRefused where a server that
+        answered before closes the connection instead."""
         try:
             response = self._client.get(self._url)
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:

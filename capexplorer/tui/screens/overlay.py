@@ -38,7 +38,7 @@ class Overlay(ModalScreen[None]):
     """Full screen: `panes`, and a line of keys below."""
 
     CSS_PATH = "overlay.tcss"
-    KEYS: ClassVar[str] = "Esc close"
+    KEYS: str = "Esc close"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", show=False)]
 
     def __init__(self, seen: Seen, *panes: Pane) -> None:
