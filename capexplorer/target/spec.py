@@ -29,7 +29,7 @@ _OURS = ("python", "port", "folder", "scratch")
 
 CONTAINERS_FILE = "containers.json"
 COMPOSE_GRACE_S = 30.0
-"""Services stop within 20 s or are killed (`compose/process.py`); removing a dozen containers took 4 s."""
+"""Services stop within 20 s or are killed (`compose/containers_process.py`); removing a dozen containers took 4 s."""
 
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _KIND = {str: "text", int: "an integer", float: "a number", bool: "true or false"}

@@ -148,7 +148,9 @@ def test_its_phases_add_up_to_its_time(seen: Played, client: str) -> None:
     assert first["phases"]["connect_ms"] > 0
     assert first["phases"]["kept_connection"] is False
     assert second["phases"]["kept_connection"] is True
-    assert first["phases"]["body_ms"] >= 40  # the server waits 50 ms before it sends the body
+    waited_ms = first["phases"]["first_byte_ms"] + first["phases"]["body_ms"]
+    assert waited_ms >= 50  # the server waits 50 ms before it sends the body; a busy machine delivers the first byte late
+    assert first["phases"]["body_ms"] > 0
     parts = sum(first["phases"][name] for name in ("connect_ms", "first_byte_ms", "body_ms"))
     assert parts == pytest.approx(first["brief"]["response_ms"], rel=0.01)
 

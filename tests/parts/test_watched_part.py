@@ -47,7 +47,7 @@ def test_a_login_that_takes_long_is_no_part_that_cannot_be_read_for_twenty_secon
     part.link.close()
 
 
-def test_a_transport_that_cannot_start_is_told_after_five_seconds(wake: int) -> None:
+def test_a_transport_that_cannot_start_is_reported_after_five_seconds(wake: int) -> None:
     clock = Clock()
     part = WatchedPart(PartSpec(name="db", at="no-such-program db1"), lambda *_: None, clock, wake)
     part.poll()

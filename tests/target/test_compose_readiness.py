@@ -55,7 +55,7 @@ def why_not_ready(folder: Path, end: Exited | None = None) -> str:
     return str(raised.value)
 
 
-def test_containers_are_not_ready_before_all_are_well_whoever_answers_on_the_port(tmp_path: Path) -> None:
+def test_containers_are_not_ready_before_all_are_well_even_if_another_process_answers_on_the_port(tmp_path: Path) -> None:
     assert why_not_ready(tmp_path).endswith("its services are not all well yet")
     write([], spec(tmp_path).containers_file)
     assert why_not_ready(tmp_path).endswith("connection refused")

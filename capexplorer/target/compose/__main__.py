@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from .process import run
+from .containers_process import run
 
 if __name__ == "__main__":
     sys.exit(run(Path(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3])))

@@ -61,7 +61,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         return f"health check {self.health}" if self.status == "running" else self.status
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Readiness(msgspec.Struct, frozen=True):
     """What is known of a project that starts."""
 
     state: Literal["ready", "waiting", "failed"]
@@ -110,22 +110,22 @@ def masked(line: str, secrets: Iterable[str]) -> str:
     return line
 
 
-def of_start(containers: Sequence[Container], services: Collection[str]) -> Verdict:
+def of_start(containers: Sequence[Container], services: Collection[str]) -> Readiness:
     """While they start. A container that ended with code 0 has done its work (a migration); one that runs at least is needed."""
     for each in containers:
         if (each.has_ended and each.exit_code != 0) or each.health == "unhealthy":
-            return Verdict("failed", f"{each.service}: {each.how_it_is()}", each)
+            return Readiness("failed", f"{each.service}: {each.how_it_is()}", each)
     missing = sorted(set(services) - {each.service for each in containers})
     waiting = [f"{each.service} ({each.how_it_is()})" for each in containers if not each.is_well and not each.has_ended]
     waiting += [f"{service} (not created)" for service in missing]
     if waiting:
-        return Verdict("waiting", ", ".join(waiting))
+        return Readiness("waiting", ", ".join(waiting))
     if not any(each.is_well for each in containers):
-        return Verdict("failed", "all services have ended")
-    return Verdict("ready")
+        return Readiness("failed", "all services have ended")
+    return Readiness("ready")
 
 
-def of_run(containers: Sequence[Container], began: Sequence[Container]) -> Verdict:
+def of_run(containers: Sequence[Container], began: Sequence[Container]) -> Readiness:
     """Once they were ready. `began`: as they were then. Under load a health check may fail: that ends nothing."""
     there = {each.id: each for each in containers}
     for before in began:
@@ -133,10 +133,10 @@ def of_run(containers: Sequence[Container], began: Sequence[Container]) -> Verdi
             continue
         now = there.get(before.id)
         if now is None:
-            return Verdict("failed", f"{before.service}: its container was removed")
+            return Readiness("failed", f"{before.service}: its container was removed")
         if now.has_ended:
-            return Verdict("failed", f"{now.service}: {now.how_it_ended()}", now)
-    return Verdict("ready")
+            return Readiness("failed", f"{now.service}: {now.how_it_ended()}", now)
+    return Readiness("ready")
 
 
 def changes(before: Sequence[Container], now: Sequence[Container]) -> list[str]:

@@ -137,7 +137,7 @@ class _Service:
     """A target that starts at once."""
 
     url, port, metrics_url, pid = "http://127.0.0.1:1", 1, None, None
-    has_build, is_here = False, True
+    has_build, has_containers, is_here = False, False, True
 
     def __init__(self) -> None:
         self.params: dict[str, Any] = {}

@@ -19,10 +19,10 @@ from time import monotonic
 
 from ...errors import TargetError
 from . import containers as judged
-from .check import services_of
-from .containers import Container, Verdict
+from .compose_check import services_of
+from .containers import Container, Readiness
 from .docker import ask, compose_command, error_in, of_project
-from .removal import project_of, remove, remove_left_behind
+from .project_removal import project_of, remove, remove_left_behind
 from .reported import write
 from .running_command import RunningCommand
 
@@ -127,7 +127,7 @@ class _Composed:
             self._selector.unregister(self._events.fileno)
             print("docker's events ended: services are no longer watched for their end", flush=True)
 
-    def _look(self) -> Verdict:
+    def _look(self) -> Readiness:
         """Ask for the state of all containers."""
         before, self._containers = self._containers, inspected(self._project)
         if self._began is not None:
@@ -143,7 +143,7 @@ class _Composed:
         return verdict
 
     def _wait(self, why: str) -> None:
-        """Print what is waited for, once, where two looks found the same."""
+        """Print what is waited for, one time, when two readings in a row gave the same."""
         if why == self._waiting and why != self._printed:
             self._printed = why
             print(f"waiting for {why}", flush=True)
@@ -157,7 +157,7 @@ class _Composed:
         self._last_line = error_in("\n".join(self._held)) or self._last_line
         self._held.clear()
 
-    def _failure(self, verdict: Verdict) -> str:
+    def _failure(self, verdict: Readiness) -> str:
         """Print the last lines of the service that failed; returns why in one line."""
         self._pass_on()
         failed = verdict.container
