@@ -6,7 +6,8 @@ read through `epoch_view.EpochView`, which applies the rules. Makes no findings.
 1. If a critical cause of the generator, its host or the network invalidated levels, nothing beyond the clean levels is reported
 of the service: no knee, no objective, no bottleneck. 2. A mark of the curve shows the latest verdict, and is not reported if that
 verdict has none. 3. A bottleneck is superseded if levels with more users show no knee. 4. "Not at its limit" (no limit reached,
-think time sets the throughput) is superseded once a limit was found.
+think time sets the throughput) is superseded once a limit was found, by a mark or by a verdict: the mark of a verdict's knee is
+logged after it.
 """
 
 from __future__ import annotations
@@ -78,8 +79,17 @@ def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, invalid: InvalidL
 def standing(marks: Sequence[Mark], verdict: Verdict | None, invalid: InvalidLevels | None) -> list[Mark]:
     """Marks of an epoch that are not superseded. `verdict`: as returned by `reported`."""
     current = [kept for mark in marks if (kept := _current(mark, verdict, invalid)) is not None]
-    has_limit = invalid is not None or any(mark.kind in CURVE_LIMITS or is_limit(mark) for mark in current)
+    is_marked = any(mark.kind in CURVE_LIMITS or is_limit(mark) for mark in current)
+    has_limit = invalid is not None or _finds_limit(verdict) or is_marked
     return [mark for mark in current if not (has_limit and mark.id in NOT_YET_AT_LIMIT)]
+
+
+def _finds_limit(verdict: Verdict | None) -> bool:
+    """Whether the verdict itself has a limit of load: its mark follows it in the log."""
+    if verdict is None:
+        return False
+    knee, rate = verdict.capacity.knee, verdict.rates.capacity if verdict.rates is not None else None
+    return (knee is not None and knee.kind != "no_knee") or (rate is not None and rate.kind != "keeps_up")
 
 
 def is_limit(mark: Mark) -> bool:

@@ -28,6 +28,10 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
         "2 levels settled; the highest goodput was 39.84/s at 40 users. No detector has looked for a knee or a bottleneck.",
     ),
     "the curve alone": ([*UP, curve("no_knee", 82)], "No knee up to 82 users (high confidence)."),
+    "no limit reached up to 40 users, and a knee whose mark is the next event": (
+        [*UP, mark("not_saturated", 40, severity="info"), curve("knee", 47)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+    ),
     # the generator first
     "ports": (
         [*UP, mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
