@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from trials.experiments.knees import commit
+from trials.record import commit
 
 from . import clients_page, rig
 from .tools import RATE, TOOLS, USERS, Tool

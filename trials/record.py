@@ -29,7 +29,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     def now(cls) -> Conditions:
         """The conditions now."""
         return cls(
-            commit=_commit(),
+            commit=commit(),
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             cpus=os.cpu_count() or 1,
             load_average_1m=round(os.getloadavg()[0], 2),
@@ -56,11 +56,14 @@ def save(name: str, result: dict[str, Any], began: Conditions) -> Path:
     return path
 
 
-def _commit() -> str:
-    root = Path(__file__).parent
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
-    changed = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=root, capture_output=True, text=True, check=True)
-    return commit.stdout.strip() + ("+changes" if changed.stdout.strip() else "")
+def commit() -> str:
+    """The commit that is measured, with `+changes` where files differ from it; not results and pages, which runs write."""
+    root = Path(__file__).parents[1]
+    measured = [".", ":(exclude)docs", ":(exclude)CHANGELOG.md", ":(exclude)**/results/**"]
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
+    status = ["git", "status", "--porcelain", "--untracked-files=no", "--", *measured]
+    changed = subprocess.run(status, cwd=root, capture_output=True, text=True, check=True)
+    return head.stdout.strip() + ("+changes" if changed.stdout.strip() else "")
 
 
 def _steal_s() -> float:

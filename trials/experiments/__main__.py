@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from trials.record import commit
+
 from . import five, five_page, knees, others, page, records, twice
 from .capacity import measured
 from .systems import SYSTEMS
@@ -127,7 +129,7 @@ SHORT: dict[str, Experiment] = {"five-short": reports_short}
 def _print_result(name: str, passed: bool, sentence: str) -> bool:
     print(f"{'ok  ' if passed else 'FAIL'} {name}: {sentence}", flush=True)
     at = datetime.now().astimezone().isoformat(timespec="seconds")
-    records.append("others", records.Finding(at=at, commit=knees.commit(), experiment=name, passed=passed, sentence=sentence))
+    records.append("others", records.Finding(at=at, commit=commit(), experiment=name, passed=passed, sentence=sentence))
     page.write()
     return passed
 

@@ -19,8 +19,9 @@ from capexplorer.profile import load
 from capexplorer.report import capacity
 from capexplorer.report.listed_findings import findings
 from trials.programs import missing
+from trials.record import commit
 
-from . import knees, records
+from . import records
 from .compared import compared
 from .headless import ROOT, Ran, run
 from .reports import REPORTS, Repeat
@@ -108,7 +109,7 @@ def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:
         report=report,
         name=repeat.name,
         at=datetime.now().astimezone().isoformat(timespec="seconds"),
-        commit=knees.commit(),
+        commit=commit(),
         command=f"capexplorer run {shlex.join(repeat.command(plan))} --headless",
         plan=plan,
         exit_code=ran.exit_code,

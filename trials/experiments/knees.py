@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import datetime
 from pathlib import Path
 
-from .headless import ROOT, Ran, run
+from trials.record import commit
+
+from .headless import Ran, run
 from .records import KneeRun
 from .systems import SYSTEMS, System
 
@@ -115,10 +116,3 @@ def totals(records: list[KneeRun]) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
-
-
-def commit() -> str:
-    result = subprocess.run(
-        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    )
-    return result.stdout.strip() or "unknown"

@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from trials.programs import missing
+from trials.record import commit
 
-from . import five, knees, records
+from . import five, records
 from .headless import run
 
 LOOKING = "find knee,hold 50% knee 15s,hold 200% knee 60s,hold 50% knee 20s"
@@ -117,7 +118,7 @@ def twice(target: Target, folder: Path) -> Twice:
     return Twice(
         name=target.name,
         at=datetime.now().astimezone().isoformat(timespec="seconds"),
-        commit=knees.commit(),
+        commit=commit(),
         command=f'capexplorer run {target.profile} --plan "{target.plan}" --headless',
         exit_code=ran.exit_code,
         knee_users=target.knee_users or (ran.knee or {}).get("users"),

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from trials.attempts import carried_out, settled
-from trials.experiments.knees import commit
+from trials.record import commit
 
 from . import page, records
 from .carrying import Ran, carry_out, why_not

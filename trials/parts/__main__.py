@@ -11,9 +11,9 @@ from pathlib import Path
 
 from trials import contained
 from trials.attempts import carried_out, settled
-from trials.experiments.knees import commit
 from trials.faults.evidence import in_words
 from trials.faults.judge import HARMLESS, latest, relevant
+from trials.record import commit
 
 from . import page, records
 from .carrying import Ran, carry_out, why_not
