@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from unittest import mock
+
+from rich.color import Color, ColorSystem
 
 from capexplorer.model.events import Event, Sample
 from capexplorer.session.reader import read
@@ -19,8 +23,17 @@ from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 
-SIZES = {"wide": (120, 40), "narrow": (80, 24)}
-THEMES = {"dark": "capexplorer-dark", "light": "capexplorer-light"}
+SIZES = {"wide": (120, 40), "narrow": (80, 24), "large": (200, 60)}
+THEMES = {
+    "dark": "capexplorer-dark",
+    "light": "capexplorer-light",
+    "16 colours": "capexplorer-16-colours",
+    "no colours": "capexplorer-dark",
+}
+LIVE = tuple((size, theme) for size in ("wide", "narrow") for theme in ("dark", "light"))
+"""Sizes and themes of the README's pictures; the tour has one of each other."""
+
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 
 FONT_FACE = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
 """Textual names web fonts; a picture in a repository must fetch nothing."""
@@ -48,15 +61,23 @@ class Saved:
 
 
 async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float = math.inf, keys: Sequence[str] = ()) -> str:
-    """One SVG."""
-    app = ExplorerApp(LiveFeed(Saved(session, at_s)), Watch())
+    """One SVG, in a theme of THEMES."""
+    with mock.patch.dict(os.environ, {"NO_COLOR": "1"} if theme == "no colours" else {}):
+        app = ExplorerApp(LiveFeed(Saved(session, at_s)), Watch())
     async with app.run_test(size=size) as pilot:
-        app.theme = theme
+        app.theme = THEMES[theme]
         await pilot.pause(0.5)
         for key in keys:
             await pilot.press(key)
             await pilot.pause(0.2)
-        return FONT_FACE.sub("", app.export_screenshot(title="capexplorer"))
+        drawn = FONT_FACE.sub("", app.export_screenshot(title="capexplorer"))
+    return COLOUR.sub(_of_sixteen, drawn) if theme == "16 colours" else drawn
+
+
+def _of_sixteen(found: re.Match[str]) -> str:
+    """The nearest of a terminal's 16 colours, as the screen's output has it there."""
+    number = Color.parse(found[0]).downgrade(ColorSystem.STANDARD).number
+    return found[0] if number is None else Color.from_ansi(number).get_truecolor().hex
 
 
 def main() -> None:
@@ -64,15 +85,14 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if len(sys.argv) > 4:
         name, at_s, *keys = sys.argv[3:]
-        drawn = picture(session, SIZES["wide"], THEMES["dark"], float(at_s), keys)
+        drawn = picture(session, SIZES["wide"], "dark", float(at_s), keys)
         (folder / f"{name}.svg").write_text(asyncio.run(drawn), encoding="utf-8")
         return
     at_s = float(sys.argv[3]) if len(sys.argv) > 3 else math.inf
-    for size_name, size in SIZES.items():
-        for theme_name, theme in THEMES.items():
-            path = folder / f"live-{size_name}-{theme_name}.svg"
-            path.write_text(asyncio.run(picture(session, size, theme, at_s)), encoding="utf-8")
-            print(path)
+    for size, theme in LIVE:
+        path = folder / f"live-{size}-{theme}.svg"
+        path.write_text(asyncio.run(picture(session, SIZES[size], theme, at_s)), encoding="utf-8")
+        print(path)
 
 
 if __name__ == "__main__":

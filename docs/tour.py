@@ -13,7 +13,7 @@ import msgspec
 from capexplorer import toml, wording
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
-from docs.pictures import SIZES, THEMES, picture
+from docs.pictures import SIZES, picture
 
 DOCS = Path(__file__).parent
 SESSIONS = DOCS.parent / "sessions"
@@ -74,7 +74,7 @@ async def draw() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for stop in stops():
         session = SESSIONS / f"{stop.session}.jsonl"
-        drawn = await picture(session, SIZES[stop.size], THEMES[stop.theme], stop.at_s, stop.keys)
+        drawn = await picture(session, SIZES[stop.size], stop.theme, stop.at_s, stop.keys)
         (FOLDER / f"{stop.name}.svg").write_text(drawn, encoding="utf-8")
 
 
