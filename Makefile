@@ -113,10 +113,11 @@ aa: setup
 	$(BIN)/python -m trials.aa simulated --pairs $(or $(PAIRS),120) --save
 	$(BIN)/python -m trials.aa real --repeats $(or $(REPEATS),5) --save
 
-# The tour's pictures, from sample sessions, and those of the README.
+# The tour's pictures, from sample sessions, those of the README, and the recording of the screen.
 pictures: setup
 	$(BIN)/python docs/tour.py
 	$(BIN)/python docs/pictures.py sessions/sample.jsonl docs/pictures
+	$(BIN)/python docs/cast.py
 
 setup: $(READY)
 

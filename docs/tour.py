@@ -23,7 +23,8 @@ HEAD = """\
 # A tour in pictures
 
 Made by `make pictures` from sample sessions (`docs/tour.toml` has the stops). `capexplorer replay sample` shows the same screens,
-with every key of a replay.
+with every key of a replay. [The live screen in half a minute](recordings/sample.cast) is a recording for terminal players:
+`asciinema play docs/recordings/sample.cast`.
 """
 
 

@@ -1,0 +1,96 @@
+"""Makes docs/recordings/sample.cast: `python docs/cast.py` (`make pictures`). The live screen during a sample session, one screen
+of each EVERY_S, as terminal output that players such as asciinema show: `asciinema play docs/recordings/sample.cast`.
+
+The format is asciicast, version 2: a line of JSON with the size, then one line for each screen: [time, "o", output].
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from textual.strip import Strip
+
+from capexplorer.model.events import Event
+from capexplorer.session.reader import read
+from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.live_feed import LiveFeed
+
+DOCS = Path(__file__).parent
+SESSION = DOCS.parent / "sessions" / "sample.jsonl"
+CAST = DOCS / "recordings" / "sample.cast"
+
+SIZE = (80, 24)
+EVERY_S = 2
+"""Seconds of the session from one screen to the next: half the bytes of a screen a second."""
+
+SCREEN_S = 0.5
+LAST_S = 4.0
+"""For which the end is shown."""
+
+
+class Played:
+    """An EventSource that has the events up to a moment."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events, self._wake, self._until_s = list(events), lambda: None, 0.0
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Keeps `wake`."""
+        self._wake = wake
+
+    def play(self, until_s: float) -> None:
+        """Have the events until then; `until_s` in seconds of the session."""
+        self._until_s = until_s
+        self._wake()
+
+    def take(self) -> Sequence[Event]:
+        """Those that were not taken before."""
+        count = sum(event.t_s <= self._until_s for event in self._events)
+        taken, self._events = self._events[:count], self._events[count:]
+        return taken
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+async def screens(events: Sequence[Event], size: tuple[int, int]) -> list[list[str]]:
+    """Of every EVERY_S of a session and of its end: the screen's lines, with their escape sequences in 256 colours."""
+    source = Played(events)
+    app = ExplorerApp(LiveFeed(source), Watch())
+    console = Console(force_terminal=True, color_system="256", width=size[0])
+    seen = []
+    async with app.run_test(size=size) as pilot:
+        for until_s in (*range(EVERY_S, math.ceil(events[-1].t_s), EVERY_S), math.inf):
+            source.play(until_s)
+            await pilot.pause(0.02)
+            seen.append([strip.simplify().render(console) for strip in _strips(app)])
+    return seen
+
+
+def _strips(app: ExplorerApp) -> list[Strip]:
+    return app.screen._compositor.render_strips()  # what Textual's own export of a picture draws
+
+
+def cast(seen: Sequence[Sequence[str]], size: tuple[int, int], title: str) -> Iterator[str]:
+    """The lines of the file; of each screen only the lines that changed."""
+    yield json.dumps({"version": 2, "width": size[0], "height": size[1], "title": title})
+    before: Sequence[str] = [""] * size[1]
+    for number, lines in enumerate(seen):
+        changed = [f"\x1b[{row};1H{line}" for row, (line, old) in enumerate(zip(lines, before, strict=True), 1) if line != old]
+        start = "\x1b[?25l\x1b[2J" if number == 0 else ""
+        yield json.dumps([round(number * SCREEN_S, 2), "o", start + "".join(changed)], ensure_ascii=False)
+        before = lines
+    yield json.dumps([round(len(seen) * SCREEN_S + LAST_S, 2), "o", "\x1b[0m\x1b[?25h"])
+
+
+if __name__ == "__main__":
+    events = tuple(read(SESSION))
+    CAST.parent.mkdir(exist_ok=True)
+    lines = cast(asyncio.run(screens(events, SIZE)), SIZE, "capexplorer: mixed, to its knee")
+    CAST.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

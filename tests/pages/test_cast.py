@@ -1,0 +1,40 @@
+"""docs/recordings/sample.cast is an asciicast of the live screen during a sample session, to its verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from capexplorer import wording
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.reader import read
+from docs import cast
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[list[object]]:
+    header, *lines = cast.CAST.read_text(encoding="utf-8").splitlines()
+    assert json.loads(header)["version"] == 2, "the format that players know"
+    return [json.loads(line) for line in lines]
+
+
+def test_the_recording_runs_forward_and_has_a_screen_of_each_part_of_the_session(lines: list[list[object]]) -> None:
+    times = [float(str(line[0])) for line in lines]
+    assert times == sorted(times) and {line[1] for line in lines} == {"o"}
+    events = tuple(read(cast.SESSION))
+    assert len(lines) >= events[-1].t_s / cast.EVERY_S, "make pictures"
+
+
+def test_the_recording_ends_with_the_verdict_of_the_session(lines: list[list[object]]) -> None:
+    verdict = wording.verdict(Timeline(read(cast.SESSION)))
+    last = ESCAPES.sub("", "".join(str(line[2]) for line in lines[-3:]))
+    assert verdict[:40] in last, "make pictures"
+
+
+def test_only_lines_that_changed_are_written_again() -> None:
+    _, first, second, _ = (json.loads(line) for line in cast.cast([["a", "b"], ["a", "c"]], (1, 2), "two screens"))
+    assert first[2].endswith("\x1b[1;1Ha\x1b[2;1Hb") and second[2] == "\x1b[2;1Hc"
