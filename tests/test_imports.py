@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,7 @@ PATCHED = "from capexplorer.load import native; native.patch()\nimport capexplor
 def test_numpy_gets_one_blas_thread_unless_the_user_says_otherwise_and_services_do_not_inherit_it(given: str | None) -> None:
     """A second one spins at each start. `services`: what a run starts has the run's environment."""
     program = (
-        "import os, capexplorer.model.histogram\n"
+        "import os, capexplorer.commands.headless\n"
         f"assert os.environ.get('OPENBLAS_NUM_THREADS') == {given!r}\n"
         f"assert {given!r} or len(os.listdir('/proc/self/task')) == 1, 'threads'"
     )
@@ -76,6 +77,23 @@ def test_numpy_gets_one_blas_thread_unless_the_user_says_otherwise_and_services_
     environment |= {"OPENBLAS_NUM_THREADS": given} if given else {}
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=240, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+def limits_threads(module: Path) -> bool:
+    """Whether a file does so above its own import of numpy, if it has one."""
+    return "import one_blas_thread" in module.read_text(encoding="utf-8").partition("\nimport numpy")[0]
+
+
+def test_whatever_imports_numpy_limits_its_threads_first() -> None:
+    """A module by itself, or one of the packages that hold it. A run once loaded `analysis` first, with a thread a core."""
+    package = ROOT / "capexplorer"
+    modules = [
+        path for path in package.rglob("*.py") if re.search(r"^(import|from) numpy", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(modules) > 20
+    for path in modules:
+        holding = [folder / "__init__.py" for folder in path.parents if folder.is_relative_to(package)]
+        assert any(limits_threads(each) for each in [path, *holding]), path
 
 
 def test_a_run_does_not_load_locusts_web_interface() -> None:

@@ -5,6 +5,9 @@ Every list of marks and every conclusion uses these (`standing`, `reported`), so
 
 from __future__ import annotations
 
+from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,6 +6,9 @@ Many ticks are turned into columns at once, one column after another: a day's 86
 
 from __future__ import annotations
 
+from . import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import math
 from array import array
 from collections.abc import Mapping, Sequence

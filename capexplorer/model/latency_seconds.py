@@ -6,6 +6,9 @@ second of the log again when it is asked for. Latencies are those of requests th
 
 from __future__ import annotations
 
+from . import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 from collections.abc import Callable
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Loads numpy with one BLAS thread. Modules of `model` import this before numpy, and all other rooms import `model` first.
+"""Loads numpy with one BLAS thread. Modules that import numpy import this before it, or their package does.
 
 OpenBLAS starts a thread a core when numpy loads, and each spins while it waits: 0.15 s of CPU at every start. Matrices here have
 a dozen rows. The variable is set for this import alone, because the services that a run starts inherit the environment.

@@ -9,6 +9,9 @@ original, and walks 23,552 counters in Python.
 
 from __future__ import annotations
 
+from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import math
 from collections.abc import Iterator, Sequence
 

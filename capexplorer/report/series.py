@@ -6,6 +6,9 @@ A bucket of ticks becomes two points that hold the bucket's least and greatest v
 
 from __future__ import annotations
 
+from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import numpy as np
 from numpy.typing import NDArray
 

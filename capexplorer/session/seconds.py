@@ -6,6 +6,9 @@ what was folded last is gone on from, and every so often the state is kept, so t
 
 from __future__ import annotations
 
+from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 

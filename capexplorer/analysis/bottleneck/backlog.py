@@ -6,6 +6,9 @@ growth must be far beyond that of a random walk with the same steps, and must be
 
 from __future__ import annotations
 
+from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import math
 from dataclasses import dataclass
 

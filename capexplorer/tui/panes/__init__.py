@@ -1,1 +1,3 @@
 """The panes, one file each. A pane draws from (timeline, cursor) and knows neither who is running nor the other panes."""
+
+from ...model import one_blas_thread  # noqa: F401  before any module of this package loads numpy
