@@ -5,6 +5,7 @@ Every process that comes of it inherits a mark in its environment, so that one l
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic, sleep
@@ -36,12 +37,12 @@ T = TypeVar("T")
 E = TypeVar("E", bound=Event)
 
 
-def until(look: Callable[[], T], what: str, wait_most_s: float = TIMEOUT_S) -> T:
-    """The first truthy value of `look`."""
+def until(look: Callable[[], T], what: str, wait_most_s: float = TIMEOUT_S, pause_s: float = 0.05) -> T:
+    """The first truthy value of `look`, which is called again after each pause."""
     deadline_s = monotonic() + wait_most_s
     while not (found := look()):
         assert monotonic() < deadline_s, f"not seen in {wait_most_s:g} s: {what}"
-        sleep(0.05)
+        sleep(pause_s)
     return found
 
 
@@ -152,6 +153,15 @@ def capexplorer(*args: str, cwd: Path = HERE, before: Sequence[str] = ()) -> sub
     return subprocess.run(
         [*before, PROGRAM, *args], cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
     )
+
+
+def answer(*args: str, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which takes no start: of a command that neither loads the load generator nor needs a terminal."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))  # exports write bytes
+    with chdir(cwd), redirect_stdout(out), redirect_stderr(err):
+        code = cli.run(list(args))
+    written = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return subprocess.CompletedProcess(args, code, *written)
 
 
 def export(sessions: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from capexplorer.model.events import Header, Sample, Target
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port
 
-from .rig import actor_service, capexplorer, export, of, start
+from .rig import actor_service, answer, capexplorer, export, of, start
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, op
     ],
 )  # fmt: skip
 def test_an_impossible_command_is_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = capexplorer("run", *arguments, *PLAN, "--sessions-dir", str(tmp_path / "sessions"))
+    done = answer("run", *arguments, *PLAN, "--sessions-dir", str(tmp_path / "sessions"))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert message in done.stderr
 

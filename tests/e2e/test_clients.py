@@ -1,4 +1,4 @@
-"""A session says which client classes its users were built on, whoever wrote them: a profile or a locustfile."""
+"""A session says which client classes the users of a locustfile were built on; others: test_locustfiles.py, test_headless.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from capexplorer.model.events import Header
 
-from .rig import HERE, capexplorer, ended, of
+from .rig import HERE, answer, ended, of
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,6 @@ PLAN = ("--headless", "--plan", "2:4s")
     [
         ("requests_only.py", ("HttpUser",), "requests (HttpUser)"),
         ("raw_user.py", ("FastHttpUser", "User"), "fast (FastHttpUser) + other (User)"),
-        ("full.py", ("FastHttpUser", "HttpUser"), "fast (FastHttpUser) + requests (HttpUser)"),
     ],
 )
 def test_the_clients_of_a_locustfile_are_those_that_made_the_requests(
@@ -31,14 +30,6 @@ def test_the_clients_of_a_locustfile_are_those_that_made_the_requests(
     (header,) = of(run.events(), Header)
     assert header.clients == classes
     assert "client" not in header.profile["users"]  # the profile's own setting had no part in it
-    markdown = capexplorer("export", "last", "--format", "md", "--sessions-dir", str(run.sessions)).stdout
+    markdown = answer("export", "last", "--format", "md", "--sessions-dir", str(run.sessions)).stdout
     assert f"| client | `{client_name}` |" in markdown
     assert f"| locustfile | `{locustfile}` |" in markdown
-
-
-def test_the_client_of_a_profile_is_its_setting(tmp_path: Path) -> None:
-    run, code = ended(tmp_path, "actor", *PLAN)
-    assert code == 0, run.stderr
-    (header,) = of(run.events(), Header)
-    assert header.clients == ("FastHttpUser",)
-    assert header.profile["users"]["client"] == "fast"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .rig import HERE, PROGRAM, ended
+from .rig import HERE, PROGRAM, answer, capexplorer, ended
 
 PROFILE = """
 title = "Mine"
@@ -21,14 +22,15 @@ weight = {weight}
 """
 
 
-def refused(folder: Path, *args: str, cwd: Path = HERE) -> str:
-    """The line."""
-    run, code = ended(folder, *args, "--headless", "--plan", "1:1s", cwd=cwd)
-    assert code == 2, run.stderr
-    assert run.stdout == ""
-    lines = run.stderr.splitlines()
-    assert len(lines) == 1 and lines[0].startswith("capexplorer: "), run.stderr
-    assert not run.sessions.exists() or not list(run.sessions.iterdir())
+def refused(folder: Path, *args: str, run: Callable[..., subprocess.CompletedProcess[str]] = answer) -> str:
+    """The line; `run`: how the command is run."""
+    sessions = folder / "sessions"
+    done = run("run", *args, "--headless", "--plan", "1:1s", "--sessions-dir", str(sessions))
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("capexplorer: "), done.stderr
+    assert not sessions.exists() or not list(sessions.iterdir())
     return lines[0]
 
 
@@ -100,18 +102,18 @@ def test_a_locustfile_that_cannot_be_loaded(tmp_path: Path, code: str, reported:
     """More of them: `tests/load/test_users.py`."""
     path = tmp_path / "broken.py"
     path.write_text(code, encoding="utf-8")
-    line = refused(tmp_path, "actor", "-f", str(path))
+    line = refused(tmp_path, "actor", "-f", str(path), run=capexplorer)
     assert str(path) in line and reported in line
 
 
 def test_a_locustfile_that_is_not_there(tmp_path: Path) -> None:
-    assert "nowhere.py: no such locustfile" in refused(tmp_path, "actor", "-f", "nowhere.py")
+    assert "nowhere.py: no such locustfile" in refused(tmp_path, "actor", "-f", "nowhere.py", run=capexplorer)
 
 
 def test_a_locustfile_whose_users_have_no_host(tmp_path: Path) -> None:
     path = tmp_path / "hostless.py"
     path.write_text("from locust import HttpUser, task\nclass A(HttpUser):\n    @task\n    def t(self): pass\n", encoding="utf-8")
-    assert "A has no host; give --host URL or a profile with a target" in refused(tmp_path, "-f", str(path))
+    assert "A has no host; give --host URL or a profile with a target" in refused(tmp_path, "-f", str(path), run=capexplorer)
 
 
 def test_without_a_terminal_the_screen_is_refused(tmp_path: Path) -> None:

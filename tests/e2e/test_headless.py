@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from capexplorer.model.events import Event, LevelClosed, LevelOpened, Sample
+from capexplorer.model.events import Event, Header, LevelClosed, LevelOpened, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.session import kept_file
 
-from .rig import Run, ended, export, of, session_path
+from .rig import Run, answer, ended, export, of, session_path
 
 pytestmark = pytest.mark.slow
 
@@ -105,6 +105,12 @@ def test_readings_were_taken(exported: dict[str, Any]) -> None:
     assert exported["session"]["client_floor_ms"]["FastHttpUser"]["p50"] > 0
 
 
+def test_the_client_of_a_profile_is_its_setting(events: list[Event]) -> None:
+    (header,) = of(events, Header)
+    assert header.clients == ("FastHttpUser",)
+    assert header.profile["users"]["client"] == "fast"
+
+
 def test_rates_are_requests_over_settled_seconds(exported: dict[str, Any], events: list[Event]) -> None:
     for level, closed in zip(exported["levels"], of(events, LevelClosed), strict=True):
         seconds = sum(sample.duration_s for sample in of(events, Sample) if sample.settled and sample.level == closed.index)
@@ -154,7 +160,7 @@ def test_whole_requests_are_kept_beside_the_log_and_the_export_names_their_file(
 
 
 def test_a_plan_is_given_by_name_or_as_text(tmp_path: Path) -> None:
-    run, code = ended(tmp_path, "actor", "--headless", "--plan", "nightly")
-    assert code == 2
-    assert len(run.stderr.splitlines()) == 1 and "no plan `nightly`" in run.stderr
-    assert run.stdout == ""
+    done = answer("run", "actor", "--headless", "--plan", "nightly", "--sessions-dir", str(tmp_path))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1 and "no plan `nightly`" in done.stderr
+    assert done.stdout == ""

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from capexplorer.model.events import Event, LevelOpened, Log, Sample, Target
+from capexplorer.model.events import Event, Header, LevelOpened, Log, Sample, Target
 from capexplorer.target.free_port import free_port
 
-from .rig import HERE, Run, actor_service, ended, export, of, session_path, start
+from .rig import HERE, Run, actor_service, answer, ended, export, of, session_path, start
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +52,15 @@ def test_every_kind_of_request_is_counted(exported: dict[str, Any]) -> None:
 
 def test_the_overhead_of_both_client_classes_is_measured(exported: dict[str, Any]) -> None:
     assert set(exported["session"]["client_floor_ms"]) == {"HttpUser", "FastHttpUser"}
+
+
+def test_the_session_names_both_client_classes(full: tuple[Run, int], events: list[Event]) -> None:
+    (header,) = of(events, Header)
+    assert header.clients == ("FastHttpUser", "HttpUser")
+    assert "client" not in header.profile["users"]  # the profile's own setting had no part in it
+    markdown = answer("export", "last", "--format", "md", "--sessions-dir", str(full[0].sessions)).stdout
+    assert "| client | `fast (FastHttpUser) + requests (HttpUser)` |" in markdown
+    assert "| locustfile | `full.py` |" in markdown
 
 
 def test_what_catch_response_fails_is_grouped_by_its_check(exported: dict[str, Any], events: list[Event]) -> None:

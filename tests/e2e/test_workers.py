@@ -15,7 +15,7 @@ from programs import require
 from capexplorer.model.events import Command, Ended, LevelClosed, LevelOpened, Mark, Sample, Target
 from capexplorer.target.free_port import free_port
 
-from .rig import Run, capexplorer, export, of, start, until
+from .rig import Run, answer, capexplorer, export, of, start, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")]
 
@@ -183,10 +183,16 @@ def test_a_worker_without_a_run_ends_with_one_line() -> None:
             "--plan: plain Locust workers cannot be offered a rate: leave out --plain-workers",
         ),
         (("--bind", "here"), "--bind: expected ADDRESS:PORT, got 'here'"),
-        (("--bind", "10.1.2.3:5557"), "--bind: set CAPEXPLORER_SECRET here and for the workers"),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(args: tuple[str, ...], message: str) -> None:
-    done = capexplorer("run", "actor", "--headless", "--plan", "1:1s", *args)
+    done = answer("run", "actor", "--headless", "--plan", "1:1s", *args)
     assert done.returncode == 2
     assert message in done.stderr.splitlines()[-1]
+
+
+def test_an_address_that_others_reach_needs_a_secret() -> None:
+    """It is refused where workers are put together, after Locust is loaded: in a process of its own."""
+    done = capexplorer("run", "actor", "--headless", "--plan", "1:1s", "--bind", "10.1.2.3:5557")
+    assert done.returncode == 2
+    assert "--bind: set CAPEXPLORER_SECRET here and for the workers" in done.stderr.splitlines()[-1]

@@ -16,6 +16,8 @@ from .rig import HERE, PROGRAM, TIMEOUT_S, Marked, events_in, of, until
 
 _SAID = "exit code: "
 _KEPT_S = 601
+_PAUSE_S = 0.2
+"""Between two looks at a screen: each takes a process, and a screen changes once a second or by a key."""
 
 needs_tmux = needs("tmux")
 
@@ -89,7 +91,7 @@ class Screen:
             return last if condition(last) else ""
 
         try:
-            return until(look, what)
+            return until(look, what, pause_s=_PAUSE_S)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{last}") from None
 

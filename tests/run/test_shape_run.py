@@ -14,6 +14,7 @@ import pytest
 from load.patched import ROOT
 from load.servers import closed_port
 
+from capexplorer import cli
 from capexplorer.model.events import Log
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
@@ -74,10 +75,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / done.stdout.strip()
 
 
+@pytest.fixture(scope="module")
 def exported(session: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "capexplorer", "export", str(session)]
-    document: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=240).stdout)
-    return document
+    document = session.with_suffix(".json")
+    assert cli.run(["export", str(session), "-o", str(document)]) == 0
+    found: dict[str, Any] = json.loads(document.read_bytes())
+    return found
 
 
 def test_users_that_change_all_the_time_are_one_ramp_level_with_bins(session: Path) -> None:
@@ -91,8 +94,8 @@ def test_users_that_change_all_the_time_are_one_ramp_level_with_bins(session: Pa
     assert timeline.ended is not None and timeline.ended.reason == "shape finished"
 
 
-def test_bins_are_entries_of_the_export_and_throughput_grows_with_users(session: Path) -> None:
-    entries = [each for each in exported(session)["levels"] if each["kind"] == "ramp"]
+def test_bins_are_entries_of_the_export_and_throughput_grows_with_users(exported: dict[str, Any]) -> None:
+    entries = [each for each in exported["levels"] if each["kind"] == "ramp"]
     assert len(entries) >= 3
     assert entries[0]["throughput_rps"] < entries[-1]["throughput_rps"]
     assert all(each["failures"] == 0 for each in entries)
@@ -106,7 +109,7 @@ def test_too_many_endpoint_names_are_grouped_and_the_session_logs_it(session: Pa
     assert any("more than 200 endpoint names" in text for text in lines)
 
 
-def test_the_overhead_of_the_client_in_use_was_measured(session: Path) -> None:
-    floors = exported(session)["session"]["client_floor_ms"]
+def test_the_overhead_of_the_client_in_use_was_measured(exported: dict[str, Any]) -> None:
+    floors = exported["session"]["client_floor_ms"]
     assert set(floors) == {"FastHttpUser"}
     assert 0 < floors["FastHttpUser"]["p50"] <= floors["FastHttpUser"]["p99"]
