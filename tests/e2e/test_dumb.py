@@ -11,14 +11,14 @@ from .tmux_rig import needs_tmux, on_screen
 pytestmark = [pytest.mark.slow, needs_tmux]
 
 
-@pytest.mark.parametrize("term", ["dumb", ""])
 @pytest.mark.parametrize(
-    ("words", "what"),
+    ("term", "words", "what"),
     [
-        ("run mixed", "the live screen"),
-        ("replay sample", "replay"),
-        ("", "the picker"),
-        ("compare sample sample", "the comparison"),
+        ("dumb", "run mixed", "the live screen"),
+        ("", "run mixed", "the live screen"),
+        ("dumb", "replay sample", "replay"),
+        ("dumb", "", "the picker"),
+        ("dumb", "compare sample sample", "the comparison"),
     ],
 )
 def test_a_dumb_terminal_is_refused_in_one_line(tmp_path: Path, term: str, words: str, what: str) -> None:
