@@ -63,14 +63,13 @@ class LiveMarks:
             self.look_for_leaks(index, exactly=True)
 
     def _judge(self, epoch: Epoch, *, exactly: bool) -> None:
-        verdict = epoch.verdict
-        if verdict is None:
-            return
-        marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
-        about = capacity_marks.keys(epoch) | bottleneck.keys(epoch)
-        changed = self._book.verdict(verdict)
-        if changed is not None:
-            self._emit(changed)
+        verdict, marks, about = epoch.verdict, [*bottleneck.marks(epoch)], {*bottleneck.keys(epoch)}
+        if verdict is not None:
+            marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *marks]
+            about |= capacity_marks.keys(epoch)
+            changed = self._book.verdict(verdict)
+            if changed is not None:
+                self._emit(changed)
         self._emit_all(self._book.update(marks, self._now_s(), about=about, exactly=exactly))
 
     def look_for_leaks(self, epoch: int, *, exactly: bool = False) -> None:

@@ -12,6 +12,7 @@ from session.samples import HEADER
 from capexplorer import wording
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Event, Mark, Verdict
+from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
 from capexplorer.run.live_marks import LOOKS_AT, is_due
@@ -156,6 +157,19 @@ def test_a_step_down_after_recovery_is_not_recovery_from_overload(tmp_path: Path
     run.seconds([10] * 14, 90.0)
     run.end()
     assert [each["to_users"] for each in summarise(run.watched)["recoveries"]] == [20.0]
+
+
+def test_a_full_disk_is_marked_while_no_level_describes_the_service(tmp_path: Path) -> None:
+    """A disk that is full before the first level has settled: every settled second fails, so there is no verdict."""
+    run = Driven(tmp_path / "a.jsonl")
+    run.step(8)
+    run.seconds([80, 80, 80])
+    for _ in range(15):
+        run.second(0, failures=80, target=TargetReading(pid=1, disk_free_bytes=0))
+    (*_, mark) = run.marked("bottleneck")
+    assert mark.key == "bottleneck:disk_full:epoch0" and mark.state == "open"
+    assert not any(isinstance(event, Verdict) for event in run.shown)
+    run.end()
 
 
 def test_each_epoch_is_judged_alone(tmp_path: Path) -> None:

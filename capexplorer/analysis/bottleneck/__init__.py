@@ -89,6 +89,8 @@ def judged_levels(axis: JudgedAxis) -> Iterator[LevelJudgement]:
 
 
 def _judged(axis: JudgedAxis) -> Iterator[LevelJudgement]:
+    if not axis.has_verdict:
+        return
     timeline = axis.ladder.timeline
     levels = [each for each in measured_levels(axis.ladder) if each.level.opened.index not in axis.of_generator]
     fit = pooled(axis.ladder.split.fit)
@@ -101,7 +103,8 @@ def _judged(axis: JudgedAxis) -> Iterator[LevelJudgement]:
 
 def _unexplained(axis: JudgedAxis) -> Iterator[LevelJudgement]:
     """Only those with a finding: the others change nothing."""
-    for level in measured_levels(axis.ladder, unexplained=True):
+    explained = () if axis.has_verdict else measured_levels(axis.ladder)
+    for level in (*explained, *measured_levels(axis.ladder, unexplained=True)):
         found = judge_unexplained(level, watched_parts(level, axis.ladder.timeline))
         if found.findings:
             yield found

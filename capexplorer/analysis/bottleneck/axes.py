@@ -17,13 +17,15 @@ from ..epoch.measured_epoch import MeasuredEpoch
 
 @dataclass(frozen=True, slots=True)
 class JudgedAxis:
-    """One axis of an epoch that has a verdict."""
+    """One axis of an epoch."""
 
     ladder: MeasuredEpoch
     knee: KneeVerdict | None
     at_rates: bool = False
     of_generator: frozenset[int] = frozenset()
     """Indices of levels that the generator limited by its pool of users: their readings say nothing about the service."""
+    has_verdict: bool = True
+    """False: no level describes the service, for example because all requests failed from the start."""
 
     def named(self, load: float) -> NamedLoad:
         """A load of this axis, as marks name it."""
@@ -31,8 +33,9 @@ class JudgedAxis:
 
 
 def axes(epoch: Epoch) -> Iterator[JudgedAxis]:
-    """Those that have a verdict."""
+    """That of users, and that of rates if rates were offered."""
     if epoch.verdict is None:
+        yield JudgedAxis(epoch, None, has_verdict=False)
         return
     yield JudgedAxis(epoch, epoch.verdict.capacity.knee)
     if epoch.rates is not None:
