@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _result(row: Row, client: Client, workers: int, folder: Path) -> records.Result:
-    ran, why, seconds = carried_out(why_not(row), lambda: carry_out(row, client, folder, workers=workers))
+    ran, why, seconds = carried_out(why_not(row, workers), lambda: carry_out(row, client, folder, workers=workers))
     return _record(row, client, ran, ran.verdict.sentence if ran is not None else why, seconds, workers)
 
 

@@ -74,8 +74,10 @@ class Ran:
         return Verdict((*found.missing, *lost), (*found.wrong, *bad_end))
 
 
-def why_not(row: Row) -> str:
+def why_not(row: Row, workers: int = 0) -> str:
     """Why this row cannot be carried out here; empty when it can."""
+    if workers > 1 and row.one_process:
+        return f"with workers: {row.one_process}"
     if reason := missing(*row.programs, *(NAMESPACE_PROGRAMS if is_root() else ())):
         return reason
     return f"needs root for {row.wants_root}" if row.wants_root and not is_root() else ""

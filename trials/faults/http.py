@@ -109,6 +109,7 @@ ROWS = (
         profile="kv-go-counter",
         wants="go",
         plan="1:5s,50:12s",
+        one_process="its check compares the counter with the increments of one process",
     ),
     Row(
         name="lost-updates",

@@ -37,6 +37,9 @@ class Row:
     users_of_each_process: bool = False
     """The plan's users exceed a limit of one process: with workers, each gets as many."""
 
+    one_process: str = ""
+    """Why its fault shows only with all users in one process; empty: it shows with workers too."""
+
     target: str = "faulty"
     act: str = "ok"
     params: Mapping[str, Param] = field(default_factory=dict)
