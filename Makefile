@@ -8,11 +8,14 @@ READY := $(VENV)/.ready
 # Each file goes to one of 8 workers. Each worker collects all files, which takes it 2 s of CPU.
 WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow and not trial" tests
 
-# To collect all of these takes 10 s of CPU: three processes have their own folders each, instead of workers that share all.
+# To collect all of these takes 10 s of CPU: five processes have folders of their own, instead of workers that share all. They wait
+# half of their time, for processes or the machine, so more of them than cores keep the cores busy.
 COMPUTING := nice -n 5 $(BIN)/pytest -q -m "not slow"
-SCREEN_TESTS := tests/tui tests/replay
-ANALYSIS_TESTS := tests/analysis tests/model tests/report tests/run tests/session tests/wording
-QUICK := quick-screen-tests quick-analysis-tests quick-other-tests
+SCREEN_TESTS := tests/tui
+ANALYSIS_TESTS := tests/analysis tests/model tests/session tests/wording
+RUN_TESTS := tests/run tests/replay tests/report
+LOAD_TESTS := tests/load tests/parts tests/target
+QUICK := quick-screen-tests quick-analysis-tests quick-run-tests quick-load-tests quick-other-tests
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,13 +27,13 @@ run: setup
 
 # Slow tests mostly wait for processes; the others compute, at a lower priority, while they wait. All always run to their end.
 test: setup built
-	$(MAKE) --no-print-directory --jobs=4 --keep-going slow-tests $(QUICK)
+	$(MAKE) --no-print-directory --jobs=6 --keep-going slow-tests $(QUICK)
 
 slow-tests: setup built
 	$(WAITING)
 
 quick-tests: setup built
-	$(MAKE) --no-print-directory --jobs=3 --keep-going $(QUICK)
+	$(MAKE) --no-print-directory --jobs=5 --keep-going $(QUICK)
 
 quick-screen-tests: setup built
 	$(COMPUTING) $(SCREEN_TESTS)
@@ -38,8 +41,14 @@ quick-screen-tests: setup built
 quick-analysis-tests: setup built
 	$(COMPUTING) $(ANALYSIS_TESTS)
 
+quick-run-tests: setup built
+	$(COMPUTING) $(RUN_TESTS)
+
+quick-load-tests: setup built
+	$(COMPUTING) $(LOAD_TESTS)
+
 quick-other-tests: setup built
-	$(COMPUTING) tests $(addprefix --ignore=,$(SCREEN_TESTS) $(ANALYSIS_TESTS))
+	$(COMPUTING) tests $(addprefix --ignore=,$(SCREEN_TESTS) $(ANALYSIS_TESTS) $(RUN_TESTS) $(LOAD_TESTS))
 
 check: lint quick-tests
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 import threading
@@ -184,7 +185,10 @@ def test_large_replies_are_a_cause_and_cost_no_memory(tmp_path: Path) -> None:
     with server() as running:
         path = tmp_path / "large.toml"
         path.write_text(PROFILE.format(url=running.url, client="requests"), encoding="utf-8")
-        run, code = ended(tmp_path, str(path), "--headless", "--plan", "2:5s")
+        with start(tmp_path, str(path), "--headless", "--plan", "2:60s") as run:
+            run.until(Mark, lambda mark: mark.id == "body_too_large")
+            run.process.send_signal(signal.SIGINT)
+            code = run.exit_code()
     events = run.events()
     assert {mark.id for mark in of(events, Mark) if mark.kind == "cause"} >= {"body_too_large"}, (code, run.stderr)
     assert "Request less, or raise `max_body_mb`" in run.stderr
