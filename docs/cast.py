@@ -10,9 +10,11 @@ import asyncio
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console
+from rich.color import ColorSystem
+from rich.style import Style
 from textual.strip import Strip
 
 from capexplorer.model.events import Event
@@ -26,6 +28,11 @@ SESSION = DOCS.parent / "sessions" / "sample.jsonl"
 CAST = DOCS / "recordings" / "sample.cast"
 
 SIZE = (80, 24)
+
+Cell = tuple[str, Style]
+Screen = Sequence[Sequence[Cell]]
+"""Lines of characters, each with its style. The screens of the sample have no character that is two columns wide."""
+
 EVERY_S = 2
 """Seconds of the session from one screen to the next: half the bytes of a screen a second."""
 
@@ -59,34 +66,53 @@ class Played:
         """Nothing to end."""
 
 
-async def screens(events: Sequence[Event], size: tuple[int, int]) -> list[list[str]]:
-    """Of every EVERY_S of a session and of its end: the screen's lines, with their escape sequences in 256 colours."""
+async def screens(events: Sequence[Event], size: tuple[int, int]) -> list[Screen]:
+    """The screen at every EVERY_S of a session and at its end."""
     source = Played(events)
     app = ExplorerApp(LiveFeed(source), Watch())
-    console = Console(force_terminal=True, color_system="256", width=size[0])
-    seen = []
+    seen: list[Screen] = []
     async with app.run_test(size=size) as pilot:
         for until_s in (*range(EVERY_S, math.ceil(events[-1].t_s), EVERY_S), math.inf):
             source.play(until_s)
             await pilot.pause(0.02)
-            seen.append([strip.simplify().render(console) for strip in _strips(app)])
+            seen.append([_cells(strip) for strip in _strips(app)])
     return seen
+
+
+def _cells(strip: Strip) -> list[Cell]:
+    return [(character, segment.style or Style.null()) for segment in strip for character in segment.text]
 
 
 def _strips(app: ExplorerApp) -> list[Strip]:
     return app.screen._compositor.render_strips()  # what Textual's own export of a picture draws
 
 
-def cast(seen: Sequence[Sequence[str]], size: tuple[int, int], title: str) -> Iterator[str]:
-    """The lines of the file; of each screen only the lines that changed."""
+def cast(seen: Sequence[Screen], size: tuple[int, int], title: str) -> Iterator[str]:
+    """The lines of the file; of each screen only the cells that changed, a quarter of the bytes of whole lines."""
     yield json.dumps({"version": 2, "width": size[0], "height": size[1], "title": title})
-    before: Sequence[str] = [""] * size[1]
-    for number, lines in enumerate(seen):
-        changed = [f"\x1b[{row};1H{line}" for row, (line, old) in enumerate(zip(lines, before, strict=True), 1) if line != old]
+    before: Screen = [[("", Style.null())] * size[0]] * size[1]
+    for number, screen in enumerate(seen):
+        changed = (_changed(row, *lines) for row, lines in enumerate(zip(screen, before, strict=True), 1))
         start = "\x1b[?25l\x1b[2J" if number == 0 else ""
         yield json.dumps([round(number * SCREEN_S, 2), "o", start + "".join(changed)], ensure_ascii=False)
-        before = lines
+        before = screen
     yield json.dumps([round(len(seen) * SCREEN_S + LAST_S, 2), "o", "\x1b[0m\x1b[?25h"])
+
+
+def _changed(row: int, line: Sequence[Cell], old: Sequence[Cell]) -> str:
+    """What writes the cells of a line that are not as they were, in 256 colours; a run of one style at a time."""
+    column, output = 1, ""
+    for is_new, run in groupby(zip(line, old, strict=True), lambda pair: pair[0] != pair[1]):
+        cells = [cell for cell, _ in run]
+        if is_new:
+            output += f"\x1b[{row};{column}H" + _written(cells)
+        column += len(cells)
+    return output
+
+
+def _written(cells: Sequence[Cell]) -> str:
+    runs = groupby(cells, lambda cell: cell[1])
+    return "".join(style.render("".join(cell[0] for cell in run), color_system=ColorSystem.EIGHT_BIT) for style, run in runs)
 
 
 if __name__ == "__main__":

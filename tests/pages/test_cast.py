@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from rich.style import Style
 
 from capexplorer import wording
 from capexplorer.model.timeline import Timeline
@@ -35,6 +36,11 @@ def test_the_recording_ends_with_the_verdict_of_the_session(lines: list[list[obj
     assert verdict[:40] in last, "make pictures"
 
 
-def test_only_lines_that_changed_are_written_again() -> None:
-    _, first, second, _ = (json.loads(line) for line in cast.cast([["a", "b"], ["a", "c"]], (1, 2), "two screens"))
-    assert first[2].endswith("\x1b[1;1Ha\x1b[2;1Hb") and second[2] == "\x1b[2;1Hc"
+def test_the_recording_is_small_and_short(lines: list[list[object]]) -> None:
+    assert cast.CAST.stat().st_size < 300_000 and float(str(lines[-1][0])) < 40
+
+
+def test_only_cells_that_changed_are_written_again() -> None:
+    screens = [[[(character, Style.null()) for character in line] for line in screen] for screen in (["ab", "cd"], ["ab", "cx"])]
+    _, first, second, _ = (json.loads(line) for line in cast.cast(screens, (2, 2), "two screens"))
+    assert first[2].endswith("\x1b[1;1Hab\x1b[2;1Hcd") and second[2] == "\x1b[2;2Hx"
