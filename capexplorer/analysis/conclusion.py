@@ -42,6 +42,7 @@ from .causes.generator_saturation import others_cpu
 from .epoch_view import EpochView, epochs
 from .failed_requests import failed_requests
 from .new_users import partly_counted, users_not_warm
+from .superseding import most_users
 
 
 def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
@@ -152,11 +153,13 @@ def _first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
-    """What limits at the knee: at most two bottlenecks; if errors are the limit, the most severe cause."""
+    """What limits at the knee: at most two bottlenecks, first seen there or below it and still seen there; if errors are the limit,
+    the most severe cause.
+    """
     if found.limit == "generator":
         return []
     of_users = [mark for mark in view.bottlenecks() if mark.offered_per_s is None]
-    bottlenecks = [mark for mark in of_users if (mark.users or 0) >= (found.users_low or 0)]
+    bottlenecks = [mark for mark in of_users if most_users(mark) >= (found.users_low or 0)]
     if found.limit == "errors":
         bottlenecks = [mark for mark in bottlenecks if mark.id != "cpu_steal"]  # no status comes from the hypervisor
     if bottlenecks or found.limit != "errors":

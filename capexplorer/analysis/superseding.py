@@ -127,9 +127,13 @@ def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
     found = verdict.capacity.knee if verdict is not None else None
     if mark.offered_per_s is not None:
         return _is_superseded_at_rates(mark.offered_per_s, verdict)
+    return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most_users(mark)
+
+
+def most_users(mark: Mark) -> float:
+    """The most users at which it is known to hold: a bottleneck that lasts is shown again by later levels."""
     at = mark.finding.users_at if isinstance(mark.finding, Bottleneck) else None
-    most = max(mark.users or 0.0, at or 0.0)
-    return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most
+    return max(mark.users or 0.0, at or 0.0)
 
 
 def _is_superseded_at_rates(offered_per_s: float, verdict: Verdict | None) -> bool:

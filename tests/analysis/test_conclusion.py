@@ -117,6 +117,13 @@ def test_a_spoiled_run_keeps_the_knee_of_its_clean_levels() -> None:
     assert clause.knee is not None and clause.knee.users == 12
 
 
+@pytest.mark.parametrize(("users_at", "named"), [(30, False), (82, True)])
+def test_a_bottleneck_first_seen_below_the_knee_is_its_limit_if_levels_beyond_the_knee_show_it(users_at: int, named: bool) -> None:
+    [knee] = concluded(*UP, KNEE, mark("cpu_throttled", users=30, users_at=users_at, throttled_ratio=0.5)).clauses
+    assert isinstance(knee, KneeFound)
+    assert [each.id for each in knee.blamed] == ["cpu_throttled"] * named
+
+
 def test_failures_have_their_share_of_the_requests_since_they_began() -> None:
     [failed, _] = concluded(*seconds(60), mark("server_error", at_s=31.0, count=60, last_s=60.0), mark("disk_saturated")).clauses
     assert isinstance(failed, RequestsFailed)
