@@ -118,7 +118,7 @@ def test_a_spoiled_run_keeps_the_knee_of_its_clean_levels() -> None:
 
 
 @pytest.mark.parametrize(("users_at", "named"), [(30, False), (82, True)])
-def test_a_bottleneck_first_seen_below_the_knee_is_its_limit_if_levels_beyond_the_knee_show_it(users_at: int, named: bool) -> None:
+def test_a_bottleneck_that_began_below_the_knee_and_lasts_beyond_it_is_its_limit(users_at: int, named: bool) -> None:
     [knee] = concluded(*UP, KNEE, mark("cpu_throttled", users=30, users_at=users_at, throttled_ratio=0.5)).clauses
     assert isinstance(knee, KneeFound)
     assert [each.id for each in knee.blamed] == ["cpu_throttled"] * named

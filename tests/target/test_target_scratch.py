@@ -44,6 +44,16 @@ def test_it_is_kept_while_the_session_lives_and_removed_with_all_that_is_in_it(t
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_folder_of_an_ended_process_that_nobody_reaped_is_cleared(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    left = tmp_path / f".scratch-{ended.pid}"
+    left.mkdir()
+    scratch.make(scratch.folder_in(tmp_path))
+    assert not left.exists()
+    ended.wait()
+
+
 def test_what_a_crash_left_is_cleared_and_a_neighbours_is_not(tmp_path: Path) -> None:
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True)
     left, neighbours = tmp_path / f".scratch-{gone.stdout.strip()}", tmp_path / f".scratch-{os.getppid()}"

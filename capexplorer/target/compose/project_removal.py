@@ -66,12 +66,4 @@ def remove_left_behind() -> None:
 def left_behind(project: str) -> bool:
     """Whether a project is that of a session of this machine which has ended."""
     found = re.fullmatch(rf"capexplorer-{_machine()}-(\d+)", project)
-    return found is not None and not _runs(int(found[1]))
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is there and no zombie: whoever adopted that of a killed session may never look after it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return is_alive(pid)
+    return found is not None and not is_alive(int(found[1]))
