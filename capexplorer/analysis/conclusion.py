@@ -153,8 +153,8 @@ def _first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
-    """What limits at the knee: at most two bottlenecks that are seen there, wherever they began; if errors are the limit, the most
-    severe cause.
+    """What limits at the knee: at most two bottlenecks that are seen there, wherever they began; if errors are the limit, the
+    most severe cause.
     """
     if found.limit == "generator":
         return []
