@@ -16,6 +16,7 @@ _OF_PARTS = {
     "host_cpu_saturated": "the CPU of {part}'s host is saturated",
     "cpu_throttled": "the CPU quota throttles {part}",
     "cpu_steal": "the hypervisor of {part} takes CPU time (steal)",
+    "noisy_neighbours": "other processes use the CPU that {part} needs",
     "worker_pool_exhausted": "connections wait in the accept queue of {part}: its workers are exhausted",
     "lock_or_pool_limit": "a lock or a pool inside {part} is the limit",
     "memory_saturated": "the memory of {part}'s host is exhausted",

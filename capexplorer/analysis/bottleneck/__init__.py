@@ -20,9 +20,8 @@ from .axes import JudgedAxis, axes
 from .found import FindingKey, Found
 from .level_judgement import LevelJudgement, judge_level, judge_unexplained
 from .measured_level import MeasuredLevel, measured_levels
+from .sharing import NEIGHBOURS
 from .watched_parts import watched_parts
-
-NEIGHBOURS = "noisy_neighbours"
 
 AT_TOP = ("think_time_limited", "not_saturated", NEIGHBOURS)
 """Ids whose mark has the highest user count that shows them; marks of all other ids have the lowest."""

@@ -83,6 +83,8 @@ def judge_level(
         found += [rule(level) for rule in resource_rules.GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
     findings = [each for each in found if each is not None]
     findings = watched_parts.without_relayed([*findings, *_of_parts(parts, gate, findings)])
+    if not findings and gate.is_open:
+        findings = watched_parts.neighbours_elsewhere(parts)
     if not findings:
         findings = _queues(level, gate, levels, knee, output, parts)
     piles_up = counts_work(level) and (backlog is None or backlog.may_grow)

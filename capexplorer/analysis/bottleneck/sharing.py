@@ -9,6 +9,8 @@ from ...model.findings import Readings
 from .found import Found
 from .measured_level import MeasuredLevel
 
+NEIGHBOURS = "noisy_neighbours"
+
 FULL_LEAST = 0.85
 """Share of the cores in use, under which the service could still get another core."""
 
@@ -38,20 +40,20 @@ def _generator(level: MeasuredLevel) -> float | None:
 
 
 def noisy_neighbours(level: MeasuredLevel) -> Found | None:
-    """Other processes used CPU that the service or the load thread needed."""
+    """Other processes used CPU that the service, or the load thread, or a watched part needed on its machine."""
     withheld, cores = level.withheld, level.host.cpus
     if withheld is None:
         return None
     readings: Readings = {"others_cpu_ratio": withheld.others_cpu_ratio, **({"cores": cores} if cores else {})}
-    if level.figures.other_processes:
+    if level.figures.other_processes and level.part is None:  # names are read on the generator's machine alone
         readings["processes"] = ", ".join(f"{name} {ratio:.2f}" for name, ratio in level.figures.other_processes.items())
     names = {
         "target_cpu_ratio": "target.cpu_ratio",
         "target_run_delay_ratio": "target.run_delay_ratio",
-        "generator_cpu_ratio": "generator.cpu_ratio",
-        "generator_run_delay_ratio": "generator.run_delay_ratio",
         "cpu_pressure_ratio": "host.cpu_pressure_ratio",
     }
+    if level.part is None:
+        names |= {"generator_cpu_ratio": "generator.cpu_ratio", "generator_run_delay_ratio": "generator.run_delay_ratio"}
     known = {name: level.read(reading) for name, reading in names.items()}
     readings |= {name: value for name, value in known.items() if value is not None}
-    return Found("noisy_neighbours", readings, level.missing("target.run_delay_ratio"))
+    return Found(NEIGHBOURS, readings, level.missing("target.run_delay_ratio"))

@@ -17,7 +17,7 @@ from ...model.findings import Readings
 from ...model.reading_means import CONNECTIONS_FULL_RATIO, FDS_FULL_RATIO, READ_RATIO, readings_of_parts
 from ...model.timeline import Timeline
 from ..epoch.neighbours import NeighbourCheck, Withheld
-from . import queue_rules, resource_rules
+from . import queue_rules, resource_rules, sharing
 from .found import Found
 from .gate import Gate
 from .measured_level import MeasuredLevel
@@ -55,7 +55,7 @@ WAITING_LEAST = 2.0
 
 MACHINE_WIDE = frozenset(
     ("host_cpu_saturated", "cpu_steal", "memory_saturated", "swapping", "disk_saturated", "disk_full",
-     "network_bandwidth_saturated")
+     "network_bandwidth_saturated", sharing.NEIGHBOURS)
 )  # fmt: skip
 """Resources that all parts of a machine share."""
 
@@ -267,6 +267,13 @@ def without_relayed(findings: Sequence[Found]) -> list[Found]:
 def _is_of_replies(found: Found) -> bool:
     """A full disk of the target that replies name and its own reading does not show."""
     return found.id == "disk_full" and found.part is None and not resource_rules.is_disk_full(found)
+
+
+def neighbours_elsewhere(parts: WatchedParts) -> list[Found]:
+    """Other processes on the machines of parts that used CPU which these parts needed. Those of the generator's machine are found
+    with the target."""
+    here = (Found(sharing.NEIGHBOURS, {}),)
+    return list(parts.found((sharing.noisy_neighbours,), here))
 
 
 def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:

@@ -16,6 +16,7 @@ from capexplorer.analysis.bottleneck.request_holder import located
 from capexplorer.analysis.bottleneck.watched_parts import watched_parts
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import FailureSignature, FailureTick, Mark, PartState, Sample
+from capexplorer.model.findings import Bottleneck
 from capexplorer.model.timeline import Timeline
 from capexplorer.wording.marks import title
 
@@ -246,7 +247,20 @@ STRANGERS = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_r
 
 
 def test_a_part_that_lacks_cpu_is_not_blamed_for_its_machine_while_strangers_use_it() -> None:
-    assert blamed(session({"web": STRANGERS})) == set()
+    (mark,) = marks(session({"web": STRANGERS}))
+    assert title(mark) == "other processes use the CPU that web needs"
+    assert isinstance(mark.finding, Bottleneck)
+    assert mark.finding.readings["others_cpu_ratio"] == 3.5
+    assert "processes" not in mark.finding.readings, "names are those of this machine"
+
+
+def test_parts_of_one_machine_have_their_neighbours_marked_once() -> None:
+    timeline = session({"web": STRANGERS, "db": STRANGERS}, known=(part("web", "one"), part("db", "one")))
+    assert blamed(timeline) == {("noisy_neighbours", "web")}
+
+
+def test_neighbours_of_a_part_are_not_marked_while_more_users_increase_goodput() -> None:
+    assert blamed(session({"web": STRANGERS}, grows=True)) == set()
 
 
 def test_what_a_part_on_the_same_machine_uses_is_the_services_own() -> None:
