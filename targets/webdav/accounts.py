@@ -1,4 +1,6 @@
-"""Accounts: names and password hashes, in a database file or in memory; asked at every request, as basic auth wants it."""
+"""Accounts: names and password hashes, in a database file, in memory or in PostgreSQL (`database.py`); read at every request for
+basic auth.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import shutil
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,7 @@ def main() -> None:
     homes, manual = options.folder / "homes", options.folder / "manual.pdf"
     homes.mkdir(parents=True, exist_ok=True)
     _write_manual(manual, round(options.manual_mb * 1_000_000))
-    accounts: Accounts
-    if options.store == "sqlite":
-        accounts = SqliteAccounts(options.folder / "accounts.sqlite", options.hash_rounds)
-    else:
-        accounts = MemoryAccounts(options.hash_rounds)
+    accounts = _accounts(options.store, options.folder, options.hash_rounds)
     _remove_homes_without_account(homes, set(accounts.names()))
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that has to wait
     waitress.serve(
@@ -42,6 +39,16 @@ def main() -> None:
         backlog=BACKLOG,
         asyncore_use_poll=True,  # select() ends at descriptor 1024
     )
+
+
+def _accounts(store: str, folder: Path, hash_rounds: int) -> Accounts:
+    if store == "postgresql":
+        try:
+            import database  # psycopg is an extra
+        except ImportError as error:
+            sys.exit(f"store=postgresql needs psycopg (pip install 'capexplorer[postgres]'): {error}")
+        return database.PostgresAccounts(database.start(folder / "postgresql"), hash_rounds)
+    return MemoryAccounts(hash_rounds) if store == "memory" else SqliteAccounts(folder / "accounts.sqlite", hash_rounds)
 
 
 def _together(cloud: Application, files: Application) -> Application:
@@ -72,7 +79,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where accounts and files are kept")
-    parser.add_argument("--store", choices=["sqlite", "memory"], default="sqlite", help="of the accounts")
+    parser.add_argument("--store", choices=["sqlite", "memory", "postgresql"], default="sqlite", help="of the accounts")
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--manual-mb", type=float, default=5.0, help="size of the manual that each account gets")
     parser.add_argument("--hash-rounds", type=int, default=20_000, help="of PBKDF2-SHA256 on each request's password")

@@ -93,8 +93,9 @@ def all_of(folder: Path, *, short: bool, only: Sequence[str] = ()) -> Iterator[R
             done = repeated(report, each, plan, ran)
             records.append("five", done)
             yield done
-        if reported.compare is not None and all(name in timelines for name in reported.compare):
-            records.append("compared", compared(report, {name: timelines[name] for name in reported.compare}))
+        for pair in reported.compare:
+            if all(name in timelines for name in pair):
+                records.append("compared", compared(report, {name: timelines[name] for name in pair}))
 
 
 def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:

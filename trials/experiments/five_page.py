@@ -54,8 +54,8 @@ def _section(report: Report, newest: dict[str, Repeated]) -> Iterator[str]:
     for each in report.repeats:
         done = newest.get(each.name)
         yield from _run(done) if done is not None else [f"### Here: {each.name}\n\nNot run yet."]
-    if report.compare is not None:
-        yield from _compared(*report.compare)
+    for pair in report.compare:
+        yield from _compared(*pair)
 
 
 def _run(done: Repeated) -> Iterator[str]:

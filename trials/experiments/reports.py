@@ -38,8 +38,8 @@ class Report:
     concluded: str
     """The table of its author."""
     repeats: tuple[Repeat, ...]
-    compare: tuple[str, str] | None = None
-    """Names of two repetitions to compare."""
+    compare: tuple[tuple[str, str], ...] = ()
+    """Names of repetitions to compare, in pairs."""
 
 
 CPU_OF_ALL = "target_cpu_saturated|host_cpu_saturated"
@@ -104,7 +104,7 @@ MIXED = Report(
         Repeat(name="mixed-cpu", profile="mixed-cpu", report="report", marks=("knee|at_or_below", "gil_bound")),
         Repeat(name="mixed-io", profile="mixed-io", report="report", never=("gil_bound",)),
     ),
-    compare=("mixed-cpu", "mixed-io"),
+    compare=(("mixed-cpu", "mixed-io"),),
 )
 
 TASKQUEUE = Report(
@@ -166,14 +166,30 @@ KV = Report(
     repeats=(
         Repeat(name="kv-http", profile="kv-http", report="report", marks=("think_time_limited",), never=("knee",)),
         Repeat(name="kv-fast", profile="kv-fast", report="report", marks=("think_time_limited",), never=("knee",)),
+        Repeat(
+            name="kv-1-worker",
+            profile="kv-fast",
+            report="report",
+            arguments=("--workers", "1"),
+            marks=("think_time_limited",),
+            never=("knee",),
+        ),
+        Repeat(
+            name="kv-4-workers",
+            profile="kv-fast",
+            report="report",
+            arguments=("--workers", "4"),
+            marks=("think_time_limited",),
+            never=("knee",),
+        ),
         Repeat(name="kv-go-plain", profile="kv-go-plain", report=None, marks=("target_crashed",), needs="go"),
         Repeat(name="kv-go-counter", profile="kv-go-counter", report=None, marks=("failed_check",), needs="go"),
     ),
-    compare=("kv-http", "kv-fast"),
+    compare=(("kv-http", "kv-fast"), ("kv-1-worker", "kv-4-workers")),
 )
 
 WEBDAV_MARKS = ("knee", "generator_shares_host|generator_cpu_saturated")
-"""Of either store: what is full is the machine, of which the generator has a part."""
+"""Of each store: what is full is the machine, of which the generator has a part."""
 
 WEBDAV = Report(
     title="4. WebDAV service",
@@ -190,9 +206,20 @@ WEBDAV = Report(
     repeats=(
         Repeat(name="webdav-sqlite", profile="webdav", report="report", arguments=("--set", "store=sqlite"), marks=WEBDAV_MARKS),
         Repeat(name="webdav-memory", profile="webdav", report="report", arguments=("--set", "store=memory"), marks=WEBDAV_MARKS),
+        Repeat(
+            name="webdav-postgresql",
+            profile="webdav",
+            report="report",
+            arguments=("--set", "store=postgresql"),
+            marks=WEBDAV_MARKS,
+            needs="psql",
+        ),
     ),
-    compare=("webdav-sqlite", "webdav-memory"),
+    compare=(("webdav-sqlite", "webdav-memory"), ("webdav-sqlite", "webdav-postgresql")),
 )
+
+STATIC_LIMITS = "generator_cpu_saturated|generator_shares_host|host_cpu_saturated"
+"""With workers on the machine of nginx, its cores are full."""
 
 STATIC = Report(
     title="5. HTTP benchmarking tools against nginx",
@@ -209,6 +236,22 @@ STATIC = Report(
     concluded="All but Locust end near 180,000, so nginx or the network is the limit there.",
     repeats=(
         Repeat(name="static", profile="static", report="report", marks=("generator_cpu_saturated",), needs="nginx"),
+        Repeat(
+            name="static-2-workers",
+            profile="static",
+            report="report",
+            arguments=("--workers", "2"),
+            marks=(STATIC_LIMITS,),
+            needs="nginx",
+        ),
+        Repeat(
+            name="static-4-workers",
+            profile="static",
+            report="report",
+            arguments=("--workers", "4"),
+            marks=(STATIC_LIMITS,),
+            needs="nginx",
+        ),
         Repeat(
             name="static-no-keep-alive",
             profile="static-no-keep-alive",
