@@ -1,7 +1,7 @@
 """PostgreSQL of one session, a child of the service, and the accounts in it.
 
 The server listens on loopback, with a password of its own, and keeps its data in the service's folder: a restart of the service
-finds them again. It ends with the service, however that ends. As PostgreSQL refuses to run as root, it then runs in a user namespace,
+finds them again. It ends with the service, however that ends. PostgreSQL refuses to run as root: then it runs in a user namespace
 in which it is nobody and can do no more than any other user, yet owns its files.
 """
 
