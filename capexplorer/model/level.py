@@ -9,6 +9,7 @@ from .events import LevelClosed, LevelOpened, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram, merged
 from .level_fold import LevelFold, RampFold
+from .second_columns import SecondValues
 
 Void = Literal["worker_lost"]
 """Why a level has no figures."""
@@ -165,14 +166,14 @@ class Level:
             bins=ramp.bins(with_histogram=True) if ramp is not None else (),
         )
 
-    def add(self, sample: Sample) -> None:
-        """Fold one tick; late ticks of a closed level are already in its figures."""
+    def add(self, sample: Sample, values: SecondValues | None = None) -> None:
+        """Fold one tick; late ticks of a closed level are already in its figures. `values`: see `LevelFold.add`."""
         folded = self._seconds()
         if folded is not None:
             self._figures = self._endpoints = None
             for fold in folded:
                 if fold is not None:
-                    fold.add(sample)
+                    fold.add(sample, values)
 
     def close(self, closed: LevelClosed) -> None:
         """Adopt the recorded figures and drop the accumulated seconds."""

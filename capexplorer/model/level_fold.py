@@ -18,7 +18,7 @@ from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
 from .offered import NO_DROPS, OfferedFigures
 from .reading_means import ReadingSums
-from .second_columns import READINGS, SECOND_COLUMNS, second_values, unsettled_failures
+from .second_columns import READINGS, SECOND_COLUMNS, SecondValues, append, second_values, unsettled_failures
 
 BATCHES = 6
 
@@ -40,8 +40,8 @@ class LevelFold:
         """Length of the settled part so far."""
         return sum(self.columns["duration_s"])
 
-    def add(self, sample: Sample) -> None:
-        """Fold one tick of this level."""
+    def add(self, sample: Sample, values: SecondValues | None = None) -> None:
+        """Fold one tick of this level. `values`: its `second_values`, where they are known already."""
         self.failures_while_unsettled += unsettled_failures(sample)
         if sample.warm_users is not None and sample.users:
             self.warm_ratio = sample.warm_users / sample.users
@@ -49,8 +49,7 @@ class LevelFold:
             return
         if self.settled_s is None:
             self.settled_s = sample.t_s - sample.duration_s
-        for name, value in second_values(sample).items():
-            self.columns[name].append(math.nan if value is None else value)
+        append(self.columns, second_values(sample) if values is None else values)
         self.merged.add(sample)
 
     @property
@@ -177,14 +176,13 @@ class RampFold:
         """Of users, or of an offered rate."""
         return cls("users" if opened.offered_per_s is None else "offered_per_s")
 
-    def add(self, sample: Sample) -> None:
-        """Keep one tick, unless the process was suspended in it."""
-        values = second_values(sample)
+    def add(self, sample: Sample, values: SecondValues | None = None) -> None:
+        """Keep one tick, unless the process was suspended in it. `values`: see `LevelFold.add`."""
+        values = second_values(sample) if values is None else values
         at = values[self._axis]
         if sample.suspended_s is not None or at is None:
             return
-        for name, value in values.items():
-            self._columns[name].append(math.nan if value is None else value)
+        append(self._columns, values)
         self._offered.append(sample.offered)
         self._endpoints.append(sample.endpoints)
         self._warmup_failures.append(sum(tick.warmup_failures for tick in sample.endpoints))

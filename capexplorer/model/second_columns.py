@@ -6,6 +6,7 @@ Each value is a double; None: not measured. Many ticks are turned into columns a
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
@@ -14,6 +15,9 @@ from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
 
 Values = Sequence[float | None]
 """Of a column: one value a tick; None: not measured."""
+
+SecondValues = Mapping[str, float | None]
+"""One tick's values by the names of SECOND_COLUMNS, perhaps beside others; None: not measured."""
 
 READINGS = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
@@ -102,6 +106,13 @@ def second_columns(samples: Sequence[Sample]) -> dict[str, Values]:
         "open_sockets": [(sample.tcp or NO_TCP).sockets_in_use for sample in samples],
         **_OF_PORTS.of([sample.ports or NO_PORTS for sample in samples]),
     }
+
+
+def append(columns: Mapping[str, array[float]], values: SecondValues) -> None:
+    """Append one tick's values to the columns of the same names, None as NaN."""
+    for name, column in columns.items():
+        value = values[name]
+        column.append(math.nan if value is None else value)
 
 
 def unsettled_failures(sample: Sample) -> int:

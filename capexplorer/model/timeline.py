@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .columns import COLUMNS, FOLD_COLUMNS, extend, rows
+from .columns import COLUMNS, FOLD_COLUMNS, row
 from .endpoint_columns import EndpointColumns
 from .events import (
     Command,
@@ -36,6 +36,7 @@ from .events import (
 )
 from .latency_seconds import LatencySeconds
 from .level import Level
+from .second_columns import append
 
 TAIL_S = 320
 """Seconds of the open level whose ticks are kept in full: the maximum delay with which a shift can be detected."""
@@ -260,10 +261,11 @@ class Timeline:
     def _sample(self, sample: Sample) -> None:
         self.last = sample
         self._tail.append(sample)
+        values = row(sample)
         level = self._level(sample.level)
         if level is not None:
-            level.add(sample)
-        extend(self.columns, rows((sample,)))
+            level.add(sample, values)
+        append(self.columns, values)
         self.endpoint_columns.add(sample)
         self.ticks += 1
         for failure in sample.failures:

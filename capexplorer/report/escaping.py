@@ -22,6 +22,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def visible(text: str) -> str:
     """One line in which nothing is hidden: ESC becomes ␛, a right-to-left override <U+202E>."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(map(_sign, unicodedata.normalize("NFC", text)))
 
 

@@ -109,13 +109,16 @@ def held_session(
         events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=1.0, by="plan"))
         for second in seconds:
             t_s += 1.0
-            events.append(_sample(t_s, index, users, second, fds_limit, memory_limit_bytes))
+            events.append(sample(t_s, index, users, second, fds_limit, memory_limit_bytes))
         if index < len(levels) - 1:
             events.append(Timeline(events).levels[-1].ending(t_s))
     return Timeline(events)
 
 
-def _sample(t_s: float, level: int, users: int, second: Second, fds_limit: int, memory_limit_bytes: int | None) -> Sample:
+def sample(
+    t_s: float, level: int, users: int, second: Second, fds_limit: int = 1024, memory_limit_bytes: int | None = None
+) -> Sample:
+    """A tick of a level, 10 requests a second for each user."""
     fds = None if second.fds is None else round(second.fds)
     rss = None if second.rss_bytes is None else round(second.rss_bytes)
     target = TargetReading(

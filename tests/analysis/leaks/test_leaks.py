@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 
 import numpy as np
 import pytest
 
-from analysis.loads import FACTS, Second, held_session
+from analysis.loads import FACTS, Second, held_session, sample
 from capexplorer.analysis.leaks import leaks
 from capexplorer.analysis.leaks.trend import trend
 from capexplorer.model.events import HostFacts, Mark, Target
@@ -185,16 +185,14 @@ def test_the_generators_own_growth_matters_when_its_limit_is_near() -> None:
 # -- many of them
 
 
-def first_marked_at(look: Callable[[int], dict[str, Mark]], counts: Iterable[int]) -> int | None:
-    return next((count for count in counts if look(count)), None)
-
-
-def looks(series: Sequence[float], column: str) -> Callable[[int], dict[str, Mark]]:
-    def look(count: int) -> dict[str, Mark]:
-        reported = [Second(rss_bytes=value) if column == "rss" else Second(fds=value) for value in series[:count]]
-        return marks(held_session((8, reported)))
-
-    return look
+def first_marked_at(readings: Iterable[Second], looks: Container[int]) -> int | None:
+    """The first of these seconds of a level at which something is marked."""
+    timeline = held_session((8, []))
+    for second, reading in enumerate(readings, 1):
+        timeline.apply(sample(1.0 + second, 0, 8, reading))
+        if second in looks and marks(timeline):
+            return second
+    return None
 
 
 @pytest.mark.parametrize("shape", sorted(growth.HEALTHY))
@@ -203,7 +201,7 @@ def test_healthy_services_are_hardly_ever_marked(shape: str) -> None:
     times = np.arange(1.0, 601.0)
     for seed in range(6):
         series = growth.HEALTHY[shape](np.random.default_rng(1_000 + seed), times)
-        assert first_marked_at(looks(series.tolist(), "rss"), (60, 120, 240, 600)) is None, seed
+        assert first_marked_at([Second(rss_bytes=value) for value in series.tolist()], (60, 120, 240, 600)) is None, seed
 
 
 def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a_minute() -> None:
@@ -211,8 +209,8 @@ def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a
     for seed in range(20):
         healthy = growth.descriptors(np.random.default_rng(2_000 + seed), times)
         leaking = growth.descriptors(np.random.default_rng(2_000 + seed), times, 2.0)
-        assert first_marked_at(looks(healthy.tolist(), "fds"), (20, 40, 60, 120)) is None, seed
-        assert first_marked_at(looks(leaking.tolist(), "fds"), (60,)) == 60, seed
+        assert first_marked_at([Second(fds=value) for value in healthy.tolist()], (20, 40, 60, 120)) is None, seed
+        assert first_marked_at([Second(fds=value) for value in leaking.tolist()], (60,)) == 60, seed
 
 
 # -- the trend itself
