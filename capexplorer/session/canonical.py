@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import operator
 from functools import lru_cache
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -26,6 +27,8 @@ _IN_HISTOGRAM = frozenset(("p50_ms", "p95_ms", "p99_ms", "max_ms"))
 """Fields of an endpoint's second that its histogram yields; they are not written."""
 _HISTOGRAMS = frozenset(("latency", "from_plan"))
 """Encoded histograms: no text to search for secrets."""
+_UNCHANGED = frozenset((int, bool, NoneType))
+"""Types of fields that hold neither text nor a measured number."""
 _PLAIN = frozenset(("profile", "params", "args"))
 """Fields with nested values, in which keys determine what is secret."""
 
@@ -40,15 +43,16 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 def _struct(struct: S, in_sample: bool) -> S:
     changes: dict[str, Any] = {}
-    defaults = _defaults(type(struct))
-    for name in struct.__struct_fields__:
+    has_histogram = isinstance(struct, EndpointTick) and bool(struct.latency)
+    for name, default, decimals in _fields(type(struct), in_sample):
         old = getattr(struct, name)
-        if name in _IN_HISTOGRAM and isinstance(struct, EndpointTick) and struct.latency:
-            if old is not None:
-                changes[name] = None
+        if old is None:
             continue
-        new = _value(name, old, in_sample)
-        if new == (default := defaults.get(name)):
+        if has_histogram and name in _IN_HISTOGRAM:
+            changes[name] = None
+            continue
+        new = _number(old, decimals) if type(old) is float else _value(name, old, in_sample)
+        if new == default:
             new = default
         if new is not old:
             changes[name] = new
@@ -56,9 +60,22 @@ def _struct(struct: S, in_sample: bool) -> S:
 
 
 @lru_cache
-def _defaults(kind: type[msgspec.Struct]) -> dict[str, float | str]:
-    """A field is left out of the log when it *is* its default; a 0.0 that was measured, a `GET` of a client is another object."""
-    return {field.name: field.default for field in msgspec.structs.fields(kind) if isinstance(field.default, float | str)}
+def _fields(kind: type[msgspec.Struct], in_sample: bool) -> tuple[tuple[str, float | str | None, int | None], ...]:
+    """Each field that may change: its name, its default if that is a number or a text, and the decimals of its numbers.
+
+    A field is left out of the log when it *is* its default; a 0.0 that was measured, a `GET` of a client is another object.
+    """
+    return tuple(
+        (field.name, field.default if isinstance(field.default, float | str) else None, _decimals(field.name, in_sample))
+        for field in msgspec.structs.fields(kind)
+        if not set(get_args(field.type) or (field.type,)) <= _UNCHANGED
+    )
+
+
+def _number(value: float, decimals: int | None) -> float:
+    """The same object where rounding changes nothing."""
+    rounded = value if decimals is None else round(value, decimals)
+    return value if rounded == value else rounded
 
 
 def _value(name: str, value: Any, in_sample: bool) -> Any:
@@ -66,9 +83,7 @@ def _value(name: str, value: Any, in_sample: bool) -> Any:
         case None | int():
             return value
         case float():
-            decimals = _decimals(name, in_sample)
-            rounded = value if decimals is None else round(value, decimals)
-            return value if rounded == value else rounded
+            return _number(value, _decimals(name, in_sample))
         case str():
             cleaned = value if name in _HISTOGRAMS else _text(value)
             return value if cleaned == value else cleaned
