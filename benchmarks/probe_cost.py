@@ -28,11 +28,11 @@ from capexplorer.probe.cgroup import cgroup_of
 from capexplorer.probe.generator import GeneratorProbe
 from capexplorer.probe.host import HostProbe
 from capexplorer.probe.other_processes import snapshot
-from capexplorer.probe.panel import Probes
 from capexplorer.probe.ports import PortsProbe
+from capexplorer.probe.probes import Probes
 from capexplorer.probe.syscalls import disk_free_bytes
 from capexplorer.probe.target import TargetProbe
-from capexplorer.probe.tcp import ListenersThere, TcpProbe
+from capexplorer.probe.tcp import NamespaceListeners, TcpProbe
 
 _HELD = 200
 _INSIDE = "CAPEXPLORER_BENCH_NAMESPACE"
@@ -130,7 +130,7 @@ def measure(pid: int, port: int, seconds: int) -> None:
     panel.watch(pid, port, url)
     generator, watched, host = GeneratorProbe(tid, tid, tid), TargetProbe(pid, port), HostProbe()
     tcp, ports, app = TcpProbe(), PortsProbe(), AppProbe(url)
-    cgroup, there = cgroup_of(pid), ListenersThere(pid)
+    cgroup, there = cgroup_of(pid), NamespaceListeners(pid)
     alone: dict[str, Callable[[], object]] = {
         "  generator": lambda: generator.read(1.0),
         "  target": lambda: watched.read(1.0),

@@ -107,7 +107,7 @@ def test_a_locustfile_that_asks_for_locusts_web_interface_gets_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["capexplorer.target.supervisor_process", "capexplorer.target.ready", "capexplorer.probe.panel"]
+    "module", ["capexplorer.target.supervisor_process", "capexplorer.target.ready", "capexplorer.probe.probes"]
 )
 def test_a_start_does_not_wait_for_the_http_client(module: str) -> None:
     assert loaded_after(f"import {module}").isdisjoint(HTTP)

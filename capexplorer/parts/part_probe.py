@@ -15,9 +15,9 @@ from ..model.part_reading import PartReading
 from ..model.readings import NeighboursReading
 from ..model.watched import PartSpec
 from ..probe import parse, sockdiag
-from ..probe.facts import cgroup_folders, cpu_model, cpus_of_quota
+from ..probe.facts import cgroup_cpus, cpu_model
 from ..probe.host import HostProbe
-from ..probe.other_processes import LOOK_EVERY_S, NAMED_FROM_CORES, Snapshot, busiest, cores_of_others
+from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
 from . import texts
 from .frame import Frame
 from .processes import Processes
@@ -117,7 +117,7 @@ class PartProbe:
             self._snapshot = now
         if others is None or others < NAMED_FROM_CORES:
             self._others, self._snapshot = {}, None
-        is_due = self._snapshot is None or frame.boot - self._snapshot.at_s >= LOOK_EVERY_S
+        is_due = self._snapshot is None or frame.boot - self._snapshot.at_s >= NAMES_EVERY_S
         self._wants_all = others is not None and others >= NAMED_FROM_CORES and is_due
         return NeighboursReading(cpu_ratio=others, processes=dict(self._others))
 
@@ -129,7 +129,7 @@ class PartProbe:
         """As of the latest frame."""
         frame, known = self._texts.frame, self._facts_text
         memory_kb = parse.colon_table(frame.files.get("/proc/meminfo")).get("MemTotal")
-        speeds = [_whole(text) for path, text in known.items() if path.endswith("/speed")]
+        speeds = [parse.integer(text) for path, text in known.items() if path.endswith("/speed")]
         program = frame.files.get(f"/proc/{frame.pids[0]}/exe") if frame.pids else None
         return PartFacts(
             host=HostFacts(
@@ -139,10 +139,10 @@ class PartProbe:
                 cpu_model=cpu_model(known.get(texts.CPU_MODEL)),
                 cpus=frame.cpus,
                 memory_bytes=None if memory_kb is None else memory_kb * 1024,
-                somaxconn=_whole(known.get(texts.SOMAXCONN)),
-                tcp_max_syn_backlog=_whole(known.get(texts.SYN_BACKLOG)),
+                somaxconn=parse.integer(known.get(texts.SOMAXCONN)),
+                tcp_max_syn_backlog=parse.integer(known.get(texts.SYN_BACKLOG)),
                 link_bytes_per_s=max((speed * 1e6 / 8 for speed in speeds if speed and speed > 0), default=None),
-                cgroup_cpus=self._quota(),
+                cgroup_cpus=cgroup_cpus(self._groups, self._texts.get),
             ),
             boot_id=_line(known.get(texts.BOOT_ID)),
             pid=frame.pids[0] if frame.pids else None,
@@ -150,15 +150,6 @@ class PartProbe:
             why=frame.why if self._watch.selected is not None and not frame.pids else None,
             denied=_denied(frame),
         )
-
-    def _quota(self) -> float | None:
-        """The tightest CPU quota of its control groups."""
-        quotas = []
-        for folder in cgroup_folders(self._groups):
-            period = self._texts.get(f"{folder}/cpu.cfs_period_us")
-            old = f"{self._texts.get(f'{folder}/cpu.cfs_quota_us')} {period}" if period else None
-            quotas += [cpus_of_quota(self._texts.get(f"{folder}/cpu.max")), cpus_of_quota(old)]
-        return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _command(frame: Frame) -> str | None:
@@ -178,8 +169,3 @@ def _denied(frame: Frame) -> tuple[str, ...]:
 
 def _line(text: str | None) -> str | None:
     return (text or "").strip() or None
-
-
-def _whole(text: str | None) -> int | None:
-    found = (text or "").strip()
-    return int(found) if found.lstrip("-").isdigit() else None

@@ -13,8 +13,7 @@ from ..model.readings import TargetReading
 from ..probe import parse, sockdiag
 from ..probe.cgroup import Cgroup
 from ..probe.facts import cgroup_folders
-from ..probe.procfs import Growth, per_second
-from ..probe.target import total
+from ..probe.procfs import Growth, complete_sum, per_second
 from ..probe.threads import core_share
 from ..probe.tree import Cpu, Used
 from .frame import Frame
@@ -118,7 +117,7 @@ class Processes:
         lost = set((self._before or {}).items()) - {(pid, stat.started_ticks) for pid, stat in running.items()}
         if lost or not grown[0]:
             return None, None
-        return total(grown[0]), total(grown[1])
+        return complete_sum(grown[0]), complete_sum(grown[1])
 
     def _of_group(self, elapsed_s: float) -> dict[str, Any]:
         if self._group is None:

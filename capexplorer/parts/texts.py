@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 
-from ..probe.cgroup import KILLS, MEMORY_LIMITS, QUOTAS
+from ..probe.cgroup import MEMORY_LIMIT_FILES, OOM_KILL_FILES, QUOTA_FILES
 from ..probe.facts import cgroup_folders
 from ..probe.host import FILES as HOST_FILES
 from .frame import Frame
@@ -39,8 +39,8 @@ FACTS: Wanted = {
 def of_groups(proc_cgroup: str | None) -> Wanted:
     """Files of the control groups that /proc/PID/cgroup names, and of those above them."""
     cpu, memory = ((*dict.fromkeys(cgroup_folders(proc_cgroup, controller)),) for controller in ("cpu", "memory"))
-    names = [f"{folder}/{name}" for folder in cpu for name in (*QUOTAS, "cpu.cfs_period_us", "cpu.stat")]
-    names += [f"{folder}/{name}" for folder in memory for name in (*MEMORY_LIMITS, *KILLS)]
+    names = [f"{folder}/{name}" for folder in cpu for name in (*QUOTA_FILES, "cpu.cfs_period_us", "cpu.stat")]
+    names += [f"{folder}/{name}" for folder in memory for name in (*MEMORY_LIMIT_FILES, *OOM_KILL_FILES)]
     names += [f"{folder}/{name}.pressure" for folder, name in ((*cpu[:1], "cpu"), (*memory[:1], "memory")) if folder]
     return dict.fromkeys(names, [])
 

@@ -15,7 +15,7 @@ from .. import native_http
 
 _TIMEOUT_S = 0.5
 _MOST_BYTES = 1 << 20
-_FORMS = "application/json, text/plain"
+_ACCEPT = "application/json, text/plain"
 
 
 class AppProbe:
@@ -27,7 +27,7 @@ class AppProbe:
     def read(self) -> dict[str, float] | None:
         """The metrics; None unless they arrived complete, in time, with status 200."""
         try:
-            with native_http.get(self._url, accept=_FORMS, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
+            with native_http.get(self._url, accept=_ACCEPT, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
                 if response.status_code != 200:
                     return None
                 body = b"".join(response.iter_raw())
@@ -37,7 +37,7 @@ class AppProbe:
 
 
 def metrics(content_type: str, body: str) -> dict[str, float]:
-    """All finite numbers of a body by their names. ValueError: not a JSON object where it says JSON."""
+    """All finite numbers of a body by their names. Raises ValueError for JSON that is not an object."""
     if "json" in content_type or body.lstrip().startswith("{"):
         found = msgspec.json.decode(body)  # its DecodeError is a ValueError
         if not isinstance(found, dict):
@@ -57,7 +57,7 @@ def _flat(tree: dict[str, object], prefix: str) -> dict[str, float]:
 
 
 def _lines(text: str) -> dict[str, float]:
-    """`name value`, as Prometheus has it too: `name{label="a b"} value [time]`, `#` for comments."""
+    """`name value` lines, and Prometheus's text format: `name{label="a b"} value [time]`, `#` for comments."""
     found: dict[str, float] = {}
     for line in text.splitlines():
         name, brace, rest = line.partition("}")  # labels may hold spaces

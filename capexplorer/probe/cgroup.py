@@ -1,9 +1,10 @@
 """Readings of a target's control groups: how long a CPU quota throttled it, which processes were killed for lack of memory, and
 how much memory it may use.
 
-Both versions: version 2 under one root or `unified`, version 1 under a root each controller. Quotas and limits of all levels
-above bind too. Kills are counted where the victim was (version 1), or there and at each level above (version 2), so the lowest
-level with a count is read; without one, the machine's count is used. Files are opened once; must not judge.
+Supports both versions: version 2 has one root, or `unified`; version 1 has a root for each controller. Quotas and limits of the
+levels above apply too. Kills are counted in the victim's group (version 1), or there and at each level above (version 2), so the
+lowest level with a count is read; without one, the machine's count is used. Files are opened once. Readings only: `analysis`
+decides what they mean.
 """
 
 from __future__ import annotations
@@ -13,47 +14,44 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from . import parse
-from .facts import cgroup_folders
+from .facts import NO_LIMIT_BYTES, cgroup_folders
 from .procfs import Growth, KeptFile, OpenFile, TextFile, per_second, read_once
 
-QUOTAS = ("cpu.max", "cpu.cfs_quota_us")
-MEMORY_LIMITS = ("memory.max", "memory.limit_in_bytes")
-KILLS = ("memory.events", "memory.oom_control")
-"""Files of versions 2 and 1."""
-
-_NO_LIMIT_BYTES = 1 << 60
-"""Version 1 says "none" by a number near 2**63."""
+QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us")
+"""The file of version 2 and that of version 1; so are the next two."""
+MEMORY_LIMIT_FILES = ("memory.max", "memory.limit_in_bytes")
+OOM_KILL_FILES = ("memory.events", "memory.oom_control")
 
 
 class Cgroup:
-    """Groups by their folders, each followed by those above it: of the CPU controller, and of the memory controller."""
+    """A process's control groups. `cpu`, `memory`: the controller's folders, the process's own first, then those above it."""
 
     def __init__(self, cpu: Sequence[str], memory: Sequence[str], open_file: OpenFile = KeptFile) -> None:
         self._quotas = [quota for folder in cpu if (quota := _Quota(folder, open_file)).exists]
-        self._limits = _opened(open_file, (f"{folder}/{name}" for folder in memory for name in MEMORY_LIMITS))
-        self._kills = _counting_kills(open_file, (f"{folder}/{name}" for folder in memory for name in KILLS))
+        self._limits = _opened(open_file, (f"{folder}/{name}" for folder in memory for name in MEMORY_LIMIT_FILES))
+        self._kills = _first_with_kills(open_file, (f"{folder}/{name}" for folder in memory for name in OOM_KILL_FILES))
         self._pressures = {name: _opened(open_file, (f"{folder}/{name}.pressure" for folder in folders[:1]))
                            for name, folders in (("cpu", cpu), ("memory", memory))}  # fmt: skip
         self._growth = Growth()
-        self.oom_kills()  # from now on, not from the first tick on: a target may be killed before that
+        self.oom_kills()  # counts from now on: a target may be killed before the first tick
 
     def throttled_ratio(self, elapsed_s: float) -> float | None:
-        """Share of the tick in which quotas throttled it, of the tightest level; None without a quota, and in the first call."""
+        """Share of the tick in which the most restrictive quota throttled it; None without a quota, and at the first call."""
         grown = [self._growth(index, quota.throttled_us()) for index, quota in enumerate(self._quotas)]
         shares = [share for each in grown if (share := per_second(each, elapsed_s, 1e6)) is not None]
-        return min(max(shares), 1.0) if shares else None  # the kernel adds up cores
+        return min(max(shares), 1.0) if shares else None  # the kernel sums the time over cores
 
     def oom_kills(self) -> int | None:
-        """Processes killed for memory since the last call."""
+        """Processes killed for lack of memory since the last call."""
         return self._growth("oom_kill", parse.spaced_table(self._kills.read()).get("oom_kill"))
 
     def memory_limit_bytes(self) -> int | None:
-        """The tightest of all levels; None when there is none."""
+        """The lowest limit of all levels; None without a limit."""
         limits = [int(text) for file in self._limits if (text := (file.read() or "").strip()).isdigit()]
-        return min((limit for limit in limits if limit < _NO_LIMIT_BYTES), default=None)
+        return min((limit for limit in limits if limit < NO_LIMIT_BYTES), default=None)
 
     def pressure_ratio(self, name: Literal["cpu", "memory"], elapsed_s: float) -> float | None:
-        """Share of the tick in which a task of its own group waited (PSI "some"); None in version 1, and the first time."""
+        """Share of the tick in which a task of its own group waited (PSI "some"); None in version 1, and at the first call."""
         stalled = [parse.pressure_us(file.read(), "some") for file in self._pressures[name]]
         ratio = per_second(self._growth(name, stalled[0] if stalled else None), elapsed_s, 1e6)
         return None if ratio is None else min(ratio, 1.0)
@@ -70,16 +68,16 @@ class _Quota:
     """One level's limit on CPU time."""
 
     def __init__(self, folder: str, open_file: OpenFile) -> None:
-        self._files = _opened(open_file, (f"{folder}/{name}" for name in QUOTAS))
+        self._files = _opened(open_file, (f"{folder}/{name}" for name in QUOTA_FILES))
         self._stat = open_file(f"{folder}/cpu.stat") if self._files else None
 
     @property
     def exists(self) -> bool:
-        """Whether this level could have one: the top of version 2 has none."""
+        """Whether this level can have a quota: the root of version 2 cannot."""
         return bool(self._files)
 
     def throttled_us(self) -> int | None:
-        """Time for which it throttled processes so far; None while there is no quota."""
+        """Total time for which it has throttled processes; None while there is no quota."""
         words = (self._files[0].read() or "").split()
         if not words or not words[0].isdigit() or self._stat is None:  # "max", or -1
             return None
@@ -96,18 +94,18 @@ class _Quota:
 def cgroup_of(pid: int) -> Cgroup:
     """The control groups of a process."""
     groups = read_once(f"/proc/{pid}/cgroup")
-    cpu, memory = (dict.fromkeys(cgroup_folders(groups, controller)) for controller in ("cpu", "memory"))  # each once
+    cpu, memory = (dict.fromkeys(cgroup_folders(groups, controller)) for controller in ("cpu", "memory"))  # without duplicates
     return Cgroup(list(cpu), list(memory))
 
 
 def _opened(open_file: OpenFile, paths: Iterable[str]) -> list[TextFile]:
-    """Those that are there."""
+    """The files that exist."""
     files = [open_file(path) for path in paths]
     return [file for file in files if file.error != errno.ENOENT]
 
 
-def _counting_kills(open_file: OpenFile, paths: Iterable[str]) -> TextFile:
-    """The first that counts kills; the machine's count where none does."""
+def _first_with_kills(open_file: OpenFile, paths: Iterable[str]) -> TextFile:
+    """The first file with a count of OOM kills; if there is none, the file with the machine's count."""
     for path in paths:
         file = open_file(path)
         if "oom_kill" in parse.spaced_table(file.read()):

@@ -18,7 +18,7 @@ _EXIT = 1 << 3
 
 
 class ProcessEnding:
-    """Of one process; made while it lives."""
+    """How one process ended. To be created while the process runs."""
 
     def __init__(self, pid: int) -> None:
         self._fd: int | None = None
@@ -28,7 +28,7 @@ class ProcessEnding:
             pass
 
     def wait_status(self) -> int | None:
-        """As waitpid would give it; None until the process was waited for, and where the kernel does not report it."""
+        """As waitpid returns it; None until the parent has waited for the process, and where the kernel does not report it."""
         if self._fd is None:
             return None
         info = bytearray(_INFO.pack(_EXIT, 0))

@@ -6,14 +6,15 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Callable
 
 from ..model.events import HostFacts
 from . import parse
 from .ports import ephemeral_range
 from .procfs import numbers, read_once
 
-_NO_LIMIT_BYTES = 1 << 60
-"""Beyond any machine: version 1 of cgroups says "none" by a number near 2**63."""
+NO_LIMIT_BYTES = 1 << 60
+"""From here on a limit means none: version 1 of cgroups shows "no limit" as a number near 2**63."""
 
 
 def host_facts() -> HostFacts:
@@ -27,7 +28,7 @@ def host_facts() -> HostFacts:
         cpu_model=cpu_model(read_once("/proc/cpuinfo")),
         cpus=os.cpu_count(),
         memory_bytes=_memory_bytes(),
-        fds_limit=_fds_limit(),
+        fds_limit=fds_limit(),
         fds_limit_of_system=(parse.file_nr(read_once("/proc/sys/fs/file-nr")) or (None, None))[1],
         port_range=(ports.first, ports.last) if ports else None,
         ports_reserved=ports.reserved if ports else None,
@@ -37,15 +38,15 @@ def host_facts() -> HostFacts:
         tcp_max_syn_backlog=next(iter(numbers("/proc/sys/net/ipv4/tcp_max_syn_backlog")), None),
         conntrack_max=next(iter(numbers("/proc/sys/net/netfilter/nf_conntrack_max")), None),
         link_bytes_per_s=fastest_link("/sys/class/net"),
-        cgroup_cpus=_cgroup_cpus(),
+        cgroup_cpus=cgroup_cpus(read_once("/proc/self/cgroup")),
         cgroup_memory_bytes=_cgroup_memory_bytes(),
     )
 
 
 def fastest_link(folder: str) -> float | None:
     """Bytes a second in one direction. Loopback, links that are down and virtual links report no speed, or -1 Mb/s."""
-    speeds = [number for name in _listed(folder) for number in _whole(read_once(f"{folder}/{name}/speed"))]
-    return max((mbit * 1e6 / 8 for mbit in speeds if mbit > 0), default=None)
+    speeds = [parse.integer(read_once(f"{folder}/{name}/speed")) for name in _listed(folder)]
+    return max((mbit * 1e6 / 8 for mbit in speeds if mbit is not None and mbit > 0), default=None)
 
 
 def _listed(folder: str) -> list[str]:
@@ -53,12 +54,6 @@ def _listed(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
-
-
-def _whole(text: str | None) -> list[int]:
-    """The number in the text, which may be negative; None without one."""
-    found = re.fullmatch(r"-?\d+", (text or "").strip())
-    return [int(found[0])] if found else []
 
 
 def cpu_model(cpuinfo: str | None) -> str | None:
@@ -74,7 +69,7 @@ def cpus_of_quota(cpu_max: str | None) -> float | None:
 
 
 def cgroup_folders(proc_cgroup: str | None, controller: str = "cpu") -> list[str]:
-    """Folders of this process's cgroup for a controller, itself and all above it, from /proc/self/cgroup."""
+    """Folders of a process's control groups for a controller, its own first, then all above it. From /proc/PID/cgroup."""
     folders = []
     for line in (proc_cgroup or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -86,22 +81,22 @@ def cgroup_folders(proc_cgroup: str | None, controller: str = "cpu") -> list[str
     return folders
 
 
-def _cgroup_cpus() -> float | None:
-    """The tightest quota of all levels above this process."""
+def cgroup_cpus(proc_cgroup: str | None, read: Callable[[str], str | None] = read_once) -> float | None:
+    """The lowest CPU quota, in cores, of a process's control groups; None without a quota. `read`: text of a file by its path."""
     quotas = []
-    for folder in cgroup_folders(read_once("/proc/self/cgroup")):
-        quotas.append(cpus_of_quota(read_once(f"{folder}/cpu.max")))
-        period = read_once(f"{folder}/cpu.cfs_period_us")
-        quotas.append(cpus_of_quota(f"{read_once(f'{folder}/cpu.cfs_quota_us')} {period}") if period else None)
+    for folder in cgroup_folders(proc_cgroup):
+        period = read(f"{folder}/cpu.cfs_period_us")
+        version_1 = f"{read(f'{folder}/cpu.cfs_quota_us')} {period}" if period else None
+        quotas += [cpus_of_quota(read(f"{folder}/cpu.max")), cpus_of_quota(version_1)]
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _cgroup_memory_bytes() -> int | None:
-    """The tightest limit of all levels above this process."""
+    """The lowest memory limit of this process's control groups; None without a limit."""
     limits = []
     for folder in cgroup_folders(read_once("/proc/self/cgroup"), "memory"):
         limits += numbers(f"{folder}/memory.max") + numbers(f"{folder}/memory.limit_in_bytes")
-    return min((limit for limit in limits if limit < _NO_LIMIT_BYTES), default=None)
+    return min((limit for limit in limits if limit < NO_LIMIT_BYTES), default=None)
 
 
 def _memory_bytes() -> int | None:
@@ -113,7 +108,8 @@ def _memory_bytes() -> int | None:
     return int(psutil.virtual_memory().total)
 
 
-def _fds_limit() -> int | None:
+def fds_limit() -> int | None:
+    """This process's soft limit of open files; None: unlimited, or Windows."""
     if sys.platform == "win32":
         return None
     import resource

@@ -1,4 +1,4 @@
-"""Readings of the generator, this process, for each thread. CPU ratios are in cores."""
+"""Readings of the generator, which is this process, and of its threads. CPU ratios are in cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .threads import Thread, core_share
 
 
 class GeneratorProbe:
-    """This process. Threads by their native ids; None for a thread that does not exist."""
+    """Reads one GeneratorReading per tick. Threads are given by their native ids; None: there is no such thread."""
 
     def __init__(self, load_tid: int | None, screen_tid: int | None, recorder_tid: int | None) -> None:
         self._load, self._screen, self._recorder = (

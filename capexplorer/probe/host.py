@@ -1,6 +1,6 @@
 """The machine that generator and target may share: cores, memory, pressure, disks, network, open files.
 
-Figures over time are growth between two reads, so the first read leaves them None.
+Rates are growth between two readings, so they are None in the first.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ FILES = {
     "conntrack": "/proc/sys/net/netfilter/nf_conntrack_count",
 }
 _PRESSURES = {"cpu": "some", "memory": "full", "io": "full"}
-_NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-"""Block devices that are not disks, or are views of a disk that is counted already."""
+_NOT_A_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
+"""Prefixes of block devices that are not disks, or are views of disks that are counted already."""
 
 
 class HostProbe:
-    """Reads one HostReading per tick. `open_file`: of this machine or of another one."""
+    """Reads one HostReading per tick. `open_file` opens files of this machine, or of another one."""
 
     def __init__(self, open_file: OpenFile = KeptFile, is_block_device: Callable[[str], bool] | None = None) -> None:
         self._files = {name: open_file(path) for name, path in FILES.items()}
@@ -67,7 +67,7 @@ class HostProbe:
         )
 
     def _cores(self, now: parse.CpuTime | None) -> tuple[float | None, float | None]:
-        """Cores busy, cores stolen. Computed as shares of the total time in /proc/stat, which avoids errors of the clock tick."""
+        """(busy cores, stolen cores). Computed as shares of the total time in /proc/stat: the clock tick's error cancels out."""
         if now is None:
             return None, None
         busy, steal, total = (self._growth(name, value) for name, value in now._asdict().items() if name != "cpus")
@@ -89,7 +89,7 @@ class HostProbe:
     def _whole_disk(self, name: str) -> bool:
         """A partition has no folder of its own in /sys/block. Checked once for each device, without opening anything."""
         if name not in self._is_disk:
-            self._is_disk[name] = not name.startswith(_NO_DISK) and self._is_block_device(name)
+            self._is_disk[name] = not name.startswith(_NOT_A_DISK) and self._is_block_device(name)
         return self._is_disk[name]
 
     def close(self) -> None:

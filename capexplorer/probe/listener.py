@@ -1,5 +1,5 @@
-"""Which process listens on a port, for a service that was already running, and on which ports a process listens that was just
-started. Walks over processes: for starts, not for every second."""
+"""The process that listens on a port (for a service that was already running), and the ports on which a process listens (for one
+that was just started). Walks over all processes: meant for the start of a session, not for every second."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def listening_pid(port: int) -> int | None:
 
 
 def listening_ports(pid: int) -> list[int]:
-    """TCP ports on which a process and its descendants listen, in ascending order; none where it has ended."""
+    """TCP ports on which a process and its descendants listen, in ascending order; empty if it has ended."""
     import psutil
 
     found: set[int] = set()

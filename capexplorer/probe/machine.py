@@ -17,16 +17,16 @@ from .host import HostProbe
 from .other_processes import busiest, snapshot
 from .procfs import numbers, read_once
 
-WATCHED_S = 1.0
-"""How long other processes are watched."""
+_NEIGHBOURS_OVER_S = 1.0
+"""Time over which the CPU use of other processes is measured."""
 
 _NEEDED_FOR_OTHERS = (1 << 19, (1 << 1) | (1 << 2))
-"""CAP_SYS_PTRACE, and one of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: what /proc/PID/fd of another user asks for."""
+"""CAP_SYS_PTRACE, and one of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: needed to read /proc/PID/fd of another user."""
 
 
 def machine(wait: Callable[[float], None], programs: Iterable[str] = (), namespace_refused: str | None = None) -> Machine:
-    """This machine now. `wait` sleeps while other processes are watched; `programs`: those to look for; `namespace_refused`:
-    what `namespace.refusal()` found."""
+    """This machine now. `wait` sleeps for that many seconds, in which the CPU use of other processes is measured; `programs`:
+    names to look up on PATH; `namespace_refused`: what `namespace.refusal()` returned."""
     return Machine(
         host=host_facts(),
         neighbours=_neighbours(wait),
@@ -39,20 +39,20 @@ def machine(wait: Callable[[float], None], programs: Iterable[str] = (), namespa
         pressure_readable=read_once("/proc/pressure/cpu") is not None if sys.platform == "linux" else None,
         reads_other_users=reads_other_users(read_once("/proc/self/status")),
         namespace_refused=namespace_refused,
-        programs={name: shutil.which(name, path=_where_to_look()) for name in programs},
+        programs={name: shutil.which(name, path=_search_path()) for name in programs},
     )
 
 
 def _neighbours(wait: Callable[[float], None]) -> NeighboursReading:
-    """Other processes over a second, this one and its children left out."""
+    """CPU use of other processes, without this one and its children."""
     if sys.platform != "linux":
         return NeighboursReading()
     host, before = HostProbe(), snapshot()
     host.read(1.0)
     own_ns = time.process_time_ns()
     began_s = time.monotonic()
-    wait(WATCHED_S)
-    busy, now, elapsed_s = host.read(WATCHED_S).cpu_ratio, snapshot(), time.monotonic() - began_s
+    wait(_NEIGHBOURS_OVER_S)
+    busy, now, elapsed_s = host.read(_NEIGHBOURS_OVER_S).cpu_ratio, snapshot(), time.monotonic() - began_s
     host.close()
     if busy is None or before is None or now is None or elapsed_s <= 0:
         return NeighboursReading()
@@ -61,13 +61,13 @@ def _neighbours(wait: Callable[[float], None]) -> NeighboursReading:
 
 
 def reads_other_users(status: str | None) -> bool | None:
-    """By the effective capabilities in /proc/self/status; None where there are none to read."""
+    """Whether this process may read other users' processes, by the effective capabilities in /proc/self/status; None: unknown."""
     found = next((line.split()[1] for line in (status or "").splitlines() if line.startswith("CapEff:")), None)
     return None if found is None else all(int(found, 16) & needed for needed in _NEEDED_FOR_OTHERS)
 
 
-def _where_to_look() -> str:
-    """PATH, and the usual folders of servers and of Go, which are not on every PATH; targets look there, too."""
+def _search_path() -> str:
+    """PATH, and the usual folders of servers and of Go, which are not on every PATH; targets search them, too."""
     return os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", "/usr/local/go/bin"))
 
 

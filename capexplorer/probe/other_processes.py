@@ -1,8 +1,8 @@
 """CPU use of other processes: busy cores minus those of target and generator, with the names of the largest users.
 
-The sum costs nothing more: it is the difference of readings that are taken anyway. For the names every process of the machine
-must be read (`/proc/PID/stat`), so this is done only while others use much CPU, at bounded cost. Names alone, never command
-lines: a log is passed on.
+The sum is a difference of readings that are taken anyway. For the names every process of the machine must be read
+(`/proc/PID/stat`), so this is done only while others use much CPU, at bounded cost. Only names are recorded, never command
+lines, which may hold secrets: logs are shared.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from .tree import descendants
 NAMED_FROM_CORES = 0.2
 """CPU use of other processes, in cores, from which their names are read."""
 
-LOOK_EVERY_S = 3.0
+NAMES_EVERY_S = 3.0
 """Seconds between two readings of all processes."""
 
-COST_MOST = 0.005
-"""Maximum CPU use of these readings, in cores: on a machine with thousands of processes they become rarer."""
+COST_MOST_CORES = 0.005
+"""Maximum CPU use of these readings: on a machine with thousands of processes they become rarer."""
 
 NAMED_MOST = 3
+"""Names in one reading."""
 
 
 class Snapshot(NamedTuple):
     """All processes at one moment."""
 
     at_s: float
-    """Since boot."""
+    """Seconds since boot."""
     processes: dict[tuple[int, int], parse.ProcessCpu]
-    """By pid and start time: a pid alone may be another process by the next one."""
+    """By pid and start time: a pid may be reused by another process."""
 
 
 def cores_of_others(busy: float | None, ours: Sequence[float | None]) -> float | None:
-    """The host's busy cores less `ours`; None where one of them was not measured."""
+    """The host's busy cores minus `ours`; None if one of them was not measured."""
     known = [cores for cores in ours if cores is not None]
     return max(0.0, busy - sum(known)) if busy is not None and len(known) == len(ours) else None
 
@@ -48,8 +49,8 @@ class NeighboursProbe:
 
     def __init__(self) -> None:
         self._last: Snapshot | None = None
-        self._since_s = LOOK_EVERY_S
-        self._every_s = LOOK_EVERY_S
+        self._since_s = NAMES_EVERY_S
+        self._every_s = NAMES_EVERY_S
         self._processes: dict[str, float] = {}
 
     def read(
@@ -63,11 +64,11 @@ class NeighboursProbe:
         if others < NAMED_FROM_CORES:
             self._last, self._processes = None, {}
         elif self._last is None or self._since_s >= self._every_s:
-            self._look(target_pid)
+            self._read_names(target_pid)
         return NeighboursReading(cpu_ratio=others, processes=dict(self._processes))
 
-    def _look(self, target_pid: int | None) -> None:
-        """Read all processes, and name those that used most CPU since the previous reading."""
+    def _read_names(self, target_pid: int | None) -> None:
+        """Read all processes, and name those that used the most CPU since the previous reading."""
         began_ns = time.thread_time_ns()
         now, before = snapshot(), self._last
         if now is None:
@@ -76,14 +77,14 @@ class NeighboursProbe:
             ours = {pid for pid in (os.getpid(), target_pid) if pid is not None}
             self._processes = busiest(before, now, ours)
         self._last, self._since_s = now, 0.0
-        self._every_s = max(LOOK_EVERY_S, (time.thread_time_ns() - began_ns) / 1e9 / COST_MOST)
+        self._every_s = max(NAMES_EVERY_S, (time.thread_time_ns() - began_ns) / 1e9 / COST_MOST_CORES)
 
     def close(self) -> None:
         """Nothing is kept open between two readings."""
 
 
 def snapshot() -> Snapshot | None:
-    """All processes that can be seen here; None when /proc cannot be listed (no descriptor is left)."""
+    """All processes visible here; None if /proc cannot be listed (no descriptor is left)."""
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
@@ -94,7 +95,7 @@ def snapshot() -> Snapshot | None:
 
 
 def _stat(pid: int) -> str | None:
-    """Its /proc/PID/stat in one read; None when it has ended, or no descriptor is left."""
+    """Text of /proc/PID/stat, in one read; None if the process has ended, or no descriptor is left."""
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -108,9 +109,9 @@ def _stat(pid: int) -> str | None:
 
 
 def busiest(before: Snapshot, now: Snapshot, ours: set[int]) -> dict[str, float]:
-    """The names that used most between two snapshots, in cores; without `ours` and what descends from them.
+    """CPU use between two snapshots by name, in cores: the largest alone, without the pids `ours` and their descendants.
 
-    A process that began after the first one counts whole. One that began and ended between the two is not seen.
+    A process that began after the first snapshot counts with all of its CPU time. One that lived between the two is missed.
     """
     parents = {pid: each.parent for (pid, _), each in now.processes.items()}
     left_out = {*ours, *descendants(ours, parents)}

@@ -195,6 +195,12 @@ def sockstat(text: str | None) -> dict[str, int]:
     return table
 
 
+def integer(text: str | None) -> int | None:
+    """The number that the text is, such as `-1`; None if it is no number."""
+    word = (text or "").strip()
+    return int(word) if word.lstrip("-").isdigit() else None
+
+
 def port_ranges(text: str | None) -> list[tuple[int, int]]:
     """`8080,9000-9100` as first and last ports: the form of ip_local_reserved_ports."""
     ranges = []

@@ -10,13 +10,14 @@ import msgspec
 import psutil
 
 from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
+from .facts import fds_limit
 from .other_processes import cores_of_others
-from .procfs import Growth, per_second
+from .procfs import Growth, complete_sum, per_second
 
 T = TypeVar("T")
 
-_TARGET_COUNTERS = ("major_faults_per_s", "oom_kills", "processes_ended", "processes_started")
-"""The first two are not measured here at all."""
+_NEVER_MEASURED = ("major_faults_per_s", "oom_kills")
+_TARGET_COUNTERS = (*_NEVER_MEASURED, "processes_ended", "processes_started")
 
 _TCP_COUNTERS = tuple(field.name for field in msgspec.structs.fields(TcpReading) if field.type is int)
 _PAGE_BYTES = 4096
@@ -24,7 +25,7 @@ _PAGE_BYTES = 4096
 
 
 def _or_none(read: Callable[[], T]) -> T | None:
-    """What `read` gives, or None when it is denied, gone, or not of this platform."""
+    """What `read` returns; None if access is denied, the process is gone, or the platform does not support it."""
     try:
         return read()
     except (psutil.Error, OSError, AttributeError, NotImplementedError):
@@ -32,7 +33,7 @@ def _or_none(read: Callable[[], T]) -> T | None:
 
 
 def _open_files(process: Any) -> int | None:
-    """Descriptors. Windows has handles without a limit to compare with, so they are not reported."""
+    """Open descriptors. None on Windows, whose handles have no limit to compare with."""
     return _or_none(lambda: int(process.num_fds()))
 
 
@@ -42,7 +43,7 @@ def _cpu_ns(process: Any) -> int | None:
 
 
 class GeneratorProbe:
-    """This process as a whole, without its single threads."""
+    """This process as a whole: no threads."""
 
     def __init__(self, load_tid: int | None, screen_tid: int | None, recorder_tid: int | None) -> None:
         self._process = psutil.Process()
@@ -56,7 +57,7 @@ class GeneratorProbe:
             process_cpu_ratio=per_second(self._growth("cpu", time.process_time_ns()), elapsed_s, 1e9),
             rss_bytes=memory.rss if memory else None,
             fds=_open_files(self._process),
-            fds_limit=_own_limit(),
+            fds_limit=fds_limit(),
             loop_lag_p50_ms=lag_p50,
             loop_lag_p99_ms=lag_p99,
             loop_lag_max_ms=lag_max,
@@ -85,19 +86,19 @@ class TargetProbe:
         before, self._before = self._before, set(tree)
         return TargetReading(
             pid=self.pid,
-            unread=_TARGET_COUNTERS if before is None else _TARGET_COUNTERS[:2],
+            unread=_TARGET_COUNTERS if before is None else _NEVER_MEASURED,
             processes_started=len(self._before - before) if before is not None else 0,
             processes_ended=len(before - self._before) if before is not None else 0,
             disk_free_bytes=_disk_free_bytes(root),
             processes=len(tree),
             threads=_or_none(lambda: sum(process.num_threads() for process in tree)),
             cpu_ratio=self._cpu_ratio(tree, elapsed_s),
-            rss_bytes=_sum_of_all([_rss_bytes(process) for process in tree]),
-            fds=_sum_of_all([_open_files(process) for process in tree]),
+            rss_bytes=complete_sum([_rss_bytes(process) for process in tree]),
+            fds=complete_sum([_open_files(process) for process in tree]),
         )
 
     def _cpu_ratio(self, tree: Sequence[Any], elapsed_s: float) -> float | None:
-        """Of the processes that were there before, too."""
+        """Of the processes that were there at the last call, too."""
         grown = [growth for process in tree if (growth := self._growth(process, _cpu_ns(process))) is not None]
         return per_second(sum(grown), elapsed_s, 1e9) if grown else None
 
@@ -111,15 +112,9 @@ def _rss_bytes(process: Any) -> int | None:
 
 
 def _disk_free_bytes(process: Any) -> int | None:
-    """Where it runs."""
+    """Of the file system of its working folder."""
     cwd = _or_none(process.cwd)
     return _or_none(lambda: int(psutil.disk_usage(cwd).free)) if cwd else None
-
-
-def _sum_of_all(values: Sequence[int | None]) -> int | None:
-    """None if one was not measured."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 class HostProbe:
@@ -160,7 +155,7 @@ class NeighboursProbe:
     def read(
         self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], target_pid: int | None
     ) -> NeighboursReading:
-        """The host's busy cores less `ours`."""
+        """The host's busy cores minus `ours`."""
         return NeighboursReading(cpu_ratio=cores_of_others(busy, ours))
 
     def close(self) -> None:
@@ -168,7 +163,7 @@ class NeighboursProbe:
 
 
 class PortsProbe:
-    """Not measured here: the range has no portable source, and psutil's connections want root on macOS."""
+    """Not measured here: the ephemeral range has no portable source, and psutil's connections need root on macOS."""
 
     def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
         """Nothing."""
@@ -194,12 +189,3 @@ class TcpProbe:
 
     def close(self) -> None:
         """Nothing to close."""
-
-
-def _own_limit() -> int | None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return None if soft == resource.RLIM_INFINITY else soft

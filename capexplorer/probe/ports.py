@@ -1,13 +1,13 @@
 """Ephemeral ports: how many there are, how many are in use, and when they run out.
 
-A port is held by the end that connected. On loopback the kernel's totals (sockstat) hold both ends, and TIME_WAIT lies at the end
-that closed first, so totals say nothing about ports. Client ends are recognised by their local port: it lies in the ephemeral
-range and no process listens on it; that filter runs in the kernel. One (source, destination) may hold as many as the range has,
-so `used` is that of the fullest pair, among those to the target's port where that is known.
+A port is held by the end that connected. On loopback the kernel's totals (sockstat) count both ends, and the end that closed
+first is in TIME_WAIT, so totals say nothing about ports. Client ends are recognised by their local port: it is in the ephemeral
+range and no process listens on it; that filter runs in the kernel. Each (source, destination) pair has the whole range to itself,
+so `used` is that of the pair with the most, among those to the target's port where that is known.
 
-Cost: all states but TIME_WAIT are counted at every tick (0.15 ms; 1.5 ms while 25,000 TIME_WAIT lie between). TIME_WAIT rows are
-counted at most `_COUNTED_PER_S`; between two counts they are the kernel's TIME_WAIT total of now times each pair's share of it
-at the last count.
+Cost: all states but TIME_WAIT are counted at every tick (0.15 ms; 1.5 ms with 25,000 TIME_WAIT sockets in the same tables).
+TIME_WAIT rows are counted at `_COUNTED_PER_S` on average; between two counts a pair's number is estimated as the kernel's present
+TIME_WAIT total times the pair's share at the last count.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .tcp import SocketTotals
 _COUNTED_PER_S = 8000
 """TIME_WAIT rows a second, on average: 0.4 us each, so 0.3% of a core; 25,000 rows are counted every four seconds."""
 
-_SHARES_HOLD_WITHIN = 0.25
-"""The last count's shares are used while the total has changed by less than this; beyond it, rows are counted at once."""
+_RECOUNT_AT_CHANGE = 0.25
+"""Relative change of the TIME_WAIT total since the last count at which rows are counted at once, whatever that costs."""
 
-_OTHERS = HOLDING - {ESTABLISHED}
-"""States that have no field of their own in the reading."""
+_OTHER_STATES = HOLDING - {ESTABLISHED}
+"""States without a field of their own in the reading."""
 
 _SMOOTHED_OVER_S = 10.0
 _TIME_WAIT_LASTS_S = 60.0
 """TCP_TIMEWAIT_LEN, fixed in Linux."""
 
-_MAPPED = bytes(10) + b"\xff\xff"
-_IPV4 = 2
+_IPV4_MAPPED_PREFIX = bytes(10) + b"\xff\xff"
+_AF_INET = 2
 
 
 class Range(NamedTuple):
@@ -68,7 +68,7 @@ class PortPair(NamedTuple):
 
 
 def ephemeral_range() -> Range | None:
-    """As this network namespace has it; None where it cannot be read."""
+    """That of this network namespace; None where it cannot be read."""
     bounds = numbers("/proc/sys/net/ipv4/ip_local_port_range")
     if len(bounds) != 2:
         return None
@@ -76,7 +76,7 @@ def ephemeral_range() -> Range | None:
 
 
 def range_of(first: int, last: int, reserved: list[tuple[int, int]]) -> Range:
-    """Only reserved ports that lie within the range take from it."""
+    """The range with the number of reserved ports inside it; `reserved`: (first, last) of each block of reserved ports."""
     return Range(first, last, len({port for low, high in reserved for port in range(max(low, first), min(high, last) + 1)}))
 
 
@@ -88,16 +88,16 @@ class PortsProbe:
         self._diag = SockDiag()
         self._totals = SocketTotals()
         self._time_wait = _TimeWait()
-        self._burn = _Burn()
+        self._burn_rate = _BurnRate()
         self._port: int | None = None
 
     def watch(self, port: int | None) -> None:
-        """Where the target listens: other processes may hold more ports, to other destinations. None: not known; the fullest pair
-        is reported."""
+        """`port`: where the target listens; other processes may hold more ports, to other destinations. None: unknown, so that
+        the pair with the most ports is reported."""
         self._port = port
 
     def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
-        """The ports now. `dump_now` (at the first EADDRNOTAVAIL): count TIME_WAIT rows too, although that costs most."""
+        """The ports now. `dump_now`: count TIME_WAIT rows in any case, as at the first EADDRNOTAVAIL."""
         if self._range is None:
             return PortsReading()
         total = self._totals.read().get("TCP.tw")
@@ -107,16 +107,16 @@ class PortsProbe:
             return PortsReading(capacity=self._range.capacity)
         pair, states = self._fullest(pairs)
         used = states.total()
-        burn = self._burn.rate(used, elapsed_s)
+        burn_per_s = self._burn_rate.per_s(used, elapsed_s)
         return PortsReading(
             capacity=self._range.capacity,
             used=used,
             time_wait=states[TIME_WAIT],
             established=states[ESTABLISHED],
-            by_state={STATES[state]: count for state, count in sorted(states.items()) if count and state in _OTHERS},
+            by_state={STATES[state]: count for state, count in sorted(states.items()) if count and state in _OTHER_STATES},
             destination=pair.destination if pair else None,
-            burn_rate_per_s=burn,
-            exhausted_in_s=exhausted_in_s(self._range.capacity, used, states[TIME_WAIT], burn),
+            burn_rate_per_s=burn_per_s,
+            exhausted_in_s=exhausted_in_s(self._range.capacity, used, states[TIME_WAIT], burn_per_s),
         )
 
     def _fullest(self, pairs: dict[PortPair, Counter[int]]) -> tuple[PortPair | None, Counter[int]]:
@@ -149,10 +149,9 @@ class PortsProbe:
 
 
 def exhausted_in_s(capacity: int, used: int, time_wait: int, burn_per_s: float | None) -> float | None:
-    """Seconds to `capacity` at this rate; None when ports do not grow, or level off below it.
+    """Seconds until `capacity` at this rate; None if the number of ports does not grow, or levels off below the capacity.
 
-    TIME_WAIT levels off: after 60 s as many leave as come. Growth that has not yet made 60 s worth of TIME_WAIT and would not
-    fill the range with that is no threat (100 new connections a second make 6,000, not 28,000).
+    TIME_WAIT levels off: after 60 s as many sockets leave it as enter it (100 new connections a second make 6,000, not 28,000).
     """
     if burn_per_s is None or burn_per_s <= 0:
         return None
@@ -172,10 +171,10 @@ def _by_pair(counts: Counter[Key]) -> dict[PortPair, Counter[int]]:
 
 
 def _address(family: int, raw: bytes) -> bytes:
-    """4 or 16 bytes. An IPv6 socket that speaks IPv4 shares the ports of IPv4."""
-    if family == _IPV4:
+    """4 or 16 bytes. An IPv6 socket with an IPv4-mapped address uses the ports of IPv4."""
+    if family == _AF_INET:
         return raw[:4]
-    return raw[12:] if raw.startswith(_MAPPED) else raw
+    return raw[12:] if raw.startswith(_IPV4_MAPPED_PREFIX) else raw
 
 
 class _TimeWait:
@@ -187,31 +186,31 @@ class _TimeWait:
         self._counts: dict[PortPair, int] = {}
 
     def due(self, total: int, elapsed_s: float) -> bool:
-        """Whether `total` rows may be counted now within the average rate, or must be counted because the total has changed."""
+        """Whether to count the `total` rows now: the average rate allows for it, or the total has changed too much."""
         self._allowed += elapsed_s * _COUNTED_PER_S
-        return total <= self._allowed or abs(total - self._counted_total) > self._counted_total * _SHARES_HOLD_WITHIN
+        return total <= self._allowed or abs(total - self._counted_total) > self._counted_total * _RECOUNT_AT_CHANGE
 
     def counted(self, pairs: dict[PortPair, Counter[int]], total: int) -> None:
-        """Takes a count, made while the kernel's total (both ends, all ports) was `total`."""
+        """Store a count that was made while the kernel's total (both ends, all ports) was `total`."""
         self._allowed = 0.0
         self._counted_total = total
         self._counts = {pair: states.total() for pair, states in pairs.items()}
 
     def rows(self, total: int) -> dict[PortPair, int]:
-        """Rows by pair now that the kernel's total is `total`: as counted, scaled by how the total has changed since."""
+        """Estimated rows by pair: those of the last count, scaled by the change of the kernel's total to `total`."""
         scale = total / self._counted_total if self._counted_total else 1.0
         return {pair: round(count * scale) for pair, count in self._counts.items()}
 
 
-class _Burn:
-    """Growth a second over the last ten seconds."""
+class _BurnRate:
+    """Growth of the number of used ports per second, over the last ten seconds."""
 
     def __init__(self) -> None:
         self._now_s = 0.0
         self._seen: deque[tuple[float, int]] = deque()
 
-    def rate(self, used: int, elapsed_s: float) -> float | None:
-        """None at the first tick."""
+    def per_s(self, used: int, elapsed_s: float) -> float | None:
+        """None at the first tick; negative while ports become free."""
         self._now_s += elapsed_s
         while self._seen and self._now_s - self._seen[0][0] > _SMOOTHED_OVER_S + elapsed_s / 2:
             self._seen.popleft()

@@ -1,13 +1,13 @@
-"""Files of /proc and /sys that stay open: under EMFILE nothing new can be opened, but what is open can still be read.
+"""Files of /proc and /sys that stay open: under EMFILE no file can be opened, but those that are open can still be read.
 
-A kept file of a process belongs to that process alone: when it is gone the read fails, even if its pid lives on as another's.
+An open file of a process belongs to that process alone: when it has ended the read fails, even if another process has its pid.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Protocol
 
 _CHUNK_BYTES = 32768
@@ -23,10 +23,10 @@ class TextFile(Protocol):
     """Why it could not be opened (errno), or None."""
 
     def read(self) -> str | None:
-        """Its text now; None where it cannot be read."""
+        """Its present text; None where it cannot be read."""
 
     def close(self) -> None:
-        """Nothing more is read."""
+        """Close it; it must not be read after that."""
 
 
 OpenFile = Callable[[str], TextFile]
@@ -57,14 +57,15 @@ class KeptFile:
         return self.error in OUT_OF_FDS
 
     def read(self) -> str | None:
-        """Its text now; None when it could not be opened, or what it describes is gone or denied."""
+        """Its present text; None if it could not be opened, if what it describes is gone, or access is denied."""
         try:
             return b"".join(self._pieces()).decode("utf-8", "replace")
         except OSError:
             return None
 
     def lines(self) -> Iterator[str]:
-        """Its lines, read as they are asked for: of a long file its first ones are cheap. OSError where `read` gives None."""
+        """Its lines, read as the caller iterates: the first lines of a long file are cheap. Raises OSError where `read` returns
+        None."""
         rest = b""
         for piece in self._pieces():
             *whole, rest = (rest + piece).split(b"\n")
@@ -89,7 +90,7 @@ class KeptFile:
 
 
 class Growth:
-    """Counters by name, each as its growth since the last call."""
+    """The growth of counters since the last call, by the counter's name."""
 
     __slots__ = ("_before",)
 
@@ -97,7 +98,8 @@ class Growth:
         self._before: dict[Hashable, int] = {}
 
     def __call__(self, name: Hashable, now: int | None) -> int | None:
-        """Growth of `name`; None the first time, after a gap, and when it ran backwards (another counter, not this one)."""
+        """Growth of `name` to `now`; None at the first call, after a missing value, and if it decreased: then the counter is a
+        new one."""
         before = self._before.pop(name, None)
         if now is None:
             return None
@@ -106,8 +108,15 @@ class Growth:
 
 
 def per_second(growth: int | None, elapsed_s: float, units: float = 1.0) -> float | None:
-    """`growth` over the tick, a second; `units` a whole (1e9 when it is nanoseconds). None when either was not measured."""
+    """`growth` per second; `units` in one (1e9 for a growth in nanoseconds). None if it was not measured, or no time has
+    passed."""
     return None if growth is None or elapsed_s <= 0 else growth / units / elapsed_s
+
+
+def complete_sum(values: Sequence[int | None]) -> int | None:
+    """The sum; None if one of the values was not measured."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def read_once(path: str) -> str | None:

@@ -7,7 +7,7 @@ import sys
 
 
 def program_of(pid: int) -> str | None:
-    """Such as `python3.11` or `nginx`; None when it is gone, or another user's."""
+    """Such as `python3.11` or `nginx`; None if the process has ended, or is another user's."""
     path = _executable(pid)
     return os.path.basename(path.removesuffix(" (deleted)")) or None if path else None
 

@@ -1,10 +1,10 @@
-"""Sockets as the kernel counts them: raw netlink sock_diag, packed and unpacked here.
+"""The kernel's socket tables by netlink sock_diag: requests are packed, and replies unpacked, here.
 
 One request covers IPv4 and IPv6 (the TCPDIAG form, which `ss` uses too). Filters on states and local ports run in the kernel, so
-that only rows worth counting are copied. Rows are counted a buffer at a time in C; no object is built for a socket. A dump comes
-in pieces of at most 32 KB and each `recv` gives the GIL away, so 25,000 sockets never hold it for more than about 0.1 ms.
+that only the rows of interest are copied. Rows are counted a buffer at a time in C; no object is built per socket. A dump comes
+in pieces of at most 32 KB and each `recv` releases the GIL, so 25,000 sockets never hold it for more than about 0.1 ms.
 
-Must not use the `socket` module: gevent has replaced it.
+Must not use the `socket` module: gevent replaces it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STATES = {
 
 ESTABLISHED, SYN_RECV, TIME_WAIT, LISTEN = 1, 3, 6, 10
 HOLDING = frozenset({ESTABLISHED, 2, 4, 5, 8, 9, 11})
-"""States, beside TIME_WAIT, in which the end that connected holds its port."""
+"""States other than TIME_WAIT in which the end that connected holds its port."""
 
 Key = tuple[int, int, bytes, bytes, bytes]
 """Family, state, remote port (network order), local address, remote address (16 bytes each; IPv4 in the first four)."""
@@ -49,7 +49,7 @@ _LISTENER = struct.Struct("=20x2s50xIIII")
 _KEY_BYTES = 56
 _LENGTH = struct.Struct("=I")
 _ROW_BYTES = 88
-"""Of header and inet_diag_msg; attributes follow."""
+"""Netlink header and inet_diag_msg; attributes follow."""
 _RECEIVE_BYTES = 65536
 
 
@@ -73,7 +73,7 @@ def request(
 ) -> bytes:
     """A dump of TCP sockets in `states`; `port` and `local_ports` (see `ports_between`) narrow it to local ports.
 
-    `attribute`: one that every row shall carry, see `value_at`.
+    `attribute`: requested of each row, to be found by `value_at`.
     """
     bytecode = struct.pack("=HH", 4 + len(local_ports), _BYTECODE) + local_ports if local_ports else b""
     mask = sum(1 << state for state in states)
@@ -83,27 +83,29 @@ def request(
     return _HEADER.pack(_HEADER.size + len(body) + len(bytecode), _TCPDIAG_GETSOCK, _DUMP, sequence, 0) + body + bytecode
 
 
-def ports_between(first: int, last: int, but: Collection[int] = ()) -> bytes:
-    """A kernel filter for local ports `first..last` without those of `but`.
+def ports_between(first: int, last: int, excluded: Collection[int] = ()) -> bytes:
+    """A kernel filter (inet_diag bytecode) for local ports `first..last` without those `excluded`.
 
-    Each comparison jumps on by 8 when it holds; what it jumps by when it does not is beyond the end to refuse the row.
-    The kernel wants every jump to land on the chain of those that hold, hence "at least p, then at least p + 1" for "not p".
+    Each operation has two jumps: if its comparison is true, by 8 bytes to the next operation; if it is false, beyond the end of
+    the program, which rejects the row. There is no "not equal": a port p is excluded by "at least p", which skips the next
+    operation if it is false, and "at least p + 1".
     """
-    while last in but:
+    while last in excluded:
         last -= 1
-    inside = sorted(port for port in but if first <= port <= last)
-    steps = [(_PORT_AT_LEAST, first, False), (_PORT_AT_MOST, last, False)]
+    inside = sorted(port for port in excluded if first <= port <= last)
+    operations = [(_PORT_AT_LEAST, first, False), (_PORT_AT_MOST, last, False)]
     for port in inside:
-        steps += [(_PORT_AT_LEAST, port, True), (_PORT_AT_LEAST, port + 1, False)]
+        operations += [(_PORT_AT_LEAST, port, True), (_PORT_AT_LEAST, port + 1, False)]
     program = b""
-    for index, (code, port, skips) in enumerate(steps):
-        refuse = 8 * (len(steps) - index) + 4
-        program += struct.pack("=BBHBBH", code, 8, 16 if skips else refuse, 0, 0, port)
+    for index, (code, port, skips_next) in enumerate(operations):
+        reject = 8 * (len(operations) - index) + 4
+        program += struct.pack("=BBHBBH", code, 8, 16 if skips_next else reject, 0, 0, port)
     return program
 
 
 def count(piece: memoryview, counts: Counter[Key]) -> None:
-    """Add the rows of one piece of a dump to `counts`. Pieces of equal rows, as of TIME_WAIT, are counted in C."""
+    """Add the rows of one piece of a dump to `counts`. Pieces whose rows have equal lengths, as in TIME_WAIT, are counted in
+    C."""
     (stride,) = struct.unpack_from("=I", piece)
     lengths = piece.cast("I")[:: stride // 4].tolist() if stride % 4 == 0 else []
     if lengths.count(stride) == len(lengths) and len(lengths) * stride == len(piece):
@@ -144,14 +146,14 @@ def value_at(piece: memoryview, row: int, length: int, attribute: int) -> int | 
     return None
 
 
-_rows: dict[int, struct.Struct] = {}
+_row_structs: dict[int, struct.Struct] = {}
 
 
 def _row(length: int) -> struct.Struct:
     """The struct that extracts the key from rows of `length` bytes."""
-    if length not in _rows:
-        _rows[length] = struct.Struct(f"=16xBB4x2s16s16s{length - _KEY_BYTES}x")
-    return _rows[length]
+    if length not in _row_structs:
+        _row_structs[length] = struct.Struct(f"=16xBB4x2s16s16s{length - _KEY_BYTES}x")
+    return _row_structs[length]
 
 
 class SockDiag:
@@ -168,7 +170,7 @@ class SockDiag:
             pass
 
     def count(self, states: Collection[int], local_ports: bytes = b"") -> Counter[Key] | None:
-        """Number of sockets by key; None when the kernel did not answer."""
+        """Number of sockets by key; None if the kernel did not answer."""
         counts: Counter[Key] = Counter()
         try:
             for piece in self.pieces(states, local_ports=local_ports):
@@ -178,7 +180,7 @@ class SockDiag:
         return counts
 
     def listeners(self, port: int = 0) -> list[Listener] | None:
-        """All listeners, or those on `port`; None when the kernel did not answer."""
+        """All listeners, or those on `port`; None if the kernel did not answer."""
         try:
             return [row for piece in self.pieces([LISTEN], port=port) for row in listeners(piece)]
         except OSError:
@@ -187,11 +189,11 @@ class SockDiag:
     def pieces(
         self, states: Collection[int], *, port: int = 0, remote_port: int = 0, local_ports: bytes = b"", attribute: int = 0
     ) -> Iterator[memoryview]:
-        """The rows of a dump (see `request`), piece by piece. OSError: refused, or the kernel dropped some."""
+        """The rows of a dump (see `request`), piece by piece. Raises OSError: it was refused, or the kernel dropped rows."""
         if self._socket is None:
             raise OSError("no netlink socket")
         self._sequence += 1
-        asked = request(
+        message = request(
             states,
             port=port,
             remote_port=remote_port,
@@ -199,12 +201,12 @@ class SockDiag:
             attribute=attribute,
             sequence=self._sequence,
         )
-        self._socket.send(asked)
+        self._socket.send(message)
         while True:
             piece = self._buffer[: self._socket.recv_into(self._buffer)]
             _, kind, _, sequence, _ = _HEADER.unpack_from(piece)
             if sequence != self._sequence:
-                continue  # left over from a dump that broke off
+                continue  # left over from an earlier dump that was not read to its end
             if kind == _ERROR:
                 raise OSError(-struct.unpack_from("=i", piece, _HEADER.size)[0], "sock_diag refused")
             if kind == _DONE:
@@ -222,14 +224,14 @@ class SockDiag:
 
 
 def rows_of(message: memoryview) -> memoryview:
-    """The rows of one message of a dump; empty where it is the dump's end, or an error."""
+    """The rows of one message of a dump; empty if it is the end of the dump, or an error."""
     if len(message) < _HEADER.size or _HEADER.unpack_from(message)[1] in (_ERROR, _DONE):
         return message[:0]
     return _without_done(message)[0]
 
 
 def _without_done(piece: memoryview) -> tuple[memoryview, bool]:
-    """Newer kernels put the end marker behind the last rows when there is room."""
+    """(rows, whether the dump ends here): newer kernels append the end marker to the last rows if there is room."""
     if len(piece) > _DONE_BYTES:
         length, kind, _, sequence, _ = _HEADER.unpack_from(piece, len(piece) - _DONE_BYTES)
         if (length, kind, sequence) == (_DONE_BYTES, _DONE, _HEADER.unpack_from(piece)[3]):

@@ -1,4 +1,4 @@
-"""What one system call reports about a process. It needs no descriptor, so it works under EMFILE."""
+"""Readings of a process by one system call each. They need no descriptor, so they work under EMFILE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def open_files(pid: int | str) -> int | None:
-    """Open descriptors of a process. The folder's size is that number since Linux 6.2 (3 us, no descriptor); before, it is 0."""
+    """Open descriptors of a process. Since Linux 6.2 the size of /proc/PID/fd is that number (3 us, no descriptor); before, it is
+    0."""
     try:
         return os.stat(f"/proc/{pid}/fd").st_size or len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -20,8 +21,8 @@ def open_files(pid: int | str) -> int | None:
 
 
 def soft_limit_of_open_files(pid: int, otherwise: int | None) -> int | None:
-    """Of a process, without a descriptor; where this process may not ask, such as of nginx's workers, from /proc, with one.
-    `otherwise` where neither can be read. None when there is no limit."""
+    """The limit of a process, None if it is unlimited. Where the call is not permitted, as for nginx's workers, it is read from
+    /proc, which takes a descriptor; `otherwise` is returned if that fails, too."""
     try:
         soft = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
     except OSError:
@@ -38,7 +39,7 @@ def _limits(pid: int) -> str | None:
 
 
 def cpus_allowed(pid: int) -> int | None:
-    """Cores that a process may run on; None where those are all, and when it is gone."""
+    """Cores that a process may run on; None if it may use all of them, or has ended."""
     try:
         allowed = len(os.sched_getaffinity(pid))
     except OSError:
@@ -47,12 +48,12 @@ def cpus_allowed(pid: int) -> int | None:
 
 
 def disk_free_bytes(pid: int) -> int | None:
-    """Room on the file system of a process's working folder; None when it is gone, or another user's."""
+    """Free space on the file system of a process's working folder; None if it has ended, or is another user's."""
     try:
-        room = os.statvfs(f"/proc/{pid}/cwd")
+        found = os.statvfs(f"/proc/{pid}/cwd")
     except OSError:
         return None
-    return room.f_bavail * room.f_frsize
+    return found.f_bavail * found.f_frsize
 
 
 def own_limit_of_open_files() -> int | None:

@@ -1,4 +1,4 @@
-"""The target: a whole process tree. CPU ratios are in cores. Sums are None while a process of the tree could not be opened."""
+"""Readings of the target: a process and its descendants. CPU ratios are in cores. A sum is None if one process cannot be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from ..model.readings import TargetReading
 from . import parse
 from .cgroup import cgroup_of
-from .procfs import Growth, KeptFile, per_second
+from .procfs import Growth, KeptFile, complete_sum, per_second
 from .syscalls import PAGE_BYTES, cpus_allowed, disk_free_bytes, open_files, soft_limit_of_open_files
 from .threads import Threads, core_share
 from .tree import Cpu, Process, Tree
@@ -24,7 +24,7 @@ _COUNTERS = frozenset(("major_faults_per_s", "oom_kills", "processes_started", "
 
 
 class TargetProbe:
-    """A target: the process `pid` and its descendants. `port` is where it listens, if that is known."""
+    """Reads one TargetReading per tick: of the process `pid` and its descendants. `port`: where it listens; None: unknown."""
 
     def __init__(self, pid: int, port: int | None = None) -> None:
         self.pid = pid
@@ -39,7 +39,7 @@ class TargetProbe:
         self._since_slow_s = _SLOW_EVERY_S
 
     def read(self, elapsed_s: float, accept_queue: tuple[int, int | None] | None = None) -> TargetReading:
-        """The tree over the last `elapsed_s`. `accept_queue`: connections that wait on its port, and how many may."""
+        """The tree over the last `elapsed_s`. `accept_queue`: connections that wait on its port, and how many may wait."""
         self._tree.refresh(elapsed_s)
         counters = self._counters(elapsed_s)
         running = [process for process in self._tree.members.values() if process.running]
@@ -72,7 +72,7 @@ class TargetProbe:
     ) -> TargetReading:
         fullest, limit = self._fullest(running)
         queue, backlog = accept_queue
-        memory_limit, disk_free = self._slow(elapsed_s)
+        memory_limit, disk_free = self._memory_limit_and_free_disk(elapsed_s)
         return msgspec.structs.replace(
             self._sums(running, elapsed_s) if self._tree.complete else TargetReading(pid=self.pid),
             alive=self._tree.root.running,
@@ -88,8 +88,8 @@ class TargetProbe:
             listen_backlog=backlog,
         )
 
-    def _slow(self, elapsed_s: float) -> tuple[int | None, int | None]:
-        """Memory limit and free disk space; None between the readings."""
+    def _memory_limit_and_free_disk(self, elapsed_s: float) -> tuple[int | None, int | None]:
+        """Both in bytes, every `_SLOW_EVERY_S`; None in between."""
         self._since_slow_s += elapsed_s
         if self._since_slow_s < _SLOW_EVERY_S:
             return None, None
@@ -97,13 +97,12 @@ class TargetProbe:
         return self._cgroup.memory_limit_bytes(), disk_free_bytes(self.pid)
 
     def _fullest(self, running: Sequence[Process]) -> tuple[int | None, int | None]:
-        """Open files and their limit of the process that is nearest to it. A process whose limit may not be read counts with the
-        root's."""
-        roots = parse.soft_limit_of_open_files(self._limits.read())
-        each = [(open_files(process.pid), soft_limit_of_open_files(process.pid, roots)) for process in running]
+        """(open files, limit) of the process nearest to its limit. The root's limit stands for one that may not be read."""
+        root_limit = parse.soft_limit_of_open_files(self._limits.read())
+        each = [(open_files(process.pid), soft_limit_of_open_files(process.pid, root_limit)) for process in running]
         known = [(fds, limit) for fds, limit in each if fds is not None]
         if len(known) < len(each):
-            return None, roots
+            return None, root_limit
         return max(known, key=lambda pair: (pair[0] / pair[1] if pair[1] else 0.0, pair[0]))
 
     def _sums(self, running: Sequence[Process], elapsed_s: float) -> TargetReading:
@@ -119,21 +118,21 @@ class TargetProbe:
             busiest_thread_ratio=core_share(max(threads, default=None), elapsed_s) if threads else None,
             run_delay_ratio=per_second(sum(thread.run_delay_ns for thread in threads), elapsed_s, 1e9) if threads else None,
             rss_bytes=sum(stat.rss_pages for stat in stats) * PAGE_BYTES,
-            fds=total([open_files(process.pid) for process in running]),
+            fds=complete_sum([open_files(process.pid) for process in running]),
             read_bytes_per_s=per_second(read_bytes, elapsed_s),
             written_bytes_per_s=per_second(written_bytes, elapsed_s),
         )
 
     def _cpu_ns(self, threads: Sequence[parse.Schedule]) -> int | None:
-        """CPU time of the tree, dead children included. Stale when it does not grow although threads ran."""
+        """CPU time of the tree, including ended children; None if it is stale: it does not grow although threads ran."""
         used = {process.pid: process.used() for process in self._tree.members.values()}
         measured = {pid: each for pid, each in used.items() if each is not None}
         grown = self._cpu.grown_ns(measured, time.clock_gettime(time.CLOCK_BOOTTIME)) if measured else None
         return None if grown == 0 and any(thread.slices for thread in threads) else grown
 
     def _disk_bytes(self, running: Sequence[Process]) -> tuple[int | None, int | None]:
-        """Read from and written to storage. A parent inherits the counts of a child that it waits for: None in a tick in which
-        one ends."""
+        """(read from, written to) storage. None in a tick in which a child ends, and in the next: its parent inherits its
+        counts."""
         grown: list[list[int]] = [[], []]
         denied = False
         for process in running:
@@ -155,10 +154,5 @@ class TargetProbe:
 
 
 def _counted(endings: Sequence[str | None]) -> dict[str, int]:
-    """Number of processes by how they ended; None is left out."""
+    """Number of processes by how they ended, where that is known."""
     return dict(sorted(Counter(ending for ending in endings if ending is not None).items()))
-
-
-def total(each: Sequence[int | None]) -> int | None:
-    """Their sum; None when one was not measured."""
-    return sum(value for value in each if value is not None) if None not in each else None

@@ -1,8 +1,8 @@
 """The kernel's TCP counters and socket totals, and the accept queue of the target's port.
 
-Counters are per network namespace. Where the target lives in another one, what happens at its end (accepts, overflows) is read
-there through /proc/PID/net. So is its accept queue: sock_diag would want us in there. /proc/net/tcp gives how many wait, not how
-many may; listeners stand first in it, so it costs 0.05 ms however many connections follow.
+Counters are per network namespace. If the target is in another one, the counters of its end (accepts, overflows) are read through
+/proc/PID/net. So is its accept queue, since sock_diag answers only for the caller's own namespace. /proc/net/tcp has how many
+connections wait, not how many may; listeners are its first rows, so it costs 0.05 ms however many connections follow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .procfs import Growth, KeptFile
 from .sockdiag import SockDiag
 from .target_tcp import TargetTcp
 
-_OURS = {
+_GENERATOR_COUNTERS = {
     "active_opens": "Tcp.ActiveOpens",
     "attempt_fails": "Tcp.AttemptFails",
     "resets_sent": "Tcp.OutRsts",
@@ -26,7 +26,7 @@ _OURS = {
     "aborts_on_memory": "TcpExt.TCPAbortOnMemory",
     "time_wait_overflows": "TcpExt.TCPTimeWaitOverflow",
 }
-_TARGETS = {
+_TARGET_COUNTERS = {
     "passive_opens": "Tcp.PassiveOpens",
     "listen_overflows": "TcpExt.ListenOverflows",
     "listen_drops": "TcpExt.ListenDrops",
@@ -55,19 +55,19 @@ class NetCounters:
             file.close()
 
 
-class ListenersThere:
-    """The listeners of the network namespace of `pid`."""
+class NamespaceListeners:
+    """The listeners in the network namespace of the process `pid`."""
 
     def __init__(self, pid: int) -> None:
         self._files = [KeptFile(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6")]
 
     def queue(self, port: int) -> int | None:
-        """Connections that wait on `port`; None when nothing listens there.
+        """Connections that wait on `port`; None if nothing listens on it.
 
-        tcp6 only where nothing listens by IPv4: to find an IPv6 socket among 25,000 others takes the kernel 3 ms.
+        tcp6 is read only if nothing listens by IPv4: to find an IPv6 socket among 25,000 others takes the kernel 3 ms.
         """
         for file in self._files:
-            queues = [queue for there, queue in _listening(file) if there == port]
+            queues = [queue for found, queue in _listening(file) if found == port]
             if queues:
                 return sum(queues)
         return None
@@ -79,7 +79,7 @@ class ListenersThere:
 
 
 def _listening(file: KeptFile) -> Iterator[tuple[int, int]]:
-    """Port and queue of each listener: up to the first row of another state."""
+    """(port, queue) of each listener: the rows before the first one in another state."""
     try:
         rows = file.lines()
         next(rows, None)  # titles
@@ -112,28 +112,29 @@ class TcpProbe:
     """Reads a TcpReading a tick, and the target's accept queue."""
 
     def __init__(self) -> None:
-        self._ours = NetCounters()
-        self._theirs: NetCounters | None = None
-        self._there: ListenersThere | None = None
-        self._at_target: TargetTcp | None = None
+        self._counters = NetCounters()
+        self._target_counters: NetCounters | None = None
+        """Of the target's network namespace, if it is another one; so are its listeners."""
+        self._target_listeners: NamespaceListeners | None = None
+        self._target_tcp: TargetTcp | None = None
         self._totals = SocketTotals()
         self._diag = SockDiag()
 
     def watch(self, pid: int | None, port: int | None = None) -> None:
-        """The target's process, whose network namespace may be another one, and where it listens."""
-        for each in (self._theirs, self._there):
+        """`pid`: the target's process, whose network namespace may be another one; `port`: where it listens."""
+        for each in (self._target_counters, self._target_listeners):
             if each is not None:
                 each.close()
-        self._theirs = self._there = None
-        self._at_target = TargetTcp(port, self._diag) if port is not None else None
+        self._target_counters = self._target_listeners = None
+        self._target_tcp = TargetTcp(port, self._diag) if port is not None else None
         if pid is not None and not _same_namespace(pid):
-            self._theirs, self._there = NetCounters(f"/proc/{pid}/net"), ListenersThere(pid)
+            self._target_counters, self._target_listeners = NetCounters(f"/proc/{pid}/net"), NamespaceListeners(pid)
 
     def read(self, elapsed_s: float = 1.0) -> TcpReading:
-        """Counters grown since the last call, `elapsed_s` ago; all unread the first time."""
-        grown = self._ours.read(_OURS | _TARGETS)
-        if self._theirs is not None:
-            grown |= self._theirs.read(_TARGETS)
+        """Growth of the counters since the last call, `elapsed_s` ago; all are unread at the first call."""
+        grown = self._counters.read(_GENERATOR_COUNTERS | _TARGET_COUNTERS)
+        if self._target_counters is not None:
+            grown |= self._target_counters.read(_TARGET_COUNTERS)
         totals = self._totals.read()
         grown["sockets_orphaned"] = totals.get("TCP.orphan")
         in_use = [totals[name] for name in ("TCP.inuse", "TCP6.inuse") if name in totals]
@@ -143,26 +144,26 @@ class TcpProbe:
             sockets_in_use=sum(in_use) if in_use else None,
             sockets_time_wait=totals.get("TCP.tw"),
             memory_pages=totals.get("TCP.mem"),
-            target=self._at_target.read(elapsed_s) if self._at_target is not None else None,
+            target=self._target_tcp.read(elapsed_s) if self._target_tcp is not None else None,
         )
 
     def listen_queue(self, port: int) -> tuple[int, int | None] | None:
-        """Connections that wait on `port`, and how many may, over all its listeners; None when nothing listens."""
-        if self._there is not None:
-            queue = self._there.queue(port)
+        """(connections that wait on `port`, how many may wait), summed over its listeners; None if nothing listens on it."""
+        if self._target_listeners is not None:
+            queue = self._target_listeners.queue(port)
             return None if queue is None else (queue, None)
         rows = self._diag.listeners(port)
         return (sum(row.queue for row in rows), sum(row.backlog for row in rows)) if rows else None
 
     def close(self) -> None:
-        """Give files and socket back."""
-        for each in (self._ours, self._theirs, self._there, self._totals, self._diag):
+        """Close files and socket."""
+        for each in (self._counters, self._target_counters, self._target_listeners, self._totals, self._diag):
             if each is not None:
                 each.close()
 
 
 def _same_namespace(pid: int) -> bool:
-    """Whether `pid` shares our network namespace; assumed to be true when that cannot be read."""
+    """Whether `pid` is in our network namespace; assumed to be true if that cannot be read."""
     try:
         return os.stat(f"/proc/{pid}/ns/net").st_ino == os.stat("/proc/self/ns/net").st_ino
     except OSError:

@@ -1,6 +1,6 @@
-"""Threads, by their schedstat: time on a core, time in wait for one, how often they ran.
+"""Readings of threads from their schedstat: time on a core, time runnable but waiting for a core, number of time slices.
 
-A counter that does not grow although its thread ran is stale: the value is not measured, rather than zero.
+A CPU time that does not grow although its thread ran is stale: it counts as not measured, not as zero.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from . import parse
 from .procfs import OUT_OF_FDS, Growth, KeptFile, per_second
 
-_KEPT = 512
-"""Threads of a target that are held open, if an eighth of our own descriptors allows for it."""
+_THREADS_MOST = 512
+"""Threads of a target whose files are kept open; fewer if that would take more than an eighth of this process's descriptors."""
 
 
 class Thread:
-    """One thread, held by its open file."""
+    """One thread, by its open schedstat file."""
 
     def __init__(self, path: str) -> None:
         self._file = KeptFile(path)
@@ -30,7 +30,7 @@ class Thread:
         return self._file.waits_for_fd
 
     def read(self) -> parse.Schedule | None:
-        """Growth since the last call; None the first time, and when it is gone or stale."""
+        """Growth since the last call; None at the first call, and if the thread has ended or the value is stale."""
         text = self._file.read()
         self.gone = text is None
         now = parse.schedstat(text) or (None, None, None)
@@ -45,16 +45,16 @@ class Thread:
 
 
 class Threads:
-    """All threads of some processes; they come and go."""
+    """All threads of a changing set of processes."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, int], Thread] = {}
-        self._most = min(_KEPT, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
+        self._most = min(_THREADS_MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
 
     def read(self, counts: Mapping[int, int]) -> list[parse.Schedule] | None:
-        """Growth of each thread that was there at the last call too; `counts`: how many threads each process has, by pid.
+        """Growth of each thread that was there at the last call, too; `counts`: number of threads by pid.
 
-        None: too many to hold, or they cannot be listed or opened.
+        None: there are too many to keep open, or they cannot be listed or opened.
         """
         there: set[tuple[int, int]] = set()
         for pid, count in counts.items():
@@ -71,12 +71,13 @@ class Threads:
         grown = {key: thread.read() for key, thread in self._kept.items()}
         if any(thread.waits_for_fd for thread in self._kept.values()):
             return None
-        for key in [key for key, thread in self._kept.items() if thread.gone]:  # ended since, or its id is another's now
+        for key in [key for key, thread in self._kept.items() if thread.gone]:  # ended since it was listed
             self._kept.pop(key).close()
         return [each for each in grown.values() if each is not None]
 
     def _listed(self, pid: int, count: int) -> set[tuple[int, int]] | None:
-        """A process's threads. Where no descriptor is left to list them, the open ones are used, if their number is right."""
+        """(pid, tid) of a process's threads. If no descriptor is left to list them, the open ones are used if their number is
+        right."""
         try:
             return {(pid, int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
         except OSError as error:
@@ -90,6 +91,6 @@ class Threads:
 
 
 def core_share(thread: parse.Schedule | None, elapsed_s: float) -> float | None:
-    """Share of one core. A thread has at most one; more is jitter between two clocks."""
+    """Share of one core. A thread uses at most one; a larger value is jitter between two clocks."""
     share = per_second(thread.on_cpu_ns, elapsed_s, 1e9) if thread else None
     return None if share is None else min(share, 1.0)

@@ -1,7 +1,7 @@
 """A process and its descendants, and the CPU time that they used.
 
-A process is held by its open files: they fail when it ends, even if its pid is given to another. Once seen it stays until it
-ends, also when its parent ended first. What else is read of a process is the target probe's business.
+A process is identified by its open files: reads fail when it has ended, even if another process has its pid. A process stays in
+the tree until it ends, also if its parent ends first. What else is read of a process is the task of `target.py`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import NamedTuple
 from . import ending, parse
 from .procfs import KeptFile, numbers, read_once
 
-_SCANNED_EVERY_S = 3.0
-"""For children of threads other than the first: a file a thread, or a walk over all processes, costs too much for every tick."""
+_SCAN_EVERY_S = 3.0
+"""Interval at which children of threads other than the first are looked for: a file per thread, or a walk over all processes,
+costs too much for every tick."""
 
-_BORN_SLACK_S = 0.02
+_START_TOLERANCE_S = 0.02
 """Start times are in clock ticks of 10 ms, rounded down."""
 
 
 class Used(NamedTuple):
-    """CPU time in ns that a process used itself and that children it waited for had used; and when it started, since boot."""
+    """CPU time of a process: its own, and that of children that it has waited for. And when it started, in seconds since boot."""
 
     own_ns: int
     reaped_ns: int
@@ -42,12 +43,12 @@ class Process:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read `stat`; None when the process has ended and was waited for."""
+        """Read `stat`; it is None if the process has ended and its parent has waited for it."""
         self.stat = parse.stat(self._stat.read())
 
     @property
     def running(self) -> bool:
-        """Not ended, waited for or not."""
+        """Whether it has not ended; a zombie has."""
         return self.stat is not None and self.stat.state not in "ZX"
 
     @property
@@ -56,7 +57,7 @@ class Process:
         return self._stat.waits_for_fd
 
     def ended_by(self) -> str | None:
-        """`SIGKILL` or `exit 1`, of a process that has ended; None where that cannot be known."""
+        """`SIGKILL` or `exit 1`, of a process that has ended; None if that is unknown."""
         status = self._ending.wait_status()
         if status is None and self.stat is not None:
             status = self.stat.wait_status or None  # 0 is also shown to processes without permission
@@ -69,7 +70,7 @@ class Process:
         return None if text is None else [int(pid) for pid in text.split()]
 
     def used(self) -> Used | None:
-        """Its CPU time, by its clock: to the nanosecond, where `stat` has ticks of 10 ms."""
+        """Its CPU time, by its CPU-time clock in nanoseconds: `stat` has ticks of 10 ms. None if it has ended."""
         if self.stat is None:
             return None
         try:
@@ -92,18 +93,18 @@ class Tree:
         self.root = Process(pid)
         self.members = {pid: self.root}
         self.lost = 0
-        """How many are gone (ended, and were waited for) since the last refresh."""
+        """How many were removed at the last refresh: they ended, and their parent waited for them."""
         self.started: int | None = None
-        """How many were added since the last refresh; None at the first, and where one could not be opened."""
+        """How many were added at the last refresh; None at the first, and if one could not be opened."""
         self.ended: list[str | None] = []
-        """How those ended that did so since the last refresh, waited for or not: see `Process.ended_by`."""
+        """How those processes ended which the last refresh found ended; see `Process.ended_by`."""
         self.complete = True
-        """False when a process is known to be there and could not be opened (EMFILE): sums would lack it."""
-        self._since_scan_s = _SCANNED_EVERY_S
+        """False if a process of the tree could not be opened (EMFILE): sums would lack it."""
+        self._since_scan_s = _SCAN_EVERY_S
         self._refreshed = False
 
     def refresh(self, elapsed_s: float) -> None:
-        """Drop processes that ended, add new ones. Parents are read before their children: `Cpu` relies on it."""
+        """Remove processes that ended, add new ones. Parents are read before their children: `Cpu` relies on that order."""
         ran = [process for process in self.members.values() if process.running]
         for process in self.members.values():
             process.refresh()
@@ -114,7 +115,7 @@ class Tree:
         self.lost, there = len(gone), len(self.members)
         self.complete = not self.root.waits_for_fd
         self._since_scan_s += elapsed_s
-        if self._since_scan_s >= _SCANNED_EVERY_S:
+        if self._since_scan_s >= _SCAN_EVERY_S:
             self._since_scan_s = 0.0
             self._adopt_all()
         queue = list(self.members.values())
@@ -124,7 +125,7 @@ class Tree:
         self._refreshed = not self.root.waits_for_fd
 
     def _adopt_all(self) -> None:
-        """Children of all threads, or by a walk over all processes where the kernel lists no children."""
+        """Add children of all threads; where the kernel lists no children, by a walk over all processes."""
         if self.root.children is None:
             self._adopt(descendants(set(self.members), _parents()))
             return
@@ -133,7 +134,7 @@ class Tree:
                 self._adopt(numbers(f"/proc/{pid}/task/{thread}/children"))
 
     def _adopt(self, pids: list[int]) -> list[Process]:
-        """Those of `pids` that are new and could be opened."""
+        """Add the processes of `pids` that are new; returns those that could be opened."""
         new = []
         for pid in pids:
             if pid in self.members:
@@ -154,29 +155,31 @@ class Tree:
 
 
 class Cpu:
-    """CPU time of a changing set of processes as growth: without jumps, and including processes that lived between two ticks.
+    """Growth of the CPU time of a changing set of processes, including those that began and ended between two ticks.
 
-    A child that is waited for adds its whole life's CPU time to its parent's `reaped` time. What it had used at the last tick is
-    taken off; the rest is what it used since, or in all its life when it came and went between two ticks.
+    When a parent waits for a child, all of the child's CPU time is added to the parent's `reaped_ns`. What the child had used at
+    the last tick was counted then and is subtracted; the rest is what it used since, or all of it if it began after the last
+    tick.
     """
 
     def __init__(self) -> None:
         self._before: dict[tuple[int, float], Used] | None = None
         self._before_s = 0.0
         self._owed_ns = 0
-        """Of those that were found gone after their parent had been read: due in its reaped time at the next tick, no later."""
+        """CPU time to subtract at the next tick: of processes that ended after their parent had been read, whose `reaped_ns` will
+        include it by then."""
 
     def grown_ns(self, used: Mapping[int, Used], now_s: float) -> int | None:
         """Growth since the last call; None the first time. Keys are pids; `now_s` is since boot."""
-        now = {(pid, each.started_s): each for pid, each in used.items()}  # a pid alone may be another's by now
+        now = {(pid, each.started_s): each for pid, each in used.items()}  # a pid may be reused by another process
         before, self._before = self._before, now
         before_s, self._before_s = self._before_s, now_s
         if before is None:
             return None
         own_ns = reaped_ns = 0
         for key, each in now.items():
-            born = each.started_s >= before_s - _BORN_SLACK_S
-            since = before.get(key, Used(0, 0, 0.0) if born else each)  # of an older one that is new to us nothing counts yet
+            is_new = each.started_s >= before_s - _START_TOLERANCE_S
+            since = before.get(key, Used(0, 0, 0.0) if is_new else each)  # an older one that was just found counts from now on
             own_ns += each.own_ns - since.own_ns
             reaped_ns += each.reaped_ns - since.reaped_ns
         gone_ns = sum(each.own_ns + each.reaped_ns for key, each in before.items() if key not in now)
@@ -186,7 +189,7 @@ class Cpu:
 
 
 def descendants(pids: set[int], parents: Mapping[int, int]) -> list[int]:
-    """All below `pids`, parents before children; `parents` is pid to parent's pid."""
+    """All descendants of `pids`, parents before children; `parents`: parent's pid by pid."""
     below: list[int] = []
     found = set(pids)
     while generation := [pid for pid, parent in parents.items() if parent in found and pid not in found]:
@@ -201,7 +204,7 @@ def _parents() -> dict[int, int]:
 
 
 def _listed(folder: str) -> list[str]:
-    """Names in a folder; none when it is gone or cannot be opened."""
+    """Names in a folder; empty if it is gone or cannot be opened."""
     try:
         return os.listdir(folder)
     except OSError:

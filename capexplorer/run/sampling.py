@@ -10,7 +10,7 @@ from ..load.recorder import Tick
 from ..model.events import Phase, Sample
 from ..model.part_reading import PartReading
 from ..model.readings import GeneratorReading
-from ..probe.panel import Readings
+from ..probe.probes import Readings
 from ..profile import Work
 
 

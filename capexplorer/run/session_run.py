@@ -19,7 +19,7 @@ from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log
 from ..model.stream import Param
 from ..model.watched import PARTS_MOST, PartSpec
-from ..probe.panel import Probes
+from ..probe.probes import Probes
 from ..session import kept_file
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport

@@ -9,7 +9,7 @@ import errno
 
 from ..load.load_host import LoadHost
 from ..model.events import Sample
-from ..probe.panel import Probes
+from ..probe.probes import Probes
 from ..profile import Work
 from . import sampling
 from .drivers.load_target import LoadTarget
@@ -50,8 +50,8 @@ class TickSampler:
     def watch(self, service: Service) -> None:
         """Read the processes of this service from now on."""
         port = service.port if service.url else None  # users may have hosts of their own
-        unseen_here = service.pid is None and service.is_here
-        self._probes.watch(service.pid, port, service.metrics_url, unseen_here=unseen_here)
+        has_unwatched_service = service.pid is None and service.is_here
+        self._probes.watch(service.pid, port, service.metrics_url, has_unwatched_service=has_unwatched_service)
 
     def sample(self, started_s: float, ended_s: float) -> Sample:
         """What users did and probes read in a tick, by seconds of the session."""

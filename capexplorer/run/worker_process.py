@@ -27,7 +27,7 @@ from ..load.workers.job import Job, WorkerHello
 from ..load.workers.second import encode
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workload import Workload
-from ..probe.panel import OwnProbes
+from ..probe.probes import WorkerProbes
 from ..session.redact_request import RequestRedaction
 
 INTERVAL_S = 1.0
@@ -113,7 +113,7 @@ class WorkerProcess:
 
     def work(self) -> str:
         """Report each second until the run ends it, or `end` is called. Returns why the run wants it no more; empty: in order."""
-        probes = OwnProbes(self._host.thread.native_id, get_native_id(), with_ports=not is_loopback(self._options.host))
+        probes = WorkerProbes(self._host.thread.native_id, get_native_id(), with_ports=not is_loopback(self._options.host))
         began_s = time.monotonic()
         while not self._is_over():
             ended_s = self._wait_for_boundary()
@@ -139,7 +139,7 @@ class WorkerProcess:
         self._boundary_s += INTERVAL_S * max(1.0, 1 + (now_s - self._boundary_s) // INTERVAL_S)
         return now_s
 
-    def _report(self, began_s: float, ended_s: float, probes: OwnProbes) -> None:
+    def _report(self, began_s: float, ended_s: float, probes: WorkerProbes) -> None:
         host = self._host
         generator, ports = probes.read(ended_s - began_s)
         second = second_of(

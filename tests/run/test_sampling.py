@@ -12,7 +12,7 @@ from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened,
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.probe.panel import Readings
+from capexplorer.probe.probes import Readings
 from capexplorer.profile import Work
 from capexplorer.run import sampling
 from capexplorer.run.level_tracker import LevelTracker

@@ -23,7 +23,7 @@ from capexplorer.load.user_code import UserErrors
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
-from capexplorer.probe.panel import Readings
+from capexplorer.probe.probes import Readings
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users, Work
 from capexplorer.run.live import LiveRun
 from capexplorer.run.options import RunOptions

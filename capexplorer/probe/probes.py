@@ -1,6 +1,4 @@
-"""All probes together: opened before load starts, read once per tick by the recorder, switched to the new target after a
-restart.
-"""
+"""All probes: opened before load starts, read once per tick by the recorder, switched to the new target after a restart."""
 
 from __future__ import annotations
 
@@ -33,13 +31,13 @@ class Readings:
 
     generator: GeneratorReading
     targets: tuple[TargetReading, ...]
-    """Empty while nothing is watched."""
+    """Empty while no target is watched."""
     host: HostReading
     neighbours: NeighboursReading
     ports: PortsReading
     tcp: TcpReading
     app: dict[str, float] | None
-    """The target's own metrics; None when they did not come, or there are none."""
+    """The target's own metrics; None if it has none, or they did not arrive in time."""
 
 
 class Probes:
@@ -52,18 +50,19 @@ class Probes:
         self._ports = PortsProbe()
         self._tcp = TcpProbe()
         self._watched = _Watched(None, None, None, False)
-        self._asked: deque[_Watched] = deque()
+        self._requested: deque[_Watched] = deque()
 
     def watch(
-        self, pid: int | None, port: int | None = None, metrics_url: str | None = None, *, unseen_here: bool = False
+        self, pid: int | None, port: int | None = None, metrics_url: str | None = None, *, has_unwatched_service: bool = False
     ) -> None:
-        """From the next tick on the target is `pid` and what descends from it; None: there is no target to watch.
+        """From the next tick on the target is `pid` and its descendants; None: there is no target to watch.
 
-        `port` is where it listens, for its accept queue and the ports held to it. `unseen_here`: an unwatched service runs on
-        this machine, so that the CPU use of other processes is unknown. Files are opened here and now.
+        `port`: where it listens, for its accept queue and the client ports of connections to it. `has_unwatched_service`: the
+        service runs on this machine and is not watched, so the CPU use of other processes is unknown. Files are opened in this
+        call.
         """
         target = TargetProbe(pid, port) if pid is not None else None
-        self._asked.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port, unseen_here))
+        self._requested.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port, has_unwatched_service))
 
     def read(
         self,
@@ -72,16 +71,17 @@ class Probes:
         ports_exhausted: bool = False,
         workers_cpu_ratio: float | None = 0.0,
     ) -> Readings:
-        """Everything over the `elapsed_s` since the last call; figures over time are None at the first.
+        """All readings over the `elapsed_s` since the last call; rates are None at the first call.
 
-        `lag_ms`: the load room's loop lag (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count ports now.
-        `workers_cpu_ratio`: cores used by worker processes of this machine, which are the generator's; None: not known.
+        `lag_ms`: the event loop's lag as `load` measured it (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count
+        ports now. `workers_cpu_ratio`: cores used by worker processes of this machine, which belong to the generator; None:
+        unknown.
         """
         self._switch_target()
         generator, targets = self._generator.read(elapsed_s, lag_ms), self._targets(elapsed_s)
         host = self._host.read(elapsed_s)
         ours = [generator.process_cpu_ratio, workers_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
-        ours += [None] if self._watched.unseen_here else []
+        ours += [None] if self._watched.has_unwatched_service else []
         return Readings(
             generator=generator,
             targets=targets,
@@ -94,9 +94,9 @@ class Probes:
 
     def _switch_target(self) -> None:
         """Switches to the target of the latest `watch`. The old one's files are closed here, in the thread that reads them."""
-        while self._asked:
+        while self._requested:
             self._watched.close()
-            self._watched = self._asked.popleft()
+            self._watched = self._requested.popleft()
             self._tcp.watch(self._watched.pid, self._watched.port)
             self._ports.watch(self._watched.port)
 
@@ -114,8 +114,8 @@ class Probes:
             each.close()
 
 
-class OwnProbes:
-    """What a worker process reads: itself, and the ports of its machine. Without a screen."""
+class WorkerProbes:
+    """The probes of a worker process: itself, and the ports of its machine."""
 
     def __init__(self, load_tid: int | None, recorder_tid: int | None, *, with_ports: bool) -> None:
         self._generator = GeneratorProbe(load_tid, None, recorder_tid)
@@ -123,7 +123,7 @@ class OwnProbes:
 
     def read(self, elapsed_s: float) -> tuple[GeneratorReading, PortsReading | None]:
         """Over the `elapsed_s` since the last call."""
-        own = msgspec.structs.replace(self._generator.read(elapsed_s), screen_cpu_ratio=0.0)
+        own = msgspec.structs.replace(self._generator.read(elapsed_s), screen_cpu_ratio=0.0)  # a worker has no screen
         return own, self._ports.read(elapsed_s) if self._ports is not None else None
 
 
@@ -138,7 +138,7 @@ class _Watched:
     target: TargetProbe | None
     app: AppProbe | None
     port: int | None
-    unseen_here: bool
+    has_unwatched_service: bool
 
     @property
     def pid(self) -> int | None:

@@ -14,14 +14,14 @@ import pytest
 from capexplorer.model.readings import PortsReading, TargetReading
 from capexplorer.probe import portable
 from capexplorer.probe.listener import listening_pid
-from capexplorer.probe.panel import Probes
+from capexplorer.probe.probes import Probes
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
 
 _EMFILE = """
 import json, msgspec, os, resource, socket, subprocess, sys, threading
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-from capexplorer.probe.panel import Probes
+from capexplorer.probe.probes import Probes
 listener = socket.create_server(("127.0.0.1", 0))
 tid = threading.get_native_id()
 probes = Probes(load_tid=tid, screen_tid=tid, recorder_tid=tid)
@@ -62,7 +62,7 @@ gevent.monkey.patch_all()
 import gevent, json, sys
 from gevent.monkey import get_original
 start, now = get_original("_thread", "start_new_thread"), get_original("time", "sleep")
-from capexplorer.probe.panel import Probes
+from capexplorer.probe.probes import Probes
 import socket, os
 listener = socket.create_server(("127.0.0.1", 0))
 reported = []
@@ -126,7 +126,7 @@ def test_the_panel_reads_in_a_native_thread_of_a_patched_process() -> None:
 
 
 def test_no_module_of_this_room_uses_what_gevent_replaces() -> None:
-    rooms = "capexplorer.probe.panel, capexplorer.probe.facts, capexplorer.probe.listener"
+    rooms = "capexplorer.probe.probes, capexplorer.probe.facts, capexplorer.probe.listener"
     modules = set(run(f"import sys, json, {rooms}; print(json.dumps(sorted(sys.modules)))"))
     assert not modules & {"socket", "subprocess", "gevent", "locust", "selectors", "ssl", "psutil"}
     others = {name for name in modules if name.startswith("capexplorer.") and not name.startswith("capexplorer.probe")}
@@ -170,7 +170,7 @@ def test_what_others_use_is_known_of_a_service_that_is_watched_or_elsewhere_and_
         return readings.neighbours.cpu_ratio
 
     assert others() is not None, "the service is elsewhere: all but this process is another's"
-    probes.watch(None, unseen_here=True)
+    probes.watch(None, has_unwatched_service=True)
     assert others() is None, "it may be the service"
     probes.watch(os.getpid())
     probes.read(1.0)
