@@ -81,7 +81,7 @@ def target_of(
         command=tuple(words),
         ready=convert(readiness, Ready, asked.ready),
         folder=asked.folder,
-        called=redact.text(_name(words)),  # the log's file is named by it
+        given_name=redact.text(_name(words)),  # the log's file is named by it
     )
     for _, wrong in spec.mistakes(found):
         raise InputError(f"{asked.command}: {wrong}")
@@ -101,7 +101,7 @@ def composed(file: str, ready: str | None, timeout_s: float | None, asked: Asked
         environment={compose.PORT: PORT},
         ready=convert(readiness, Ready, asked.ready),
         folder=path.parent,
-        called=redact.text(path.parent.name) or "compose",
+        given_name=redact.text(path.parent.name) or "compose",
         compose=True,
     )
     for _, wrong in spec.mistakes(found):

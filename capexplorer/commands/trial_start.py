@@ -57,9 +57,9 @@ def _ports(supervisor: Supervisor, run: int, spec: TargetSpec) -> list[int]:
     """At least one port on which the process or one of its descendants listens."""
     ends_s = monotonic() + spec.ready.timeout_s
     while monotonic() < ends_s:
-        end = supervisor.exited(run)
-        if end is not None:
-            raise TargetError(f"{spec.name}: ended before it listened on a port ({end.how()})", end.output)
+        ended = supervisor.exited(run)
+        if ended is not None:
+            raise TargetError(f"{spec.name}: ended before it listened on a port ({ended.how_it_ended()})", ended.output)
         found = listening_ports(supervisor.pid) if supervisor.pid is not None else []
         if found:
             return found

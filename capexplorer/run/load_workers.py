@@ -139,9 +139,9 @@ class LoadWorkers:
     def _on_end(self, token: str, report: Exited) -> None:
         engine = self.engine
         if engine is not None:
-            self.host.thread.post(lambda: engine.desk.lose_process(token, f"it ended: {report.how()}"))
+            self.host.thread.post(lambda: engine.desk.lose_process(token, f"it ended: {report.how_it_ended()}"))
         if not self.have_joined and not self.is_ending and not report.stopped:
-            self._log("capexplorer", "error", f"a worker ended before it joined: {report.how()}")
+            self._log("capexplorer", "error", f"a worker ended before it joined: {report.how_it_ended()}")
 
     # -- what the load thread reports
 

@@ -79,7 +79,7 @@ class TargetLifecycle:
             self._emit_state("stopped", exit_code=report.code, signal=report.signal)
         elif self.state == "ready":
             self._emit_state("died", exit_code=report.code, signal=report.signal, output=report.output)
-            how = report.last_line if self.service.has_containers and report.last_line else report.how()
+            how = report.last_line if self.service.has_containers and report.last_line else report.how_it_ended()
             self._outcome.fail("target", f"{self.service.facts.name}: the target died: {how}", 4, report.output)
 
     def _ask(self) -> None:

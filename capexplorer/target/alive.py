@@ -1,4 +1,4 @@
-"""Whether a process of any user runs here; to ask has no effect on the process."""
+"""Whether a process of any user runs here; the check has no effect on the process."""
 
 from __future__ import annotations
 

@@ -27,19 +27,20 @@ class OutputLines:
         self._taken_in_window = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Take bytes as they were read."""
+        """Add output as it was read, in chunks of any length."""
         *lines, partial = (self._partial + chunk).split(b"\n")
         self._partial = partial[: LINE_BYTES + 1]  # one more byte remembers that it was too long
         self._dropped += max(0, len(self._lines) + len(lines) - LINES_PER_S)
         self._lines.extend(line[: LINE_BYTES + 1] for line in lines[-LINES_PER_S:])
 
     @property
-    def waiting(self) -> bool:
+    def has_lines(self) -> bool:
         """Whether there are lines to take, now or within a second."""
         return bool(self._lines)
 
     def take(self, now_s: float) -> tuple[list[str], int] | None:
-        """All lines that wait and how many were dropped before them; None when there are none or this second is used up."""
+        """(all waiting lines, number of lines dropped before them); None if there are none, or this second's lines are used
+        up."""
         if now_s - self._window_started_s >= 1.0:
             self._window_started_s, self._taken_in_window = now_s, 0
         if not self._lines or self._taken_in_window + len(self._lines) > LINES_PER_S:

@@ -24,10 +24,9 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent() -> Callable[[], None] | None:
-    """Returns a function for a child to call between fork and exec, so that it is killed when this process ends, even by SIGKILL
-    (Linux).
+    """A function for a child to call between fork and exec, so that it is killed when this process ends, even by SIGKILL (Linux).
 
-    The kernel binds this to the thread that forked: right here, where there is but one.
+    The kernel watches the thread that forked, not its process: the supervisor has only one thread.
     """
     if sys.platform != "linux":
         return None
@@ -35,14 +34,14 @@ def die_with_parent() -> Callable[[], None] | None:
 
     def bind() -> None:
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != parent:  # it ended before the kernel knew
+        if os.getppid() != parent:  # the parent ended before the call above
             os._exit(1)
 
     return bind
 
 
 def any_left(group: int, others: Iterable[int] = ()) -> bool:
-    """Whether anything of a run still runs. `others`: groups of runs beside it, which are not its own."""
+    """Whether a process of this run still runs. `others`: process groups of other runs below this process."""
     if sys.platform == "linux":
         return bool(members(others))
     try:
@@ -59,7 +58,7 @@ def signal_group(group: int, number: int) -> None:
 
 
 def signal_all(group: int, number: int, others: Iterable[int] = ()) -> None:
-    """Signal everything below this process but `others`; elsewhere than on Linux, the run's process group."""
+    """Signal all processes below this one except `others`; on systems other than Linux, the run's process group."""
     if sys.platform != "linux":
         signal_group(group, number)
         return
@@ -69,14 +68,14 @@ def signal_all(group: int, number: int, others: Iterable[int] = ()) -> None:
 
 
 def descendants() -> list[int]:
-    """The pids of all processes below this one but zombies (Linux)."""
+    """The pids of all processes below this one except zombies (Linux)."""
     return members(())
 
 
 def members(others: Iterable[int]) -> list[int]:
-    """The same without the sessions of `others` and all that is below those.
+    """The pids of all processes below this one except zombies, the sessions of `others`, and what is below those (Linux).
 
-    A daemon that left such a session and lost its parent cannot be recognised: it counts as a member.
+    A daemon that left such a session and lost its parent cannot be distinguished: it counts as a member.
     """
     left_out, children = set(others), dict[int, list[tuple[int, int]]]()
     for pid, parent, session in _living():
@@ -91,12 +90,12 @@ def members(others: Iterable[int]) -> list[int]:
 
 
 def session_of(leader: int) -> list[int]:
-    """The pids of all processes of a session but zombies (Linux)."""
+    """The pids of all processes of a session except zombies (Linux)."""
     return [pid for pid, _, session in _living() if session == leader]
 
 
 def _living() -> list[tuple[int, int, int]]:
-    """(pid, parent's pid, session) of all processes but zombies."""
+    """(pid, parent's pid, session) of all processes except zombies."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():

@@ -1,5 +1,6 @@
-"""Waits until a started target is ready, and reports why it never will be. Runs in a native thread of a process that gevent may
-have patched: so requests go by `native_http`, and `sleep` is handed in. Sends one small request at a time to loopback.
+"""Waits until a started target is ready, or reports why it cannot become ready. Sends one small request at a time to loopback.
+
+Runs in a native thread of a process that gevent may have patched: so requests go by `native_http`, and `sleep` is a parameter.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ _IN_USE = ("address already in use", "address in use", "connection in use", "ead
 
 
 def wait_until_ready(supervisor: Supervisor, run: int, spec: TargetSpec, port: int, *, sleep: Callable[[float], None]) -> float:
-    """Send requests until the target is ready; `Supervisor.listen` must have been called. Returns the seconds from its start.
+    """Send requests until the target is ready; `Supervisor.listen` must have been called. Returns the seconds since its start.
 
-    Blocks for at most the end of the previous run, `ready.timeout_s` and one request.
+    Blocks at most until the previous run has ended, then for `ready.timeout_s` and one request.
     Raises TargetError, with the last output lines: it ended first, or was not ready in time.
     """
     _wait_until_started(supervisor, run, spec, sleep)
     began_s = monotonic()
     while True:
-        answer = _ask(spec, port)
-        if (
-            end := supervisor.exited(run)
-        ) is not None:  # checked after the request: another process on that port may have answered
-            raise TargetError(_why_it_ended(spec, port, end), end.output)
-        if answer is None:
+        why_not_ready = _why_not_ready(spec, port)
+        ended = supervisor.exited(run)  # after the request, since another process may have answered on that port
+        if ended is not None:
+            raise TargetError(_why_it_ended(spec, port, ended), ended.output)
+        if why_not_ready is None:
             return monotonic() - began_s
         if monotonic() - began_s >= spec.ready.timeout_s:
             url = f"http://127.0.0.1:{port}{spec.ready.path}"
-            raise TargetError(f"{spec.name}: not ready after {spec.ready.timeout_s:g} s: GET {url}: {answer}", supervisor.output)
+            reason = f"not ready after {spec.ready.timeout_s:g} s: GET {url}: {why_not_ready}"
+            raise TargetError(f"{spec.name}: {reason}", supervisor.output)
         sleep(_INTERVAL_S)
 
 
@@ -55,17 +56,18 @@ def _wait_until_started(supervisor: Supervisor, run: int, spec: TargetSpec, slee
         sleep(_INTERVAL_S)
 
 
-def _why_it_ended(spec: TargetSpec, port: int, end: Exited) -> str:
-    bind_error = next((line for line in reversed(end.output) if any(text in line.lower() for text in _IN_USE)), None)
+def _why_it_ended(spec: TargetSpec, port: int, ended: Exited) -> str:
+    bind_error = next((line for line in reversed(ended.output) if any(text in line.lower() for text in _IN_USE)), None)
     if bind_error is not None:
         return f"{spec.name}: cannot bind 127.0.0.1:{port}: {bind_error.strip()}"
-    if spec.compose and end.last_line:
-        return f"{spec.name}: {end.last_line}"
-    return f"{spec.name}: ended before it was ready ({end.how()})" + (f": {end.last_line}" if end.last_line else "")
+    last = f": {ended.last_line}" if ended.last_line else ""
+    if spec.compose and last:
+        return f"{spec.name}{last}"
+    return f"{spec.name}: ended before it was ready ({ended.how_it_ended()}){last}"
 
 
-def _ask(spec: TargetSpec, port: int) -> str | None:
-    """Send one request: None if the target is ready, else the result."""
+def _why_not_ready(spec: TargetSpec, port: int) -> str | None:
+    """Send one request: None if the target is ready, else what was wrong with the answer."""
     if spec.compose and not spec.containers_file.exists():
         return "its services are not all well yet"
     try:
@@ -80,11 +82,11 @@ def _ask(spec: TargetSpec, port: int) -> str | None:
 
 
 def get_status(port: int, path: str, *, timeout_s: float) -> int | None:
-    """GET from loopback: the status code, None when the answer is not HTTP. Raises OSError; TimeoutError after `timeout_s`.
+    """GET from loopback: the status code, None if the answer is not HTTP. Raises OSError; TimeoutError after `timeout_s`.
 
-    The headers are enough: a service that streams, or keeps the connection open, is ready all the same.
+    Only the headers are awaited: a service that streams, or keeps the connection open, is ready, too.
     """
-    import httpx  # takes 0.1 s: here it passes while the target starts, and the screen does not wait for it
+    import httpx  # takes 0.1 s: imported here, while the target starts, it does not delay the screen
 
     from .. import native_http
 

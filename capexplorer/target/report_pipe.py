@@ -10,11 +10,11 @@ import os
 from typing import Any
 
 UNREAD_MOST_BYTES = 1_000_000
-"""If the app has left this much unread, output waits (and, past its own bound, is dropped and counted)."""
+"""If the app has left this much unread, output is held back; beyond its own bound it is dropped and counted."""
 
 
 class ReportPipe:
-    """Buffers reports. Writing never blocks; a reader that is gone is not an error here: the command pipe shows it."""
+    """Buffers reports. Writing never blocks. A reader that is gone is no error here: the command pipe ends with it."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
@@ -28,11 +28,11 @@ class ReportPipe:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that output must wait, too."""
+        """Whether so much is unread that output must be held back."""
         return len(self._bytes) > UNREAD_MOST_BYTES
 
     def send(self, report: dict[str, Any]) -> None:
-        """Take a report; `flush` writes it."""
+        """Append a report to the buffer; `flush` writes it."""
         self._bytes += json.dumps(report).encode() + b"\n"
 
     def flush(self) -> None:

@@ -20,7 +20,7 @@ class Output(msgspec.Struct, frozen=True, tag_field="type", tag="output"):
     run: int
     lines: tuple[str, ...]
     dropped: int = 0
-    """Lines left out before these: the target printed faster than is kept."""
+    """Number of lines dropped before these, since the target printed more than is recorded."""
 
 
 class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
@@ -42,7 +42,7 @@ class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
         """The last line that is not empty."""
         return next((line.strip() for line in reversed(self.output) if line.strip()), "")
 
-    def how(self) -> str:
+    def how_it_ended(self) -> str:
         """`exit code 1`, `SIGKILL`, or the reason."""
         return self.reason or self.signal or f"exit code {self.code}"
 

@@ -23,7 +23,7 @@ def folder_in(sessions_dir: Path) -> Path:
 
 
 def make(folder: Path) -> None:
-    """Create it, and remove those of processes that are gone. Raises TargetError."""
+    """Create the folder, and remove those of processes that have ended. Raises TargetError."""
     try:
         folder.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
@@ -35,5 +35,5 @@ def make(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove it; files that cannot be removed stay."""
+    """Remove the folder; files that cannot be removed stay."""
     shutil.rmtree(folder, ignore_errors=True)

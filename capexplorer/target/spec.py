@@ -25,14 +25,16 @@ Command = Annotated[tuple[str, ...], Meta(min_length=1)]
 UrlPath = Annotated[str, Meta(pattern=r"(?#a path that starts with /)^/[!-~]*\Z")]
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_OURS = ("python", "port", "folder", "scratch")
+_RESERVED_NAMES = ("python", "port", "folder", "scratch")
+"""Placeholders that no parameter may be named after."""
 
 CONTAINERS_FILE = "containers.json"
+"""In the scratch folder: see `compose/reported.py`."""
 COMPOSE_GRACE_S = 30.0
 """Services stop within 20 s or are killed (`compose/containers_process.py`); removing a dozen containers took 4 s."""
 
-_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_KIND = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_TYPE_NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,14 +69,14 @@ class ParamSpec(msgspec.Struct, frozen=True, kw_only=True):
         """What a value must be, in words: `an integer from 1 to 8`."""
         if self.choices:
             return "one of " + ", ".join(_as_text(choice) for choice in self.choices)
-        kind = _KIND[type(self.default)]
+        type_name = _TYPE_NAMES[type(self.default)]
         if self.min is not None and self.max is not None:
-            return f"{kind} from {self.min} to {self.max}"
+            return f"{type_name} from {self.min} to {self.max}"
         bounds = [f" of at least {self.min}" * (self.min is not None), f" of at most {self.max}" * (self.max is not None)]
-        return kind + "".join(bounds)
+        return type_name + "".join(bounds)
 
     def parse(self, given: Param) -> Param | None:
-        """A text as typed, or a value, as this parameter's type; None when it is not allowed."""
+        """A value, or a text as it was typed, converted to this parameter's type; None if it is not allowed."""
         value = _read(given, type(self.default))
         if value is None or (self.choices and value not in self.choices):
             return None
@@ -94,13 +96,13 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
 class _File(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     command: Command
-    """Run in the target's folder. Placeholders: {python}, {port}, {folder}, {scratch}, and each parameter's name."""
+    """It is run in the target's folder. Placeholders: {python}, {port}, {folder}, {scratch}, and each parameter's name."""
     environment: dict[str, str] = {}
-    """Added to the app's; the same placeholders."""
+    """Variables added to the app's environment; the same placeholders."""
     build: Build | None = None
     ready: Ready = Ready()
     needs: tuple[str, ...] = ()
-    """Programs beside Python that must be on PATH: what `doctor` looks for."""
+    """Programs other than Python that must be on PATH; `doctor` checks them."""
     params: dict[str, ParamSpec] = {}
     metrics: Metrics | None = None
 
@@ -112,37 +114,38 @@ class TargetSpec(_File, frozen=True, kw_only=True):
     scratch: Path = Path(tempfile.gettempdir()) / "capexplorer"
     """Where the program may write: the session's own folder, kept when the target restarts and removed when the session ends."""
 
-    called: str | None = None
-    """Its name, where there is no folder of its own."""
+    given_name: str | None = None
+    """Its name, if it has no folder of its own to be named after."""
 
     compose: bool = False
-    """Its command runs the containers of a Compose file (`compose`): none of its processes is the service's."""
+    """Its command runs the containers of a Compose file (see `compose`): none of its processes belongs to the service."""
 
     @property
     def containers_file(self) -> Path:
-        """Where such a command writes, when all services are well, which containers there are."""
+        """Where that command writes the list of containers once all services are ready."""
         return self.scratch / CONTAINERS_FILE
 
     @property
     def least_grace_s(self) -> float:
-        """How long it may take to end, whatever is left of the app: containers outlive a command that is killed."""
+        """The shortest grace period before it is killed, also if the app has ended: containers outlive a command that is
+        killed."""
         return COMPOSE_GRACE_S if self.compose else 0.0
 
     @property
     def uses_scratch(self) -> bool:
-        """Whether it asks for such a folder."""
+        """Whether it has the placeholder `{scratch}`."""
         build = self.build.command if self.build else ()
         return any("{scratch}" in text for text in (*build, *self.command, *self.environment.values()))
 
     @property
     def build_step(self) -> TargetSpec | None:
-        """The build as something to run; None where there is none."""
+        """The build as a target to run before this one; None if there is none."""
         return msgspec.structs.replace(self, command=self.build.command) if self.build else None
 
     @property
     def name(self) -> str:
-        """The folder's name, unless it is called otherwise."""
-        return self.called or self.folder.name
+        """The folder's name, unless a name was given."""
+        return self.given_name or self.folder.name
 
     @property
     def path(self) -> Path:
@@ -150,9 +153,9 @@ class TargetSpec(_File, frozen=True, kw_only=True):
         return self.folder / "target.toml"
 
     def resolve(self, given: Mapping[str, Param], named_by: str = "--set") -> dict[str, Param]:
-        """All parameters with their values: those given (texts as typed, or values), else defaults.
+        """All parameters with their values: those given (values, or texts as they were typed), else defaults.
 
-        `named_by` is the file and key, or the option, that names them. Raises InputError: unknown, or not allowed.
+        `named_by`: the file and key, or the option, that gives them. Raises InputError: unknown, or not allowed.
         """
         params = {name: param.default for name, param in self.params.items()}
         for name, value in given.items():
@@ -202,7 +205,7 @@ def _unknown_placeholders(file: _File) -> list[tuple[str, str]]:
     texts = [(f"command[{index}]", text) for index, text in enumerate(file.command)]
     texts += [(f"build.command[{index}]", text) for index, text in enumerate(file.build.command if file.build else ())]
     texts += [(f"environment.{name}", text) for name, text in file.environment.items()]
-    known = [*_OURS, *file.params]
+    known = [*_RESERVED_NAMES, *file.params]
     return [
         (key, f"unknown placeholder `{{{name}}}`; {nearest(name, known)}")
         for key, text in texts
@@ -213,7 +216,7 @@ def _unknown_placeholders(file: _File) -> list[tuple[str, str]]:
 
 def _param_mistakes(name: str, param: ParamSpec) -> list[tuple[str, str]]:
     key = f"params.{name}"
-    if name in _OURS:
+    if name in _RESERVED_NAMES:
         return [(key, f"expected another name: `{{{name}}}` is reserved")]
     if not re.fullmatch(r"[A-Za-z]\w*", name):
         return [(key, "expected a name of letters, digits and underscores")]
@@ -222,7 +225,7 @@ def _param_mistakes(name: str, param: ParamSpec) -> list[tuple[str, str]]:
         return [(key, "expected no min and max: its default is not a number")]
     odd = next((choice for choice in param.choices if type(choice) is not type(param.default)), None)
     if odd is not None:
-        return [(f"{key}.choices", f"expected {_KIND[type(param.default)]}, as its default is, got `{_as_text(odd)}`")]
+        return [(f"{key}.choices", f"expected {_TYPE_NAMES[type(param.default)]}, as its default is, got `{_as_text(odd)}`")]
     if param.parse(param.default) is None:
         return [(f"{key}.default", f"expected {param.expected()}, got `{_as_text(param.default)}`")]
     return []
@@ -238,7 +241,7 @@ def _read(given: Param, kind: type[Any]) -> Param | None:
 
 def _read_text(text: str, kind: type[Any]) -> Param | None:
     if kind is bool:
-        return _TRUTH.get(text.lower())
+        return _BOOLEANS.get(text.lower())
     if kind is int:
         return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None  # fits 64 bits
     try:

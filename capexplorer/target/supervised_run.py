@@ -1,4 +1,4 @@
-"""A run of the supervisor: a program from its start to the end of its last descendant.
+"""One run under the supervisor: a program from its start to the end of its last descendant.
 
 For the supervisor process alone: standard library only, one thread.
 """
@@ -23,7 +23,7 @@ CHUNK_BYTES = 65_536
 
 
 class SupervisedRun:
-    """The target, from its start to the end of its last descendant."""
+    """The target."""
 
     def __init__(self, number: int, argv: list[str], env: dict[str, str], cwd: str, limits: dict[str, Any]) -> None:
         self.number = number
@@ -31,7 +31,7 @@ class SupervisedRun:
         self.stopped = False
         """The supervisor asked it to end."""
         self.least_grace_s = 0.0
-        """Whatever grace period it is given."""
+        """Lower bound of each grace period."""
         self._process = subprocess.Popen(
             argv,
             cwd=cwd,
@@ -56,7 +56,7 @@ class SupervisedRun:
         return self.stopped or self._code is not None
 
     def stop(self, grace_s: float) -> None:
-        """Signal once; a later call may only shorten the grace period."""
+        """Send SIGTERM, once; SIGKILL follows after the grace period. A later call can only shorten that period."""
         self._kill_at_s = min(self._kill_at_s, monotonic() + max(grace_s, self.least_grace_s))
         if not self.ending:
             self.stopped = True
@@ -69,7 +69,7 @@ class SupervisedRun:
     def is_over(self, groups: list[int]) -> bool:
         """Whether all its processes are gone. Kills them when their grace period has ended, and at once after a crash.
 
-        `groups`: of what runs beside the target.
+        `groups`: process groups of the processes beside the target.
         """
         if self._code is not None and not self.any_left(groups):
             return True
@@ -90,7 +90,7 @@ class SupervisedRun:
         signal_all(self.pid, number, groups)
 
     def read_output(self) -> bool:
-        """Take one chunk of output; False at the end of the output."""
+        """Read one chunk of output; False at the end of the output."""
         try:
             chunk = os.read(self.output, CHUNK_BYTES)
         except BlockingIOError:
@@ -99,7 +99,8 @@ class SupervisedRun:
         return bool(chunk)
 
     def close(self) -> tuple[list[str], int]:
-        """Close its output; the last lines and how many were dropped. All writers are gone: at most a full pipe waits."""
+        """Close its output; returns (last lines, number of dropped lines). No writer is left, so at most a full pipe is
+        unread."""
         assert self._process.stdout is not None
         with suppress(BlockingIOError):
             while chunk := os.read(self.output, CHUNK_BYTES):
@@ -131,7 +132,7 @@ class BesideRun(SupervisedRun):
 
 
 def why_not_started(error: OSError | subprocess.SubprocessError, limits: dict[str, Any]) -> str:
-    """The reason in words. A SubprocessError says only that `preexec_fn` failed: then the kernel refused a limit."""
+    """The reason in words. A SubprocessError means only that `preexec_fn` failed: the kernel refused a limit."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return f"the kernel refuses its limits ({child.described(limits)})"

@@ -2,8 +2,8 @@
 
 Must be imported, and `Supervisor.launch` called, before gevent patches anything: `close`, `sleep` and `waitpid` are kept here
 as they were (gevent's `os.close` leaves a pipe open until its hub next turns, which in the main thread is never).
-Makes no threads and takes no locks: the reader's thread is handed in, and every value it publishes is replaced whole.
-Knows nothing of readiness (`ready.py`).
+Creates no threads and takes no locks: the caller starts the reader's thread, and every value that it publishes is replaced as a
+whole. Readiness is the task of `ready.py`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from .reports import Exited, Output, Report, Started
 from .spec import TargetSpec
 
 KEPT_LINES = 50
+"""Last lines of output that are kept for error messages."""
 GRACE_S = 5.0
 _LAST_RESORT_S = 3.0
 """How long the supervisor may take beyond the target's grace period before it is killed itself."""
@@ -50,8 +51,8 @@ class Supervisor:
         self._commands: int | None = commands
         self._reports: int | None = reports
         self._listening = False
-        self._numbers = count(1)
-        """Of runs. `next` is atomic: the target and what runs beside it are started by different threads."""
+        self._run_numbers = count(1)
+        """`next` is atomic: the target and the processes beside it are started by different threads."""
         self._target_run = 0
         self._least_grace_s = 0.0
         """Of the targets so far."""
@@ -59,12 +60,13 @@ class Supervisor:
         self._exits: dict[int, Exited] = {}
         self._output: tuple[str, ...] = ()
         self._beside: dict[int, Callable[[Report], None]] = {}
-        """What is called with reports on processes beside the target, by run."""
-        self._complaint = ""
+        """Callbacks for reports on processes beside the target, by run."""
+        self._stderr_line = ""
+        """What the supervisor process printed when it failed."""
 
     @classmethod
     def launch(cls) -> Supervisor:
-        """Start the process. Before gevent is imported. Raises TargetError where it cannot run."""
+        """Start the process; must be called before gevent is imported. Raises TargetError where it cannot run."""
         if sys.platform == "win32":
             raise TargetError("targets cannot be started on Windows: start the service yourself and use --host URL")
         command_reader, commands = os.pipe()
@@ -87,7 +89,8 @@ class Supervisor:
         return cls(process, commands, reports)
 
     def listen(self, start_thread: Callable[[Callable[[], None]], None], on_report: Callable[[Report], None]) -> None:
-        """Begin to read. `on_report` is called in the thread that `start_thread` makes (a native one); it must not raise."""
+        """Start reading reports. `on_report` is called in the thread that `start_thread` starts (a native one); it must not
+        raise."""
         assert self._reports is not None, "listen comes once, before close"
         self._listening, reports = True, self._reports
         start_thread(lambda: self._read(reports, on_report))
@@ -99,7 +102,7 @@ class Supervisor:
 
     @property
     def pid(self) -> int | None:
-        """Of the running target's first process; None when none runs."""
+        """Process id of the running target's first process; None if no target runs."""
         return self._started.pid if self._started else None
 
     @property
@@ -113,7 +116,7 @@ class Supervisor:
         return started is not None and started.run == run
 
     def exited(self, run: int) -> Exited | None:
-        """How a run ended; None while it lives."""
+        """How a run ended; None while it has not."""
         return self._exits.get(run)
 
     def start(
@@ -125,21 +128,21 @@ class Supervisor:
         *,
         grace_s: float = GRACE_S,
     ) -> int:
-        """Start a target under its limits; one that runs is stopped first (so this is how to restart).
+        """Start a target under its limits; one that runs is stopped first, so this restarts it.
 
-        Returns at once the run that reports name. Raises TargetError when the supervisor process is gone.
+        Returns at once, with the number of the run, which its reports have. Raises TargetError if the supervisor process is gone.
         """
-        run = self._target_run = next(self._numbers)
+        run = self._target_run = next(self._run_numbers)
         command = {
             "argv": spec.command_line(params, port),
             "env": {"PYTHONUNBUFFERED": "1", **spec.environment_for(params, port)},
             "cwd": str(spec.folder),
-            "limits": _given(limits),
+            "limits": _set_limits(limits),
             "grace_s": grace_s,
             "least_grace_s": spec.least_grace_s,
         }
         self._least_grace_s = max(self._least_grace_s, spec.least_grace_s)
-        self._ask_to_start("start", run, command)
+        self._send_start("start", run, command)
         return run
 
     def start_beside(
@@ -149,28 +152,28 @@ class Supervisor:
         on_report: Callable[[Report], None],
         limits: ProcessLimits = AS_IT_IS,
     ) -> int:
-        """Start a process beside the target, which ends with this process as the target does. In the working folder.
+        """Start a process beside the target, in the working folder. Like the target it is ended when this process ends.
 
-        Returns at once the run that reports name; they go to `on_report` alone, in the thread of `listen`. Raises TargetError
-        when the supervisor process is gone.
+        Returns at once, with the number of the run. Its reports go to `on_report` alone, in the thread of `listen`. Raises
+        TargetError if the supervisor process is gone.
         """
-        run = next(self._numbers)
+        run = next(self._run_numbers)
         self._beside[run] = on_report
         command = {
             "argv": list(argv),
             "env": {"PYTHONUNBUFFERED": "1", **environment},
             "cwd": os.getcwd(),
-            "limits": _given(limits),
+            "limits": _set_limits(limits),
         }
-        self._ask_to_start("start_beside", run, command)
+        self._send_start("start_beside", run, command)
         return run
 
-    def _ask_to_start(self, how: str, run: int, command: Mapping[str, Any]) -> None:
-        if not self._send({"do": how, "run": run, **command}):
-            raise TargetError(f"the supervisor process is gone{self._complaint}; restart capexplorer", self._output)
+    def _send_start(self, do: str, run: int, command: Mapping[str, Any]) -> None:
+        if not self._send({"do": do, "run": run, **command}):
+            raise TargetError(f"the supervisor process is gone{self._stderr_line}; restart capexplorer", self._output)
 
     def stop_beside(self, run: int, grace_s: float = GRACE_S) -> None:
-        """SIGTERM to such a process, SIGKILL to all of its session after the grace. Returns at once; `Exited` follows."""
+        """SIGTERM to a process beside the target, SIGKILL to its session after the grace. Returns at once; `Exited` follows."""
         self._send({"do": "stop_beside", "run": run, "grace_s": grace_s})
 
     def stop(self, grace_s: float = GRACE_S) -> None:
@@ -178,15 +181,15 @@ class Supervisor:
         self._send({"do": "stop", "grace_s": grace_s})
 
     def close(self, grace_s: float = GRACE_S) -> None:
-        """Stop the target and end the supervisor. Returns when both are gone and all is reported; may be called twice."""
+        """Stop the target and end the supervisor. Returns when both have ended and all is reported; may be called twice."""
         if self._commands is None:
             return
         self.stop(grace_s)
         commands, self._commands = self._commands, None
         close(commands)
-        if not self._gone_within(max(grace_s, self._least_grace_s) + _LAST_RESORT_S):
+        if not self._ends_within(max(grace_s, self._least_grace_s) + _LAST_RESORT_S):
             self._kill()
-            self._gone_within(_LAST_RESORT_S)
+            self._ends_within(_LAST_RESORT_S)
         if self._reports is not None and not self._listening:
             close(self._reports)
             self._reports = None
@@ -207,20 +210,20 @@ class Supervisor:
         for line in _lines(reports):
             try:
                 report = decode(line)
-            except msgspec.DecodeError:  # its stderr: it has failed
-                self._complaint = ": " + line.decode("utf-8", errors="replace")
+            except msgspec.DecodeError:  # no report but its stderr: it has failed
+                self._stderr_line = ": " + line.decode("utf-8", errors="replace")
             else:
-                self._hand_over(report, on_report)
-        ended = f"the supervisor process ended{self._complaint}"
+                self._dispatch(report, on_report)
+        ended = f"the supervisor process ended{self._stderr_line}"
         for run in tuple(self._beside):
-            self._hand_over(Exited(run, reason=ended), on_report)
+            self._dispatch(Exited(run, reason=ended), on_report)
         if self._target_run and not self.exited(self._target_run):
             self._kill_target()
             on_report(self._keep(Exited(self._target_run, reason=ended)))
         close(reports)
         self._reports, self._listening = None, False
 
-    def _hand_over(self, report: Report, on_report: Callable[[Report], None]) -> None:
+    def _dispatch(self, report: Report, on_report: Callable[[Report], None]) -> None:
         beside = self._beside.get(report.run)
         if beside is None:
             return on_report(self._keep(report))
@@ -241,7 +244,7 @@ class Supervisor:
                 self._exits[report.run] = report
         return report
 
-    def _gone_within(self, seconds: float) -> bool:
+    def _ends_within(self, seconds: float) -> bool:
         deadline = monotonic() + seconds
         while not (self._reaped() and not self._listening):
             if monotonic() > deadline:
@@ -253,7 +256,7 @@ class Supervisor:
         if self._process.returncode is None:
             try:
                 pid, status = waitpid(self._process.pid, os.WNOHANG)
-            except ChildProcessError:  # gevent's loop was quicker
+            except ChildProcessError:  # gevent's loop has reaped it
                 self._process.returncode = 0
             else:
                 if pid:
@@ -266,13 +269,14 @@ class Supervisor:
         self._kill_target()
 
     def _kill_target(self) -> None:
-        """When the supervisor cannot do it any more."""
+        """Done here if the supervisor cannot do it any more."""
         if self._started:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._started.pid, signal.SIGKILL)
 
 
-def _given(limits: ProcessLimits) -> dict[str, Any]:
+def _set_limits(limits: ProcessLimits) -> dict[str, Any]:
+    """Those that are set, by name."""
     return {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None}
 
 

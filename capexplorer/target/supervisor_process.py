@@ -1,23 +1,23 @@
 """The supervisor: a process of its own that starts the target, watches it, and ends it when the app is gone, however the app
 ended.
 
-The app is threaded and patched by gevent, so it must not fork; this process is single-threaded, started before all that, and
-stays small: the standard library only, no threads, no modules of capexplorer except those of the same kind. It lives in its own
-session, so that the terminal's signals never reach it, below a watcher that ends what is left when this process is killed
-(`watcher.py`).
+The app has threads and is patched by gevent, so it must not fork. This process is started before that and has one thread; it uses
+only the standard library, and those modules of capexplorer that keep to the same rule. It has a session of its own, so that the
+terminal's signals do not reach it. Its parent is a watcher, which ends what is left if this process is killed (`watcher.py`).
 
-JSON lines. Commands on descriptor 0:
-    {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s"}   ends what ran before it, first
-        and "least_grace_s", if it needs more time to end in order than it is given, also when the app is gone
-    {"do": "stop", "grace_s"}                                                 SIGTERM to the group, SIGKILL after the grace
-    {"do": "start_beside", "run", ...}, {"do": "stop_beside", "run", "grace_s"}         any number of them beside the target
-    end of file                                                               stop, then exit
+Messages are JSON lines. Commands on descriptor 0:
+    {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s", "least_grace_s"}
+                                               stops the target that runs, first; no later grace period is below least_grace_s
+    {"do": "stop", "grace_s"}                  SIGTERM to the group, SIGKILL after the grace
+    {"do": "start_beside", "run", ...}         starts a process beside the target (a load generator); there may be many
+    {"do": "stop_beside", "run", "grace_s"}    SIGTERM to its session, SIGKILL after the grace
+    end of file                                stops all, then exits
 Reports on descriptor 1:
     {"type": "started", "run", "pid"}
     {"type": "output", "run", "lines", "dropped"}
-    {"type": "exited", "run", "code", "signal", "stopped", "reason"}          when the last process below us is gone
-There is one target at a time: whatever runs below this process is the target's, but for the sessions of processes beside it
-(load generators), each of which is a run of its own.
+    {"type": "exited", "run", "code", "signal", "stopped", "reason"}     when the last process of the run has ended
+There is one target at a time. All processes below this one belong to it, except the sessions of processes beside the target, each
+of which is a run of its own.
 """
 
 from __future__ import annotations
@@ -86,15 +86,15 @@ class _Supervision:
         self._next: dict[str, Any] | None = None
         self._beside: dict[int, BesideRun] = {}
         """By the number of the run."""
-        self._leaving = False
+        self._shutting_down = False
 
     @property
     def _runs(self) -> list[SupervisedRun]:
         return [*([self._run] if self._run else []), *self._beside.values()]
 
     def serve(self) -> None:
-        while self._runs or not self._leaving:
-            for key, _ in self._selector.select(self._patience_s()):
+        while self._runs or not self._shutting_down:
+            for key, _ in self._selector.select(self._wait_at_most_s()):
                 key.data()
             self._reap()
             self._advance()
@@ -105,10 +105,10 @@ class _Supervision:
         for run in self._runs:
             run.signal_all(signal.SIGKILL)
 
-    def _patience_s(self) -> float | None:
+    def _wait_at_most_s(self) -> float | None:
         if any(run.ending for run in self._runs):
             return _POLL_WHILE_ENDING_S
-        if self._reports.unread or any(run.lines.waiting for run in self._runs):
+        if self._reports.unread or any(run.lines.has_lines for run in self._runs):
             return _POLL_OUTPUT_S
         return None
 
@@ -116,20 +116,20 @@ class _Supervision:
         chunk = os.read(self._commands, CHUNK_BYTES)
         if not chunk:
             self._selector.unregister(self._commands)
-            self._leave()
+            self._shut_down()
         *lines, self._partial_command = (self._partial_command + chunk).split(b"\n")
         for line in lines:
-            self._obey(json.loads(line))
+            self._execute(json.loads(line))
 
     def _read_signals(self) -> None:
         if signal.SIGTERM in os.read(self._wake, CHUNK_BYTES):
-            self._leave()
+            self._shut_down()
 
     def _lost_watcher(self, watcher: int) -> None:
         self._selector.unregister(watcher)
-        self._leave()
+        self._shut_down()
 
-    def _obey(self, command: dict[str, Any]) -> None:
+    def _execute(self, command: dict[str, Any]) -> None:
         match command["do"]:
             case "start":
                 self._end_target(command["grace_s"])
@@ -143,8 +143,8 @@ class _Supervision:
             case "stop_beside" if command["run"] in self._beside:
                 self._beside[command["run"]].stop(command["grace_s"])
 
-    def _leave(self) -> None:
-        self._leaving = True
+    def _shut_down(self) -> None:
+        self._shutting_down = True
         self._end_target(GRACE_WITHOUT_APP_S)
         for beside in self._beside.values():
             beside.stop(GRACE_WITHOUT_APP_S)
@@ -152,13 +152,13 @@ class _Supervision:
     def _end_target(self, grace_s: float) -> None:
         if self._run:
             self._run.stop(grace_s)
-        if self._next:  # it still waits for the run before it
+        if self._next:  # it waits for the run before it to end
             number = self._next["run"]
             self._reports.send({"type": "exited", "run": number, "stopped": True, "reason": "stopped before it began"})
             self._next = None
 
     def _reap(self) -> None:
-        """Of all children: those that were adopted, too."""
+        """Reap all children, including adopted ones."""
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 for run in self._runs:
@@ -190,7 +190,7 @@ class _Supervision:
 
     def _read_output(self, run: SupervisedRun) -> None:
         if not run.read_output():
-            self._selector.unregister(run.output)  # it closed its output, and lives on
+            self._selector.unregister(run.output)  # it closed its output, but has not ended
 
     def _pass_on_output(self, run: SupervisedRun) -> None:
         if not self._reports.full and (taken := run.lines.take(monotonic())):

@@ -2,10 +2,10 @@
 
     app ── watcher ── supervisor ── target's first process ── its workers, its daemons
 
-The kernel ends only the target's first process together with the supervisor. Its workers, and daemons that forked twice and
-called setsid, are reparented to the nearest subreaper above: to the watcher (Linux). So nothing survives while one of the two is
-there: the supervisor ends the target when the app or the watcher is gone, the watcher when the supervisor is. Both have sessions
-of their own, so that no signal to a process group reaches two of the three. The standard library only, no threads.
+If the supervisor is killed, the kernel ends only the target's first process with it. Its workers, and daemons that forked twice
+and called setsid, get the nearest subreaper as their parent: the watcher (Linux). So the supervisor ends the target if the app or
+the watcher has ended, and the watcher ends it if the supervisor has ended. App, watcher and supervisor have sessions of their
+own, so that no signal to a process group reaches two of them. The standard library only, no threads.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from capexplorer.target.process_tree import adopt_orphans, descendants
 def fork_supervisor() -> int | None:
     """This process becomes the watcher and ends with the supervisor; the call returns in the child, which is the supervisor.
 
-    Returns a descriptor that reaches its end when the watcher dies; None where there is none, since no process can adopt
-    orphans (elsewhere than on Linux).
+    Returns a descriptor that reaches its end when the watcher ends. None on systems other than Linux, where no process can adopt
+    orphans: there is no watcher.
     """
     if sys.platform != "linux":
         return None
@@ -38,7 +38,7 @@ def fork_supervisor() -> int | None:
 
 
 def _watch(supervisor: int) -> None:
-    """Never returns. SIGTERM kills the supervisor: the app's last resort if the supervisor does not end."""
+    """Never returns. On SIGTERM it kills the supervisor: the app's last resort if the supervisor does not end."""
     _close_standard_streams()
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -57,7 +57,7 @@ def _close_standard_streams() -> None:
 
 
 def _end_descendants() -> None:
-    """Kill, reap one, look again: what was forked meanwhile is below us, too, once its parent is gone."""
+    """Kill all, reap one, and repeat: a process that was forked meanwhile becomes our child when its parent has ended."""
     with suppress(ChildProcessError):
         while True:
             for pid in descendants():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.target.compose.containers import Container, changes, described, masked, of_run, of_start
+from capexplorer.target.compose.containers import Container, changes, described, masked, run_readiness, start_readiness
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "compose"
 STARTING = described(json.loads((DATA / "starting.json").read_text(encoding="utf-8")))
@@ -46,44 +46,44 @@ def test_a_container_that_the_kernel_ended_for_its_memory_says_so() -> None:
 
 
 def test_a_service_that_exited_fails_the_start_although_others_run() -> None:
-    verdict = of_start(STARTED, ["web"])
+    verdict = start_readiness(STARTED, ["web"])
     assert (verdict.state, verdict.why) == ("failed", "broken: exited with code 3")
     assert verdict.container == called("broken")
 
 
 def test_a_service_that_is_unhealthy_fails_the_start() -> None:
-    assert of_start([called("web"), called("store")], ["web", "store"]).why.startswith("store: unhealthy: no answer")
+    assert start_readiness([called("web"), called("store")], ["web", "store"]).why.startswith("store: unhealthy: no answer")
 
 
 def test_the_start_waits_for_health_for_restarts_and_for_services_without_a_container() -> None:
     well = [called(service, STARTING) for service in ("web", "pool", "again")]
-    verdict = of_start(well, ["web", "pool", "again", "cache"])
+    verdict = start_readiness(well, ["web", "pool", "again", "cache"])
     assert verdict.state == "waiting"
     assert verdict.why == "web (health check starting), again (restarting, exited with code 1), cache (not created)"
 
 
 def test_ready_are_services_that_are_healthy_or_run_without_a_check_or_have_done_their_work() -> None:
     well = [called("web"), called("pool"), called("migration")]
-    assert of_start(well, ["web", "pool", "migration"]).state == "ready"
+    assert start_readiness(well, ["web", "pool", "migration"]).state == "ready"
 
 
 def test_services_that_have_all_done_their_work_serve_nobody() -> None:
-    assert of_start([called("migration")], ["migration"]).why == "all services have ended"
+    assert start_readiness([called("migration")], ["migration"]).why == "all services have ended"
 
 
 def test_a_service_that_ends_fails_the_run_whatever_its_code() -> None:
     ended = replace(STORE, status="exited", exit_code=0)
-    verdict = of_run([WEB, ended], [WEB, STORE])
+    verdict = run_readiness([WEB, ended], [WEB, STORE])
     assert (verdict.state, verdict.why) == ("failed", "store: exited with code 0")
 
 
 def test_a_container_that_was_removed_fails_the_run() -> None:
-    assert of_run([WEB], [WEB, STORE]).why == "store: its container was removed"
+    assert run_readiness([WEB], [WEB, STORE]).why == "store: its container was removed"
 
 
 def test_a_service_that_fails_its_check_under_load_or_is_started_again_does_not_end_the_run() -> None:
     now = [replace(WEB, health="unhealthy", health_output="timeout\n"), replace(STORE, status="restarting", exit_code=1)]
-    assert of_run(now, [WEB, STORE]).state == "ready"
+    assert run_readiness(now, [WEB, STORE]).state == "ready"
     assert changes([WEB, STORE], now) == ["web: unhealthy: timeout", "store: restarting, exited with code 1"]
     assert changes(now, [WEB, STORE]) == ["web: healthy again", "store: healthy again"]
     assert changes(now, now) == []
@@ -91,7 +91,7 @@ def test_a_service_that_fails_its_check_under_load_or_is_started_again_does_not_
 
 def test_what_had_ended_when_the_run_began_does_not_end_it() -> None:
     migration = called("migration")
-    assert of_run([WEB, migration], [WEB, migration]).state == "ready"
+    assert run_readiness([WEB, migration], [WEB, migration]).state == "ready"
 
 
 def test_values_of_secret_variables_are_hidden_in_what_services_print() -> None:

@@ -46,7 +46,7 @@ class Running:
 
 def spec(folder: Path) -> TargetSpec:
     ready = Ready(timeout_s=0.01)
-    return TargetSpec(title="", command=("x",), folder=folder, scratch=folder, called="shop", compose=True, ready=ready)
+    return TargetSpec(title="", command=("x",), folder=folder, scratch=folder, given_name="shop", compose=True, ready=ready)
 
 
 def why_not_ready(folder: Path, end: Exited | None = None) -> str:

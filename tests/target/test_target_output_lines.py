@@ -43,7 +43,7 @@ def test_no_more_than_the_limit_passes_in_a_second() -> None:
     assert lines.take(0.0) == (["first"], 0)
     lines.feed(b"line\n" * LINES_PER_S)
     assert lines.take(0.5) is None
-    assert lines.waiting
+    assert lines.has_lines
     assert lines.take(1.0) == (["line"] * LINES_PER_S, 0)
     lines.feed(b"more\n")
     assert lines.take(1.5) is None

@@ -1,4 +1,4 @@
-"""What must be there before a run begins: docker, Compose, a daemon that answers, and a valid file."""
+"""Checks what a run of containers needs: docker, Compose, a daemon that answers, and a valid file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...errors import InputError, TargetError
 from .docker import ask, compose_command
 
 PORT = "CAPEXPLORER_PORT"
-"""The variable that a Compose file publishes its service at."""
+"""The variable with the port at which a Compose file publishes its service."""
 
 
 def check(file: Path, key: str) -> None:
-    """Raises InputError: one line that begins with `key`."""
+    """Raises InputError for what is missing: one line that begins with `key`."""
     if not file.is_file():
         raise InputError(f"{key}: no such file: {file}")
     if shutil.which("docker") is None:
@@ -44,7 +44,7 @@ def services_of(compose: tuple[str, ...], file: Path) -> tuple[str, ...]:
 
 
 def uses_port(file: Path) -> bool:
-    """Whether the file has the variable for its port."""
+    """Whether the file contains that variable."""
     try:
         return PORT in file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

@@ -10,8 +10,8 @@ import msgspec
 
 _LABEL = "com.docker.compose."
 _SECRET = re.compile(r"PASS|PWD|SECRET|TOKEN|KEY|CREDENTIAL|AUTH", re.IGNORECASE)
-_LEAST_SECRET = 4
-"""Letters of a secret. A shorter one is in every second line."""
+_SECRET_CHARACTERS_LEAST = 4
+"""Shorter values are not masked: they occur in too many lines by chance."""
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int = 0
     was_out_of_memory: bool = False
     secrets: frozenset[str] = frozenset()
-    """Values of its environment whose names are those of passwords and tokens."""
+    """Values of its environment variables whose names suggest passwords or tokens."""
 
     @property
     def is_well(self) -> bool:
@@ -72,7 +72,7 @@ class Readiness(msgspec.Struct, frozen=True):
 
 
 def described(inspected: Iterable[dict[str, Any]]) -> tuple[Container, ...]:
-    """The containers in an answer of `docker inspect`, by service and number; those of other projects' kind are left out."""
+    """The containers in an answer of `docker inspect`, by service and number; those that Compose did not create are left out."""
     found = [_container(each) for each in inspected if _LABEL + "service" in (each["Config"].get("Labels") or {})]
     return tuple(sorted(found, key=lambda each: (each.service, each.number)))
 
@@ -98,20 +98,20 @@ def _container(each: dict[str, Any]) -> Container:
 
 
 def secrets_in(environment: Iterable[str]) -> frozenset[str]:
-    """Values of `NAME=value` whose names are those of passwords and tokens."""
+    """Values of `NAME=value` whose names suggest passwords or tokens."""
     pairs = (each.partition("=") for each in environment)
-    return frozenset(value for name, _, value in pairs if len(value) >= _LEAST_SECRET and _SECRET.search(name))
+    return frozenset(value for name, _, value in pairs if len(value) >= _SECRET_CHARACTERS_LEAST and _SECRET.search(name))
 
 
 def masked(line: str, secrets: Iterable[str]) -> str:
-    """A line without these values."""
+    """A line with `***` in place of these values."""
     for secret in sorted(secrets, key=len, reverse=True):
         line = line.replace(secret, "***")
     return line
 
 
-def of_start(containers: Sequence[Container], services: Collection[str]) -> Readiness:
-    """While they start. A container that ended with code 0 has done its work (a migration); one that runs at least is needed."""
+def start_readiness(containers: Sequence[Container], services: Collection[str]) -> Readiness:
+    """While they start. A container that ended with code 0 has done its work, such as a migration; at least one must run."""
     for each in containers:
         if (each.has_ended and each.exit_code != 0) or each.health == "unhealthy":
             return Readiness("failed", f"{each.service}: {each.how_it_is()}", each)
@@ -125,8 +125,8 @@ def of_start(containers: Sequence[Container], services: Collection[str]) -> Read
     return Readiness("ready")
 
 
-def of_run(containers: Sequence[Container], began: Sequence[Container]) -> Readiness:
-    """Once they were ready. `began`: as they were then. Under load a health check may fail: that ends nothing."""
+def run_readiness(containers: Sequence[Container], began: Sequence[Container]) -> Readiness:
+    """After they were ready. `began`: the containers as they were then. A health check that fails under load is no failure."""
     there = {each.id: each for each in containers}
     for before in began:
         if before.has_ended:
@@ -140,7 +140,7 @@ def of_run(containers: Sequence[Container], began: Sequence[Container]) -> Readi
 
 
 def changes(before: Sequence[Container], now: Sequence[Container]) -> list[str]:
-    """What a person should know of a running project: health that changed, containers that docker started again."""
+    """Changes of a running project to be logged: health that changed, containers that docker restarted."""
     was = {each.id: each for each in before}
     return [
         f"{each.service}: {'healthy again' if each.is_well else each.how_it_is()}"

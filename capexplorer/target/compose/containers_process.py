@@ -1,10 +1,10 @@
 """The first process of a target of containers: starts them by Compose, watches them, and removes them when it is asked to end.
 
     supervisor ── this ── docker compose up      its output is the services' log
-                     └─── docker events          says when to look; nothing is asked while nothing happens
+                     └─── docker events          shows when containers change; docker is not asked while nothing changes
 
-SIGTERM ends it in order, also when the app is gone. Nothing of the project is left then; only if this process is killed, the next
-session removes it (`removal.py`). The last line of its output says why it ended by itself.
+SIGTERM ends it in order, also if the app has ended, and nothing of the project is left. If this process is killed, the next
+session removes the project (`project_removal.py`). The last line of its output is the reason if it ended by itself.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from pathlib import Path
 from time import monotonic
 
 from ...errors import TargetError
-from . import containers as judged
 from .compose_check import services_of
-from .containers import Container, Readiness
+from .containers import Container, Readiness, changes, described, masked, run_readiness, start_readiness
 from .docker import ask, compose_command, error_in, of_project
 from .project_removal import project_of, remove, remove_left_behind
 from .reported import write
@@ -32,15 +31,15 @@ STOP_S = 20.0
 _STOP_FAILED_S = 5.0
 """The same after a failure, which a person waits to read."""
 
-_LOOK_S = 0.5
-"""While they start."""
+_INSPECT_EVERY_S = 0.5
+"""While the containers start."""
 
 _LAST_LINES = 20
 _EVENTS = ("die", "start", "health_status", "destroy")
 
 
 def run(file: Path, timeout_s: float, containers_file: Path) -> int:
-    """Until SIGTERM (0), or until a service fails (1)."""
+    """Run the services until SIGTERM, or until one fails. Returns the exit code, 0 or 1."""
     wake = _wake_on_signals()
     project = project_of(os.getppid())
     reason: str | None = None
@@ -56,8 +55,8 @@ def run(file: Path, timeout_s: float, containers_file: Path) -> int:
         reason = str(error)
     finally:
         containers_file.unlink(missing_ok=True)
-        for complaint in remove(project):
-            print(f"not removed: {complaint}", flush=True)
+        for error_line in remove(project):
+            print(f"not removed: {error_line}", flush=True)
     if reason is not None:
         print(reason, flush=True)
     return 0 if reason is None else 1
@@ -85,12 +84,12 @@ class _Composed:
         self._services = services_of(compose, file)
         self._containers: tuple[Container, ...] = ()
         self._began: tuple[Container, ...] | None = None
-        """As they were when they were ready."""
+        """The containers as they were when they became ready."""
         self._waiting = self._printed = ""
-        """What was waited for at the last look, and what a line was printed about."""
+        """What was waited for at the last inspection, and at the last one that was printed."""
         self._last_line = ""
         self._held: list[str] = []
-        """Lines that were printed since the last look: what is secret in them is not known before the next."""
+        """Lines that were printed since the last inspection: their secrets are known only after the next one."""
         events = [word for name in _EVENTS for word in ("--filter", f"event={name}")]
         self._events = RunningCommand(["docker", "events", *of_project(project), *events, "--format", "{{.Action}}"])
         up = [*compose, "--ansi", "never", "-p", project, "-f", str(file), "up", "--no-color", "--quiet-pull"]
@@ -101,10 +100,10 @@ class _Composed:
         self._wake = wake
 
     def serve(self) -> str | None:
-        """Watch them; returns why they failed, None when a signal asks this process to end."""
+        """Watch the services; returns why they failed, or None if a signal ends this process."""
         deadline_s = monotonic() + self._timeout_s
         while True:
-            ready = {key.fd for key, _ in self._selector.select(_LOOK_S if self._began is None else None)}
+            ready = {key.fd for key, _ in self._selector.select(_INSPECT_EVERY_S if self._began is None else None)}
             if self._wake in ready:
                 return None
             if self._up.fileno in ready:
@@ -112,9 +111,9 @@ class _Composed:
             if self._events.fileno in ready:
                 self._events.lines()
             if self._began is None or self._events.fileno in ready or self._up.has_ended:
-                verdict = self._look()
-                if verdict.state == "failed":
-                    return self._failure(verdict)
+                readiness = self._inspect()
+                if readiness.state == "failed":
+                    return self._failure(readiness)
             self._pass_on()
             if self._up.has_ended:
                 return f"Compose ended: {self._last_line}" if self._last_line else "Compose ended"
@@ -127,23 +126,23 @@ class _Composed:
             self._selector.unregister(self._events.fileno)
             print("docker's events ended: services are no longer watched for their end", flush=True)
 
-    def _look(self) -> Readiness:
-        """Ask for the state of all containers."""
+    def _inspect(self) -> Readiness:
+        """Ask docker for the state of all containers."""
         before, self._containers = self._containers, inspected(self._project)
         if self._began is not None:
-            for line in judged.changes(before, self._containers):
+            for line in changes(before, self._containers):
                 print(line, flush=True)
-            return judged.of_run(self._containers, self._began)
-        verdict = judged.of_start(self._containers, self._services)
-        if verdict.state == "ready":
+            return run_readiness(self._containers, self._began)
+        readiness = start_readiness(self._containers, self._services)
+        if readiness.state == "ready":
             self._began = self._containers
             write(self._containers, self._containers_file)
-        elif verdict.state == "waiting":
-            self._wait(verdict.why)
-        return verdict
+        elif readiness.state == "waiting":
+            self._print_waiting(readiness.why)
+        return readiness
 
-    def _wait(self, why: str) -> None:
-        """Print what is waited for, one time, when two readings in a row gave the same."""
+    def _print_waiting(self, why: str) -> None:
+        """Print what is waited for, once, if two inspections in a row found the same."""
         if why == self._waiting and why != self._printed:
             self._printed = why
             print(f"waiting for {why}", flush=True)
@@ -153,21 +152,21 @@ class _Composed:
         """Print what the services printed, without their secrets."""
         secrets = {secret for each in self._containers for secret in each.secrets}
         for line in self._held:
-            print(judged.masked(line, secrets), flush=True)
+            print(masked(line, secrets), flush=True)
         self._last_line = error_in("\n".join(self._held)) or self._last_line
         self._held.clear()
 
-    def _failure(self, verdict: Readiness) -> str:
-        """Print the last lines of the service that failed; returns why in one line."""
+    def _failure(self, readiness: Readiness) -> str:
+        """Print the last lines of the service that failed; returns the reason in one line."""
         self._pass_on()
-        failed = verdict.container
+        failed = readiness.container
         if failed is not None:
             for line in _last_lines(failed):
-                print(f"{failed.service} | {judged.masked(line, failed.secrets)}", flush=True)
-        return judged.masked(verdict.why, failed.secrets if failed is not None else ())
+                print(f"{failed.service} | {masked(line, failed.secrets)}", flush=True)
+        return masked(readiness.why, failed.secrets if failed is not None else ())
 
     def stop(self, within_s: float) -> None:
-        """Let Compose stop the services in their order; what takes longer is killed with its container."""
+        """Let Compose stop the services in their order; after `within_s` the rest is killed with its containers."""
         self._events.kill()
         self._up.terminate()
         deadline_s = monotonic() + within_s
@@ -181,18 +180,18 @@ class _Composed:
 
 
 def inspected(project: str) -> tuple[Container, ...]:
-    """All containers of a project now. One that is removed between two questions is left out."""
+    """All containers of a project now; none if one is removed between the two calls."""
     ids = ask(["docker", "ps", "-aq", "--no-trunc", *of_project(project)]).split()
     if not ids:
         return ()
     try:
-        return judged.described(json.loads(ask(["docker", "inspect", *ids])))
+        return described(json.loads(ask(["docker", "inspect", *ids])))
     except TargetError:
         return ()
 
 
 def _last_lines(container: Container) -> list[str]:
-    """What it printed last, on both of its streams."""
+    """The last lines that it printed, on both of its streams."""
     words = ["docker", "logs", "--tail", str(_LAST_LINES), container.id]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.stdout.decode("utf-8", "replace").splitlines()

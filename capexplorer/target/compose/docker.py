@@ -1,6 +1,6 @@
-"""The command lines of docker and Compose: one call each, with its answer or the line in which it says what is wrong.
+"""Calls of docker and Compose: each returns the output, or raises an error with the line that describes what is wrong.
 
-`docker compose` is preferred to `docker-compose`, whose version 1 is not maintained; nothing is asked that it lacks.
+`docker compose` is preferred to `docker-compose`, whose version 1 is not maintained; only what both support is used.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from ...errors import TargetError
 
 ASK_S = 20.0
-"""For one answer. A daemon on another machine may take seconds."""
+"""Timeout of one call. A daemon on another machine may take seconds."""
 
 _COMPOSE = (("docker", "compose"), ("docker-compose",))
 _NO_ERROR = ("level=warning", "level=info")
-"""In lines that Compose logs beside its error."""
+"""Parts of lines that Compose logs beside its error."""
 
 
 def ask(words: Sequence[str], *, timeout_s: float = ASK_S, environment: Mapping[str, str] | None = None) -> str:
-    """What a command prints. Raises TargetError with its error in one line."""
+    """The output of a command. Raises TargetError with its error in one line."""
     try:
         done = subprocess.run(
             words,
@@ -41,13 +41,13 @@ def ask(words: Sequence[str], *, timeout_s: float = ASK_S, environment: Mapping[
 
 
 def error_in(text: str) -> str | None:
-    """The last line that is neither empty nor a warning."""
+    """The last line that is neither empty nor a warning; None without one."""
     lines = (line.strip() for line in reversed(text.splitlines()))
     return next((line for line in lines if line and not any(mark in line for mark in _NO_ERROR)), None)
 
 
 def compose_command() -> tuple[str, ...] | None:
-    """The command of Compose; None where there is none."""
+    """The command of Compose; None if it is not installed."""
     for words in _COMPOSE:
         try:
             ask([*words, "version"])
@@ -58,5 +58,5 @@ def compose_command() -> tuple[str, ...] | None:
 
 
 def of_project(project: str) -> tuple[str, str]:
-    """The filter that finds what belongs to a project and nothing else."""
+    """The filter that selects what belongs to a project."""
     return "--filter", f"label=com.docker.compose.project={project}"

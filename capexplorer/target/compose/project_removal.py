@@ -1,7 +1,7 @@
 """Removes what a project left: its containers with their anonymous volumes, its networks, volumes and built images.
 
-By label, without the Compose file. So nothing of anyone else is removed: `compose down --volumes` removes a volume with a fixed
-`name:` even if it is another project's. And what a killed session left is found by the next one.
+They are selected by label, not by the Compose file. So nothing of other projects is removed (`compose down --volumes` removes a
+volume with a fixed `name:` even if it belongs to another project), and the next session finds what a killed one left.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _KINDS = (
 
 
 def project_of(pid: int) -> str:
-    """The project of a session whose supervisor is `pid`: no two sessions have the same."""
+    """The project's name of the session whose supervisor is `pid`; it is unique."""
     return f"capexplorer-{_machine()}-{pid}"
 
 
 def _machine() -> str:
-    """Of this boot and its process ids: other machines and containers may use the same daemon."""
+    """An id of this boot and process-id namespace: other machines, and containers, may use the same daemon."""
     boot, namespace = socket.gethostname(), 0
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -41,20 +41,20 @@ def _machine() -> str:
 
 
 def remove(project: str) -> list[str]:
-    """Remove all of it. Returns why something could not be removed."""
-    complaints = []
+    """Remove a project. Returns a line for each kind of thing that could not be removed."""
+    errors = []
     for listed, removed in _KINDS:
         try:
             found = set(ask([*listed, *of_project(project)]).split())
             if found:
                 ask([*removed, *sorted(found)])
         except TargetError as error:
-            complaints.append(f"{' '.join(removed[:2])}: {error}")
-    return complaints
+            errors.append(f"{' '.join(removed[:2])}: {error}")
+    return errors
 
 
 def remove_left_behind() -> None:
-    """Remove the projects of this machine's sessions that are gone: those whose processes were all killed."""
+    """Remove the projects of this machine's sessions that have ended: all processes of such a session were killed."""
     label = "com.docker.compose.project"
     with suppress(TargetError):
         there = ask(["docker", "ps", "-a", "--filter", f"label={label}", "--format", f'{{{{.Label "{label}"}}}}'])

@@ -1,4 +1,4 @@
-"""The file in which the process of the containers says to the app, once they are ready, which there are."""
+"""The file in which `containers_process` lists the containers for the app, once all are ready."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class ReportedContainer(msgspec.Struct, frozen=True):
     service: str
     name: str
     is_here: bool
-    """Its processes are in this machine's /proc."""
+    """Whether its processes are in this machine's /proc."""
 
 
 def write(containers: Sequence[Container], path: Path) -> None:
-    """All that run; the file is there whole or not at all."""
+    """Write all containers that run. The file is replaced in one step: it is never read half-written."""
     found = [ReportedContainer(each.service, each.name, _is_here(each)) for each in containers if not each.has_ended]
     new = path.with_suffix(".new")
     new.write_bytes(msgspec.json.encode(found))
@@ -29,12 +29,13 @@ def write(containers: Sequence[Container], path: Path) -> None:
 
 
 def read(path: Path) -> list[ReportedContainer]:
-    """What `write` wrote. Raises OSError."""
+    """The containers that `write` wrote. Raises OSError."""
     return msgspec.json.decode(path.read_bytes(), type=list[ReportedContainer])
 
 
 def _is_here(container: Container) -> bool:
-    """Not where the daemon is on another machine, or in a virtual one: then another process has the id here, or none."""
+    """False if the daemon is on another machine, or in a virtual one: then its process id is another process's here, or
+    unused."""
     if sys.platform != "linux" or not container.pid:
         return False
     try:

@@ -1,4 +1,4 @@
-"""A command that runs beside the program which reads the lines that it prints."""
+"""A command in the background whose output is read line by line."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import subprocess
 from ...errors import TargetError
 
 _CONTROL = re.compile(r"\r|\x1b\[[0-9;]*[A-Za-z]")
-"""Compose clears the line before some of its own, also where there is no terminal."""
+"""Compose prints control sequences that clear a line even if its output is not a terminal."""
 
 
 class RunningCommand:
-    """It has a session of its own: a signal to the target's process group does not end it before its services are stopped."""
+    """It has a session of its own, so that a signal to the target's process group does not end it before its services stop."""
 
     def __init__(self, words: list[str]) -> None:
         environment = {**os.environ, "COMPOSE_MENU": "false", "COMPOSE_PROGRESS": "plain"}
@@ -34,17 +34,17 @@ class RunningCommand:
         self._partial = b""
 
     def lines(self) -> list[str]:
-        """Those that have arrived; to be called when there is something to read."""
+        """The lines that have arrived; to be called when `fileno` is readable."""
         piece = os.read(self.fileno, 1 << 16)
         self.has_ended = not piece
         *lines, self._partial = (self._partial + piece + b"\n" * (not piece and bool(self._partial))).split(b"\n")
         return [_CONTROL.sub("", line.decode("utf-8", "replace")).rstrip() for line in lines]
 
     def terminate(self) -> None:
-        """SIGTERM."""
+        """Send SIGTERM."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """SIGKILL; returns when it has ended."""
+        """Send SIGKILL, and wait until it has ended."""
         self._process.kill()
         self._process.wait()
