@@ -1,8 +1,9 @@
-"""The way to one part: the process of its transport, the reader at the other end, and the time of each reading.
+"""The connection to one part: the process of its transport, the reader at the other end, and the time of each reading.
 
-The transport gives a shell: `sh` here, or a command such as `ssh web1` before it. The shell is asked for Python 3 first, and what
-is sent next depends on its answer, so that no shell buffers what another program is to read. Then each poll is one line, and each
-answer one frame. Nothing is installed there, and nothing outlives the link: a reader ends with its input.
+The transport gives a shell: `sh` on this machine, or with a command such as `ssh web1` before it. The first line sent finds out
+whether Python 3 is there; the reader is sent only after the answer, so that the shell does not buffer input that is meant for
+Python. Then each poll is one line, and each answer one raw reading. Nothing is installed on the other machine, and a reader ends
+with its input, so nothing outlives the connection.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .frame import Frame, ShellFrame, decoded
+from .raw_reading import RawReading, ShellLines, decoded
 
 _HERE = Path(__file__).parent
 _READER = (_HERE / "remote_reader.py").read_bytes()
 _SHELL_READER = (_HERE / "shell_reader.sh").read_bytes()
 
-_FIRST_WORDS = f"""if command -v python3 >/dev/null 2>&1; then exec python3 -I -S -c '
+_CHOOSE_READER = f"""if command -v python3 >/dev/null 2>&1; then exec python3 -I -S -c '
 import os
 os.write(1, b"\\ncapexplorer python\\n")
 text = b""
@@ -33,26 +34,26 @@ while len(text) < {len(_READER)}:
 exec(compile(text, "reader", "exec"))
 '; else echo; echo capexplorer shell; fi
 """.encode()
-"""A line of its own: a shell that greets ends its greeting without one."""
+"""The answer begins with a line end, since a shell may print a greeting that does not end with one."""
 
 _SSH_OPTIONS = ("-T", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5", "-oServerAliveCountMax=3")
-"""No question on the terminal that the screen has, and a dead connection is noticed."""
+"""ssh must not ask questions on the screen's terminal, and must detect a dead connection."""
 
-_AGAIN_S = (1.0, 2.0, 5.0, 10.0)
-"""Seconds before the next attempts; the last one from then on."""
+_RETRY_AFTER_S = (1.0, 2.0, 5.0, 10.0)
+"""Seconds before each further attempt; the last one from then on."""
 
 _BUFFER_MOST = 8 << 20
 _ERROR_LINES = 5
 _OFFSETS_KEPT = 16
-_SHELL_ROUNDS_S = 0.5
-"""Of the whole seconds that `date` gives: half a second more, or less."""
+_SHELL_ROUNDING_S = 0.5
+"""The shell's `date` gives whole seconds, rounded down: on average half a second is missing, and the error is half a second."""
 
 
 @dataclass(frozen=True, slots=True)
-class TimedFrame:
-    """A frame, and the moment at which it was read, by this machine's `time.monotonic`."""
+class TimedReading:
+    """A raw reading, and when it was taken, by this machine's `time.monotonic`."""
 
-    frame: Frame
+    raw: RawReading
     at_s: float
 
 
@@ -62,30 +63,31 @@ class PartLink:
     def __init__(self, command: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._command, self._clock = command_of(command), clock
         self.reader: Literal["python", "shell"] | None = None
-        """None until the reader is there."""
+        """None until the reader has started."""
         self.why: str | None = None
-        """Why no reading comes: the transport's last words."""
+        """Why there are no readings: the last line that the transport printed on stderr."""
         self.process: subprocess.Popen[bytes] | None = None
         self._input = b""
         self._unsent = b""
-        self._complaints: list[str] = []
-        self._shell_frame = ShellFrame()
+        self._error_lines: list[str] = []
+        self._shell_lines = ShellLines()
         self._polled: tuple[float, float] | None = None
-        """When the poll was sent that is not answered yet: by the clock, and by wall time."""
+        """When the poll was sent that is not answered yet: (monotonic time, wall-clock time)."""
         self._offsets: list[tuple[float, float]] = []
-        """(error, offset) of the latest answers."""
-        self._attempts, self._again_at_s = 0, 0.0
+        """(error, offset) by the latest answers."""
+        self._attempts, self._retry_at_s = 0, 0.0
 
     @property
     def clock_offset_s(self) -> tuple[float, float] | None:
-        """The other clock less ours, and how far off that may be: half of the quickest answer's round trip. None: not known."""
+        """(the other clock minus ours, its error bound: half of the shortest round trip). None: unknown."""
         error, offset = min(self._offsets, default=(None, None))
         return None if offset is None or error is None else (offset, error)
 
     def poll(self, line: bytes) -> None:
-        """Ask for a frame; starts the transport where it does not run, and it is time to."""
+        """Request a raw reading by sending `line`. If the transport does not run, starts it, at most as often as `_RETRY_AFTER_S`
+        says."""
         if self.process is None:
-            if self._clock() >= self._again_at_s:
+            if self._clock() >= self._retry_at_s:
                 self._start()
             return
         if self.reader is not None and self._polled is None:
@@ -94,8 +96,8 @@ class PartLink:
 
     def _start(self) -> None:
         self._input = self._unsent = b""
-        self._complaints.clear()
-        self._shell_frame, self._polled, self.reader = ShellFrame(), None, None
+        self._error_lines.clear()
+        self._shell_lines, self._polled, self.reader = ShellLines(), None, None
         self._offsets.clear()
         try:
             self.process = subprocess.Popen(
@@ -107,39 +109,39 @@ class PartLink:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert pipe is not None
             os.set_blocking(pipe.fileno(), False)
-        self._send(_FIRST_WORDS)
+        self._send(_CHOOSE_READER)
 
     def _send(self, text: bytes) -> None:
         assert self.process is not None and self.process.stdin is not None
         self._unsent += text
-        with suppress(BlockingIOError, BrokenPipeError):  # the end of a broken one is noticed by reading
+        with suppress(BlockingIOError, BrokenPipeError):  # `take` notices a broken one
             self._unsent = self._unsent[os.write(self.process.stdin.fileno(), self._unsent) :]
 
     def descriptors(self) -> list[int]:
-        """Those that become readable when there is something to `take`."""
+        """Descriptors that become readable when there is something to `take`."""
         if self.process is None:
             return []
         assert self.process.stdout is not None and self.process.stderr is not None
         return [self.process.stdout.fileno(), self.process.stderr.fileno()]
 
-    def take(self) -> Iterator[TimedFrame]:
-        """What has arrived. Notices the end of the transport."""
+    def take(self) -> Iterator[TimedReading]:
+        """The readings that have arrived. Notices the end of the transport."""
         if self.process is None:
             return
         assert self.process.stdout is not None and self.process.stderr is not None
         if self._unsent:
             self._send(b"")
-        if complaint := _read(self.process.stderr.fileno()):
-            self._complaints = [*self._complaints, *complaint.decode("utf-8", "replace").splitlines()][-_ERROR_LINES:]
+        if errors := _read(self.process.stderr.fileno()):
+            self._error_lines = [*self._error_lines, *errors.decode("utf-8", "replace").splitlines()][-_ERROR_LINES:]
         arrived = _read(self.process.stdout.fileno())
         *lines, self._input = (self._input + (arrived or b"")).split(b"\n")
         for line in lines:
             if (reading := self._line(line)) is not None:
                 yield reading
         if arrived is None or len(self._input) > _BUFFER_MOST:
-            self._failed(next((line for line in reversed(self._complaints) if line.strip()), "the transport ended"))
+            self._failed(next((line for line in reversed(self._error_lines) if line.strip()), "the transport ended"))
 
-    def _line(self, line: bytes) -> TimedFrame | None:
+    def _line(self, line: bytes) -> TimedReading | None:
         if self.reader is None:
             match line:
                 case b"capexplorer python":
@@ -150,26 +152,26 @@ class PartLink:
                     self._send(_SHELL_READER)
             return None
         try:
-            frame = decoded(line) if self.reader == "python" else self._shell_frame.add(line.decode("utf-8", "replace"))
+            raw = decoded(line) if self.reader == "python" else self._shell_lines.add(line.decode("utf-8", "replace"))
         except ValueError:
             return None
-        if frame is None or self._polled is None:
+        if raw is None or self._polled is None:
             return None
-        return self._answered(frame, *self._polled)
+        return self._answered(raw, *self._polled)
 
-    def _answered(self, frame: Frame, sent_s: float, sent_wall_s: float) -> TimedFrame:
-        """The reading was taken between question and answer: half-way, on average."""
+    def _answered(self, raw: RawReading, sent_s: float, sent_wall_s: float) -> TimedReading:
+        """The reading was taken between poll and answer: on average after half of the round trip."""
         trip_s = self._clock() - sent_s
         self._polled, self._attempts, self.why = None, 0, None
-        rounded_s = _SHELL_ROUNDS_S if self.reader == "shell" else 0.0
-        offset_s = frame.wall + rounded_s - sent_wall_s - trip_s / 2
+        rounded_s = _SHELL_ROUNDING_S if self.reader == "shell" else 0.0
+        offset_s = raw.wall + rounded_s - sent_wall_s - trip_s / 2
         self._offsets = [*self._offsets, (trip_s / 2 + rounded_s, offset_s)][-_OFFSETS_KEPT:]
-        return TimedFrame(frame, sent_s + trip_s / 2)
+        return TimedReading(raw, sent_s + trip_s / 2)
 
     def _failed(self, why: str) -> None:
         self.close()
         self.why, self.reader, self._polled = why.strip()[:200], None, None
-        self._again_at_s = self._clock() + _AGAIN_S[min(self._attempts, len(_AGAIN_S) - 1)]
+        self._retry_at_s = self._clock() + _RETRY_AFTER_S[min(self._attempts, len(_RETRY_AFTER_S) - 1)]
         self._attempts += 1
 
     def close(self) -> None:
@@ -191,7 +193,7 @@ class PartLink:
 
 
 def command_of(at: str) -> list[str]:
-    """The words of a transport with the shell that it starts."""
+    """The command line of a transport with the shell that it starts."""
     words = shlex.split(at)
     if words and words[0].rpartition("/")[2] == "ssh":
         words[1:1] = _SSH_OPTIONS
@@ -199,7 +201,7 @@ def command_of(at: str) -> list[str]:
 
 
 def _read(descriptor: int) -> bytes | None:
-    """What there is now; None at the end."""
+    """The bytes that have arrived; None at the end of the stream."""
     pieces = []
     with suppress(BlockingIOError):
         while piece := os.read(descriptor, 1 << 16):

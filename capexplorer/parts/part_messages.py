@@ -16,17 +16,17 @@ class PartMessage(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=T
 
 
 class Add(PartMessage, frozen=True, tag="add"):
-    """To the process: watch this part, too."""
+    """To the parts process: watch this part, too."""
 
     watch: PartSpec
 
 
 class Poll(PartMessage, frozen=True, tag="poll"):
-    """To the process: read all parts now."""
+    """To the parts process: read all parts now."""
 
 
 class Read(PartMessage, frozen=True, tag="read"):
-    """To the app: a part was read at `at_s`, by `time.monotonic`, which both share."""
+    """To the app: a part was read at `at_s`, by `time.monotonic`, which is the same in both processes."""
 
     reading: PartReading
     at_s: float
@@ -43,17 +43,17 @@ _to_app = msgspec.json.Decoder(Read | Noticed)
 
 
 def line(message: PartMessage) -> bytes:
-    """With its newline."""
+    """A message as a line, with its newline."""
     return msgspec.json.encode(message) + b"\n"
 
 
 def request_of(text: bytes) -> Add | Poll:
-    """A message of the app. ValueError: it is none."""
+    """A message of the app. Raises ValueError for any other line."""
     found: Any = _from_app.decode(text)
     return found  # type: ignore[no-any-return]
 
 
 def reported(text: bytes) -> Read | Noticed:
-    """A message of the process. ValueError: it is none."""
+    """A message of the parts process. Raises ValueError for any other line."""
     found: Any = _to_app.decode(text)
     return found  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
-"""One part: decides which files its reader sends, and turns its frames into readings of the part and facts of its machine.
+"""One part: requests files of its reader, and turns raw readings into readings of the part and facts about its machine.
 
-Pure but for the figures that it keeps between two frames: no clock, no process.
+Has no clock and starts no process; it keeps figures from one raw reading to the next.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ..probe import parse, sockdiag
 from ..probe.facts import cgroup_cpus, cpu_model
 from ..probe.host import HostProbe
 from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
-from . import texts
-from .frame import Frame
-from .processes import Processes
-from .texts import Texts
+from . import remote_files
+from .part_processes import PartProcesses
+from .raw_reading import RawReading
+from .remote_files import RemoteFiles
 
 _DIAG = base64.b64encode(sockdiag.request([sockdiag.LISTEN])).decode()
 
 
 class PartFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What does not change from second to second."""
+    """What does not change each second."""
 
     host: HostFacts
     boot_id: str | None = None
@@ -39,24 +39,30 @@ class PartFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartProbe:
-    """`question` is what to ask next, `read` takes the answer. One for each reader: nothing that two have read is compared."""
+    """`request` is the next line to send, `read` takes the answer. Each reader process needs a PartProbe of its own: growth
+    between raw readings of two readers would mean nothing."""
 
     def __init__(self, watch: PartSpec) -> None:
         self._watch = watch
-        self._texts = Texts()
-        self._host = HostProbe(self._texts.open, self._is_block_device)
-        self._processes = Processes(self._texts, watch.port)
+        self._files = RemoteFiles()
+        self._host = HostProbe(self._files.open, self._is_block_device)
+        self._processes = PartProcesses(self._files, watch.port)
         self._facts_text: dict[str, str | None] = {}
         self._asked = False
         self._groups = ""
-        self._before: Frame | None = None
+        self._before: RawReading | None = None
         self._others: dict[str, float] = {}
         self._snapshot: Snapshot | None = None
         self._wants_all = False
 
-    def question(self, reader: str | None) -> bytes:
-        """The line that asks for the next frame."""
-        wanted = {**texts.HOST, **({} if self._asked else texts.FACTS), **self._wanted_of_links(), **self._wanted_of_groups()}
+    def request(self, reader: str | None) -> bytes:
+        """The line that requests the next raw reading of a `python` or `shell` reader."""
+        wanted = {
+            **remote_files.HOST,
+            **({} if self._asked else remote_files.FACTS),
+            **self._wanted_of_links(),
+            **self._wanted_of_groups(),
+        }
         selected = self._watch.selected
         if reader == "shell":
             kind, value = selected or ("machine", "-")
@@ -68,102 +74,102 @@ class PartProbe:
             settings["all"] = 1
         return msgspec.json.encode(settings)
 
-    def _wanted_of_links(self) -> texts.Wanted:
+    def _wanted_of_links(self) -> remote_files.Wanted:
         """Speeds of network links, once their names are known."""
-        names = (self._facts_text.get(texts.INTERFACES) or "").split()
+        names = (self._facts_text.get(remote_files.INTERFACES) or "").split()
         known = any(path.endswith("/speed") for path in self._facts_text)
-        return {} if known else {f"{texts.INTERFACES}{name}/speed": [] for name in names}
+        return {} if known else {f"{remote_files.INTERFACES}{name}/speed": [] for name in names}
 
-    def _wanted_of_groups(self) -> texts.Wanted:
-        return texts.of_groups(self._groups) if self._groups else {}
+    def _wanted_of_groups(self) -> remote_files.Wanted:
+        return remote_files.cgroup_files(self._groups) if self._groups else {}
 
-    def read(self, frame: Frame) -> PartReading | None:
-        """Over the time since the frame before; None for the first one, which is compared with nothing."""
-        self._texts.frame = frame
-        self._learn(frame)
-        before, self._before = self._before, frame
-        elapsed_s = frame.boot - before.boot if before is not None else 0.0
-        host, target = self._host.read(elapsed_s), self._processes.read(frame, elapsed_s)
+    def read(self, raw: RawReading) -> PartReading | None:
+        """The reading over the time since the previous raw reading; None for the first one."""
+        self._files.raw = raw
+        self._learn(raw)
+        before, self._before = self._before, raw
+        elapsed_s = raw.boot - before.boot if before is not None else 0.0
+        host, target = self._host.read(elapsed_s), self._processes.read(raw, elapsed_s)
         if before is None or elapsed_s <= 0:
             return None
-        used = None if frame.cpu is None or before.cpu is None else frame.cpu - before.cpu
+        used = None if raw.cpu is None or before.cpu is None else raw.cpu - before.cpu
         ours = [target.cpu_ratio] if target is not None and target.alive else []
         return PartReading(
             name=self._watch.name,
             target=target,
             host=host,
-            neighbours=self._neighbours(frame, cores_of_others(host.cpu_ratio, ours)),
+            neighbours=self._neighbours(raw, cores_of_others(host.cpu_ratio, ours)),
             reader_cpu_ratio=None if used is None else used / elapsed_s,
         )
 
-    def _learn(self, frame: Frame) -> None:
-        """Keep texts that were asked for once, and switch on the control groups once their files are here."""
-        once = (*texts.FACTS, *self._wanted_of_links())
-        self._facts_text |= {path: frame.files[path] for path in once if path in frame.files}
+    def _learn(self, raw: RawReading) -> None:
+        """Keep texts that are requested once, and start reading control groups when their files have arrived."""
+        once = (*remote_files.FACTS, *self._wanted_of_links())
+        self._facts_text |= {path: raw.files[path] for path in once if path in raw.files}
         self._asked = True
-        groups = frame.files.get(f"/proc/{frame.pids[0]}/cgroup") if frame.pids else None
-        if self._groups and any(path in frame.files for path in texts.of_groups(self._groups)):
-            self._processes.grouped(self._groups)
+        groups = raw.files.get(f"/proc/{raw.pids[0]}/cgroup") if raw.pids else None
+        if self._groups and any(path in raw.files for path in remote_files.cgroup_files(self._groups)):
+            self._processes.read_cgroup(self._groups)
         if groups is not None:
             self._groups = groups
 
-    def _neighbours(self, frame: Frame, others: float | None) -> NeighboursReading:
+    def _neighbours(self, raw: RawReading, others: float | None) -> NeighboursReading:
         """CPU of other processes of that machine; their names while they use much."""
-        if frame.all:
-            found = ((int(text.partition(" ")[0]), parse.process_cpu(text)) for text in frame.all if text)
-            now = Snapshot(frame.boot, {(pid, each.started_ticks): each for pid, each in found if each is not None})
+        if raw.all:
+            found = ((int(text.partition(" ")[0]), parse.process_cpu(text)) for text in raw.all if text)
+            now = Snapshot(raw.boot, {(pid, each.started_ticks): each for pid, each in found if each is not None})
             if self._snapshot is not None:
-                self._others = busiest(self._snapshot, now, {frame.pid, *frame.pids[:1]})
+                self._others = busiest(self._snapshot, now, {raw.pid, *raw.pids[:1]})
             self._snapshot = now
         if others is None or others < NAMED_FROM_CORES:
             self._others, self._snapshot = {}, None
-        is_due = self._snapshot is None or frame.boot - self._snapshot.at_s >= NAMES_EVERY_S
+        is_due = self._snapshot is None or raw.boot - self._snapshot.at_s >= NAMES_EVERY_S
         self._wants_all = others is not None and others >= NAMED_FROM_CORES and is_due
         return NeighboursReading(cpu_ratio=others, processes=dict(self._others))
 
     def _is_block_device(self, name: str) -> bool:
-        return name in (self._facts_text.get(texts.BLOCK_DEVICES) or "").split()
+        return name in (self._facts_text.get(remote_files.BLOCK_DEVICES) or "").split()
 
     @property
     def facts(self) -> PartFacts:
-        """As of the latest frame."""
-        frame, known = self._texts.frame, self._facts_text
-        memory_kb = parse.colon_table(frame.files.get("/proc/meminfo")).get("MemTotal")
+        """As of the latest raw reading."""
+        raw, known = self._files.raw, self._facts_text
+        memory_kb = parse.colon_table(raw.files.get("/proc/meminfo")).get("MemTotal")
         speeds = [parse.integer(text) for path, text in known.items() if path.endswith("/speed")]
-        program = frame.files.get(f"/proc/{frame.pids[0]}/exe") if frame.pids else None
+        program = raw.files.get(f"/proc/{raw.pids[0]}/exe") if raw.pids else None
         return PartFacts(
             host=HostFacts(
-                name=_line(known.get(texts.HOST_NAME)),
-                system="Linux" if known.get(texts.KERNEL) else None,
-                kernel=_line(known.get(texts.KERNEL)),
-                cpu_model=cpu_model(known.get(texts.CPU_MODEL)),
-                cpus=frame.cpus,
+                name=_line(known.get(remote_files.HOST_NAME)),
+                system="Linux" if known.get(remote_files.KERNEL) else None,
+                kernel=_line(known.get(remote_files.KERNEL)),
+                cpu_model=cpu_model(known.get(remote_files.CPU_MODEL)),
+                cpus=raw.cpus,
                 memory_bytes=None if memory_kb is None else memory_kb * 1024,
-                somaxconn=parse.integer(known.get(texts.SOMAXCONN)),
-                tcp_max_syn_backlog=parse.integer(known.get(texts.SYN_BACKLOG)),
+                somaxconn=parse.integer(known.get(remote_files.SOMAXCONN)),
+                tcp_max_syn_backlog=parse.integer(known.get(remote_files.SYN_BACKLOG)),
                 link_bytes_per_s=max((speed * 1e6 / 8 for speed in speeds if speed and speed > 0), default=None),
-                cgroup_cpus=cgroup_cpus(self._groups, self._texts.get),
+                cgroup_cpus=cgroup_cpus(self._groups, self._files.get),
             ),
-            boot_id=_line(known.get(texts.BOOT_ID)),
-            pid=frame.pids[0] if frame.pids else None,
-            program=os.path.basename(program.removesuffix(" (deleted)")) if program else _command(frame),
-            why=frame.why if self._watch.selected is not None and not frame.pids else None,
-            denied=_denied(frame),
+            boot_id=_line(known.get(remote_files.BOOT_ID)),
+            pid=raw.pids[0] if raw.pids else None,
+            program=os.path.basename(program.removesuffix(" (deleted)")) if program else _command(raw),
+            why=raw.why if self._watch.selected is not None and not raw.pids else None,
+            denied=_denied(raw),
         )
 
 
-def _command(frame: Frame) -> str | None:
-    """The name of its first process, for a user who may not see its executable."""
-    stat = frame.files.get(f"/proc/{frame.pids[0]}/stat") if frame.pids else None
+def _command(raw: RawReading) -> str | None:
+    """The name of its first process, where this user may not read the path of its executable."""
+    stat = raw.files.get(f"/proc/{raw.pids[0]}/stat") if raw.pids else None
     return stat[stat.find("(") + 1 : stat.rfind(")")] if stat else None
 
 
-def _denied(frame: Frame) -> tuple[str, ...]:
-    """Readings of its first process that the user there may not take."""
-    if not frame.pids or not frame.numbers:
+def _denied(raw: RawReading) -> tuple[str, ...]:
+    """Readings of its first process that the user on that machine may not take."""
+    if not raw.pids or not raw.numbers:
         return ()
-    pid = frame.pids[0]
-    fds, io = f"fds:{pid}" not in frame.numbers, frame.files.get(f"/proc/{pid}/io") is None
+    pid = raw.pids[0]
+    fds, io = f"fds:{pid}" not in raw.numbers, raw.files.get(f"/proc/{pid}/io") is None
     return (*(("fds",) if fds else ()), *(("disk bytes",) if io else ()))
 
 

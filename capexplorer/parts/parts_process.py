@@ -13,10 +13,11 @@ from pathlib import Path
 from . import part_messages as messages
 from .watched_part import WatchedPart, clock
 
-_LOOK_S = 0.5
-"""How often a silent link is looked at."""
+_WAKE_EVERY_S = 0.5
+"""Interval at which parts that sent nothing are checked."""
 
 OWN_MACHINE = "generator"
+"""Name of the machine that this process runs on."""
 
 
 class Machines:
@@ -28,7 +29,7 @@ class Machines:
             self._names[Path("/proc/sys/kernel/random/boot_id").read_text().strip()] = OWN_MACHINE
 
     def of(self, boot_id: str | None, part: str) -> str | None:
-        """`generator` for the machine of this process, else the first part that runs on it; None: not known."""
+        """`generator` for the machine of this process, else the name of the first part on that machine; None: unknown."""
         return None if boot_id is None else self._names.setdefault(boot_id, part)
 
 
@@ -43,11 +44,11 @@ class PartsProcess:
         self._registered: set[int] = set()
         self._machines = Machines()
         self._rest = b""
-        self._woken, self._wake = os.pipe()
-        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._wake_reader, self._wake_writer = os.pipe()
+        self._selector.register(self._wake_reader, selectors.EVENT_READ)
 
     def run(self) -> None:
-        """Until the input ends."""
+        """Serve until the input ends."""
         try:
             while self._serve():
                 self._register()
@@ -59,36 +60,36 @@ class PartsProcess:
 
     def _serve(self) -> bool:
         """One round; False at the end of the input."""
-        ready = {key.fd for key, _ in self._selector.select(_LOOK_S)}
-        if self._source in ready and not self._listen():
+        ready = {key.fd for key, _ in self._selector.select(_WAKE_EVERY_S)}
+        if self._source in ready and not self._read_messages():
             return False
-        if self._woken in ready:
-            os.read(self._woken, 1 << 10)
+        if self._wake_reader in ready:
+            os.read(self._wake_reader, 1 << 10)
         for part in self._parts:
             for message in part.take():
-                self._tell(message)
+                self._send(message)
         return True
 
-    def _listen(self) -> bool:
+    def _read_messages(self) -> bool:
         piece = os.read(self._source, 1 << 16)
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             match messages.request_of(line):
                 case messages.Add(watch):
-                    self._parts.append(WatchedPart(watch, self._machines.of, clock, self._wake))
+                    self._parts.append(WatchedPart(watch, self._machines.of, clock, self._wake_writer))
                     self._parts[-1].poll()
                 case messages.Poll():
                     for part in self._parts:
                         part.poll()
         return bool(piece)
 
-    def _tell(self, message: messages.PartMessage) -> None:
+    def _send(self, message: messages.PartMessage) -> None:
         text = messages.line(message)
         while text:
             text = text[os.write(self._sink, text) :]
 
     def _register(self) -> None:
-        """Register the descriptors of the present links with the poller."""
+        """Register the descriptors of the present transports with the selector."""
         now = {descriptor for part in self._parts for descriptor in part.link.descriptors()}
         for descriptor in self._registered | now:
             with suppress(KeyError, ValueError):
@@ -99,7 +100,7 @@ class PartsProcess:
 
 
 def main() -> None:
-    """Descriptors 0 and 1 are the app's."""
+    """Serve the app on descriptors 0 and 1."""
     PartsProcess(0, 1).run()
 
 

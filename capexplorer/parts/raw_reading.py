@@ -1,4 +1,4 @@
-"""One reading as it comes from a reader: texts of files and numbers, not interpreted."""
+"""One reading as a reader sends it: texts of files, and numbers, not interpreted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 import msgspec
 
 
-class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """All fields but the clocks may be missing: a shell sends files alone."""
+class RawReading(msgspec.Struct, frozen=True, kw_only=True):
+    """All fields except the clocks may be missing: a shell sends only files."""
 
     wall: float
     """The other machine's time, in seconds since 1970."""
     boot: float
     """Seconds since its boot."""
     cpu: float | None = None
-    """CPU seconds that the reader has used; None: not known."""
+    """CPU seconds that the reader has used; None: unknown."""
     cpus: int | None = None
     ticks: int = 100
     """Clock ticks a second."""
@@ -24,45 +24,45 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     pid: int = 0
     """The reader's."""
     pids: tuple[int, ...] = ()
-    """The selected processes and all that descend from them, parents before children."""
+    """The selected processes and their descendants, parents before children."""
     why: str | None = None
-    """Why there are none."""
+    """Why there are no `pids`."""
     whole: bool = True
-    """False: there are more processes or threads than a reader reads, so sums over them are not known."""
+    """False: there are more processes or threads than a reader reads, so sums over them are unknown."""
     files: dict[str, str | None] = {}
-    """Texts by path; None: there and denied, or not there."""
+    """Texts by path; None: access is denied, or there is no such file."""
     numbers: dict[str, int] = {}
     """`cpu_ns:PID`, `fds:PID`, `fds_limit:PID` (-1: none), `cpus_allowed`, `disk_free_bytes`."""
     all: tuple[str, ...] = ()
-    """/proc/PID/stat of every process, if it was asked for."""
+    """/proc/PID/stat of every process, if that was requested."""
     sockets: tuple[int, ...] = ()
     """Inodes of sockets of the first processes, listening ones among them."""
     listeners: tuple[str, ...] = ()
     """Pieces of a sock_diag dump, base64."""
 
 
-_decoder = msgspec.json.Decoder(Frame)
+_decoder = msgspec.json.Decoder(RawReading)
 
 
-def decoded(line: bytes) -> Frame:
-    """The frame that a Python reader sent. ValueError: it is none."""
+def decoded(line: bytes) -> RawReading:
+    """The raw reading that a Python reader sent. Raises ValueError for any other line."""
     return _decoder.decode(line)  # its errors are ValueErrors
 
 
 _TIMES = re.compile(r"(\d+)m([\d.,]+)s")
-"""Of the shell's `times`: two lines of two."""
+"""A duration in the output of the shell's `times`, which has two lines of two durations."""
 
 
-class ShellFrame:
-    """Gathers the lines that a shell sends, `path:line` each, until `end`."""
+class ShellLines:
+    """Gathers the lines that a shell sends: `path:line` for each line of a file, then `word value` until `end`."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
         self._words: dict[str, str] = {}
         self._cpu_s = 0.0
 
-    def add(self, line: str) -> Frame | None:
-        """The frame, once it is whole."""
+    def add(self, line: str) -> RawReading | None:
+        """Add a line; returns the raw reading when it is complete."""
         if line.startswith("/"):
             path, _, text = line.partition(":")
             self._texts.setdefault(path, []).append(text)
@@ -70,9 +70,9 @@ class ShellFrame:
         self._cpu_s += sum(60 * int(found[1]) + float(found[2].replace(",", ".")) for found in _TIMES.finditer(line))
         word, _, value = line.partition(" ")
         self._words[word] = value
-        return self._frame() if word == "end" else None
+        return self._reading() if word == "end" else None
 
-    def _frame(self) -> Frame | None:
+    def _reading(self) -> RawReading | None:
         files: dict[str, str | None] = {path: "\n".join(lines) for path, lines in self._texts.items()}
         words, cpu_s = self._words, self._cpu_s
         self._texts, self._words, self._cpu_s = {}, {}, 0.0
@@ -83,4 +83,4 @@ class ShellFrame:
         cpus = sum(line.startswith("cpu") for line in (files.get("/proc/stat") or "").splitlines()) - 1
         why = words.get("why") or None
         wall, boot = float(words["wall"]), float(uptime[0])
-        return Frame(wall=wall, boot=boot, cpu=cpu_s, cpus=max(1, cpus), pids=pids, why=why, files=files)
+        return RawReading(wall=wall, boot=boot, cpu=cpu_s, cpus=max(1, cpus), pids=pids, why=why, files=files)

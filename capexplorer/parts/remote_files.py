@@ -1,4 +1,4 @@
-"""Files of another machine as the probes know files: each is the text that came with the latest frame."""
+"""Files of another machine, as the probes read files: the text is that of the latest raw reading. And which files to request."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable
 from ..probe.cgroup import MEMORY_LIMIT_FILES, OOM_KILL_FILES, QUOTA_FILES
 from ..probe.facts import cgroup_folders
 from ..probe.host import FILES as HOST_FILES
-from .frame import Frame
+from .raw_reading import RawReading
 
 Wanted = dict[str, list[str]]
-"""Paths to read, each with the beginnings of the lines that are wanted of it; none: all lines."""
+"""Paths to read, each with the prefixes of the lines to send; no prefixes: all lines."""
 
 _LINES = {
     "/proc/stat": ["cpu"],
     "/proc/meminfo": ["MemTotal:", "MemAvailable:"],
     "/proc/vmstat": ["pswpin ", "oom_kill "],
 }
-"""Of long files."""
+"""Prefixes for long files."""
 
 HOST: Wanted = {path: _LINES.get(path, []) for path in HOST_FILES.values()}
-"""Each second."""
+"""Read each second."""
 
 BLOCK_DEVICES, INTERFACES = "/sys/block/", "/sys/class/net/"
 CPU_MODEL, HOST_NAME, KERNEL, BOOT_ID = (
@@ -33,10 +33,10 @@ FACTS: Wanted = {
     **dict.fromkeys((BLOCK_DEVICES, INTERFACES, HOST_NAME, KERNEL, BOOT_ID, SOMAXCONN, SYN_BACKLOG), []),
     CPU_MODEL: ["model name"],
 }
-"""Once."""
+"""Read once."""
 
 
-def of_groups(proc_cgroup: str | None) -> Wanted:
+def cgroup_files(proc_cgroup: str | None) -> Wanted:
     """Files of the control groups that /proc/PID/cgroup names, and of those above them."""
     cpu, memory = ((*dict.fromkeys(cgroup_folders(proc_cgroup, controller)),) for controller in ("cpu", "memory"))
     names = [f"{folder}/{name}" for folder in cpu for name in (*QUOTA_FILES, "cpu.cfs_period_us", "cpu.stat")]
@@ -45,22 +45,22 @@ def of_groups(proc_cgroup: str | None) -> Wanted:
     return dict.fromkeys(names, [])
 
 
-class Texts:
-    """The latest frame's files. `open` is the probes' OpenFile."""
+class RemoteFiles:
+    """The files of the latest raw reading. `open` is an `OpenFile` for the probes."""
 
     def __init__(self) -> None:
-        self.frame = Frame(wall=0.0, boot=0.0)
+        self.raw = RawReading(wall=0.0, boot=0.0)
 
     def get(self, path: str) -> str | None:
         """The text; None where it could not be read."""
-        return self.frame.files.get(path)
+        return self.raw.files.get(path)
 
-    def open(self, path: str) -> FileThere:
-        """A file that is read with each frame."""
-        return FileThere(path, self.get)
+    def open(self, path: str) -> RemoteFile:
+        """A file whose text each raw reading contains."""
+        return RemoteFile(path, self.get)
 
 
-class FileThere:
+class RemoteFile:
     """One file of another machine."""
 
     def __init__(self, path: str, get: Callable[[str], str | None]) -> None:
@@ -68,7 +68,7 @@ class FileThere:
         self.error = errno.ENOENT if get(path) is None else None
 
     def read(self) -> str | None:
-        """Its text in the latest frame."""
+        """Its text in the latest raw reading."""
         return self._get(self._path)
 
     def close(self) -> None:

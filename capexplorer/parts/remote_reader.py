@@ -132,7 +132,7 @@ def listener_on(port: int) -> "tuple[int | None, str | None]":
 
 
 def group_of(folder: str) -> "list[int]":
-    """Processes of a control group and of those below it."""
+    """Pids of a control group and of those below it."""
     found = []
     for path, _, files in os.walk(folder):
         if "cgroup.procs" in files:
@@ -186,9 +186,9 @@ class Reader:
         self.selected = settings.get("select") or self.selected
         if settings.get("diag"):
             self.diag_request = base64.b64decode(settings["diag"])
-        return json.dumps(self.frame(bool(settings.get("all"))), separators=(",", ":"))
+        return json.dumps(self.reading(bool(settings.get("all"))), separators=(",", ":"))
 
-    def frame(self, wants_all: bool) -> "dict[str, object]":
+    def reading(self, wants_all: bool) -> "dict[str, object]":
         """One reading."""
         pids = self.family()
         files = {path: lines_of(path, prefixes) for path, prefixes in self.files.items()}

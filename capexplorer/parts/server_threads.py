@@ -1,6 +1,5 @@
-"""Servers that are asked for their own figures: a thread each, because their clients wait for answers.
-
-The latest figures are taken once. A server that does not answer delays nothing, and its last words are kept.
+"""Threads that read servers' own figures: one for each server, because their clients block. A server that does not answer delays
+nothing else; the text of its last error is kept.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from contextlib import suppress
 
 from .servers import REFUSED, Server, ServerRefused
 
-_AGAIN_S = 5.0
-"""Before a server that failed is asked again."""
+_RETRY_AFTER_S = 5.0
+"""Pause after a failed reading."""
 
 
 class ServerThread:
-    """Asks one server when `ask` is called, unless it still waits for the answer before."""
+    """Reads one server's figures after each `ask`, unless the previous reading is still going on."""
 
     def __init__(self, kind: str, make: Callable[[], Server], wake: int) -> None:
-        """`wake`: a descriptor to which a byte is written when there is news."""
+        """`wake`: a descriptor to which a byte is written when there are new figures or a new error."""
         self.kind = kind
         self.why: str | None = None
         """Why there are no figures."""
@@ -30,11 +29,11 @@ class ServerThread:
         threading.Thread(target=self._run, daemon=True, name=kind).start()
 
     def ask(self) -> None:
-        """Read its figures soon."""
+        """Request a reading; returns at once."""
         self._asked.set()
 
     def take(self) -> dict[str, float] | None:
-        """New figures; None where there are none since the last call."""
+        """New figures; None if there are none since the last call."""
         found, self._figures = self._figures, None
         return found
 
@@ -47,14 +46,14 @@ class ServerThread:
                 server = server or self._make()
                 self._figures, self.why = server.read(), None
             except ServerRefused as error:
-                self._figures, self.why = dict(REFUSED), f"{self.kind}: {_said(error)}"
+                self._figures, self.why = dict(REFUSED), f"{self.kind}: {_first_line(error)}"
             except Exception as error:  # the boundary of a thread: each client has errors of its own
-                self.why = f"{self.kind}: {_said(error)}"
-                threading.Event().wait(_AGAIN_S)
+                self.why = f"{self.kind}: {_first_line(error)}"
+                threading.Event().wait(_RETRY_AFTER_S)
             with suppress(OSError):
                 os.write(self._wake, b"\n")
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:200]

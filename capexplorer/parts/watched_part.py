@@ -1,4 +1,4 @@
-"""One watched part in the process that reads all of them: its link, its probe, and what the app learns of it."""
+"""One watched part in the parts process: its connection, its probe, and the messages about it to the app."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .server_threads import ServerThread
 from .servers import servers_of
 
 READER_CPU_MOST = 0.008
-"""Cores. Where a reading costs more than that each second, readings become rarer."""
+"""Maximum CPU use of a reader, in cores: if a reading each second costs more, readings become rarer."""
 
 EVERY_MOST_S = 2.0
 """Less than what makes a part stale."""
@@ -28,15 +28,15 @@ FIRST_WITHIN_S = 20.0
 machine."""
 
 _FACTS_AFTER = 3
-"""Frames until all facts are known: some files are only known by what others say."""
+"""Raw readings until all facts are known: the paths of some files are found in others."""
 
 _OFFSET_MOVED_S = 0.05
-"""Change of the clock's offset that is worth telling."""
+"""Change of the clock's offset that is reported."""
 
 
 class WatchedPart:
-    """`poll` once a second, `take` when there is something to read. `machine_of` names a machine by its boot id; `wake` is a
-    descriptor to which servers that have answered write a byte."""
+    """`poll` is called once a second, `take` when there is something to read. `machine_of` names a machine by its boot id;
+    `wake`: a descriptor to which a byte is written when a server has answered."""
 
     def __init__(
         self, watch: PartSpec, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float], wake: int
@@ -46,11 +46,11 @@ class WatchedPart:
         self._watch, self._machine_of, self._clock = watch, machine_of, clock
         self._probe = PartProbe(watch)
         self._reader: int | None = None
-        """Process id of the transport whose reader the probe has compared frames of."""
-        self._frames = 0
+        """Process id of the transport whose reader `_probe` belongs to."""
+        self._readings = 0
         self._read_at_s = clock()
         self._next_s = 0.0
-        self._told: PartState | None = None
+        self._reported: PartState | None = None
 
     def poll(self) -> None:
         """Ask for a reading, unless the reader has used its share of a core; and the servers for their own figures."""
@@ -59,45 +59,46 @@ class WatchedPart:
         if not self._watch.has_reader:
             return
         if self._clock() >= self._next_s or self.link.reader is None:
-            self.link.poll(self._probe.question(self.link.reader))
+            self.link.poll(self._probe.request(self.link.reader))
 
     def take(self) -> Iterator[Read | Noticed]:
-        """What the app is to know of what arrived."""
+        """Messages to the app about what has arrived."""
         for reading in self.link.take():
             transport = self.link.process.pid if self.link.process is not None else None
             if transport != self._reader:
-                self._reader, self._probe, self._frames = transport, PartProbe(self._watch), 0
-            self._frames += 1
+                self._reader, self._probe, self._readings = transport, PartProbe(self._watch), 0
+            self._readings += 1
             self._read_at_s = reading.at_s
-            found = self._probe.read(reading.frame)
+            found = self._probe.read(reading.raw)
             if found is not None:
-                self._spread(found.reader_cpu_ratio, reading.at_s)
+                self._schedule(found.reader_cpu_ratio, reading.at_s)
                 yield Read(msgspec.structs.replace(found, server=self._figures()), reading.at_s)
         if not self._watch.has_reader and (figures := self._figures()):
             self._read_at_s = self._clock()
             yield Read(PartReading(name=self._watch.name, server=figures), self._read_at_s)
-        is_known = self._frames >= _FACTS_AFTER or not self._watch.has_reader
-        now = self._known() if is_known and self._is_read else self._unread()
-        if now is not None and not _same(now, self._told):
-            self._told = now
+        is_known = self._readings >= _FACTS_AFTER or not self._watch.has_reader
+        now = self._read_state() if is_known and self._is_read else self._unread_state()
+        if now is not None and not _same(now, self._reported):
+            self._reported = now
             yield Noticed(now)
 
     def _figures(self) -> dict[str, float]:
         """New figures of all its servers."""
         return {name: value for server in self._servers for name, value in (server.take() or {}).items()}
 
-    def _spread(self, cpu_ratio: float | None, at_s: float) -> None:
+    def _schedule(self, cpu_ratio: float | None, at_s: float) -> None:
+        """Time of the next poll, by the reader's CPU use."""
         every_s = min(EVERY_MOST_S, max(1.0, math.ceil((cpu_ratio or 0.0) / READER_CPU_MOST)))
         self._next_s = at_s + every_s - 0.5 if every_s > 1.0 else 0.0
 
     @property
     def _is_read(self) -> bool:
-        may_log_in = self._watch.has_reader and self._frames == 0 and self.link.why is None
+        may_log_in = self._watch.has_reader and self._readings == 0 and self.link.why is None
         most_s = FIRST_WITHIN_S if may_log_in else LOST_S + EVERY_MOST_S * (self._next_s > 0)
         return self._clock() - self._read_at_s < most_s
 
-    def _unread(self) -> PartState | None:
-        """That no reading comes; None while one may come yet."""
+    def _unread_state(self) -> PartState | None:
+        """That there are no readings; None while one may still arrive in time."""
         if self._is_read:
             return None
         silent = "the shell there does not answer" if self.link.reader is None else "the reader is silent"
@@ -108,7 +109,7 @@ class WatchedPart:
     def _why_no_figures(self) -> str | None:
         return next((server.why for server in self._servers if server.why is not None), None)
 
-    def _known(self) -> PartState:
+    def _read_state(self) -> PartState:
         facts, clock = self._probe.facts, self.link.clock_offset_s
         return PartState(
             t_s=0.0,
@@ -128,7 +129,7 @@ class WatchedPart:
 
 
 def _same(now: PartState, before: PartState | None) -> bool:
-    """Whether nothing is new; clocks drift a little all the time."""
+    """Whether there is nothing new to report; a small drift of the clock is not."""
     if before is None:
         return False
     moved = abs((now.clock_offset_s or 0.0) - (before.clock_offset_s or 0.0))
@@ -137,5 +138,5 @@ def _same(now: PartState, before: PartState | None) -> bool:
 
 
 def clock() -> float:
-    """The clock that the app has, too."""
+    """The clock that the app uses, too."""
     return time.monotonic()

@@ -33,7 +33,7 @@ _END_S = 2.0
 _LOOK_S = 0.02
 _BUFFER_MOST = 4 << 20
 
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.parts.process import main; main()"
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.parts.parts_process import main; main()"
 """Isolated: no module in the working folder can shadow the library's."""
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])

@@ -73,7 +73,7 @@ class Reading:
 def reading(*watches: PartSpec, before: Sequence[str] = ()) -> Iterator[Reading]:
     """Ends the process by ending its input, and fails unless it goes in order. `before`: words that it runs under."""
     with subprocess.Popen(
-        [*before, sys.executable, "-m", "capexplorer.parts.process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [*before, sys.executable, "-m", "capexplorer.parts.parts_process"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         for watch in watches:

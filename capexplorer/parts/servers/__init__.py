@@ -1,8 +1,8 @@
-"""Figures that well-known servers count themselves, asked from this machine by each server's own client.
+"""Figures that well-known servers count themselves, read from this machine by each server's own client.
 
 Names that rules and screens know: `connections`, `connections_limit`, `rejected_connections_per_s`, `active` (sessions that work
 or wait), `idle`, `idle_in_transaction`, `lock_waits` (active sessions that wait for a lock), `refused_readings` (1 where the
-server had no connection left for this reading itself, else 0). All others are shown and recorded as they are called.
+server had no connection left for this reading itself, else 0). All others are shown and recorded by the server's names.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from ...model.watched import PartSpec, ServerKind
 
 
 class Server(Protocol):
-    """One server. `read` blocks for at most TIMEOUT_S. It raises an error whose text says what is wrong, and connects again at
-    the next call, so that counters go on from the last answer."""
+    """One server. `read` blocks for at most TIMEOUT_S. After an error, whose text says what is wrong, the next call connects
+    again, and counters continue from the last answer."""
 
     def read(self) -> dict[str, float]:
         """Its figures now. Raises ServerRefused."""
 
 
 class ServerRefused(Exception):
-    """The server had no connection left for the reader: that is a reading, too."""
+    """The server had no connection left for the reader. That counts as a reading: REFUSED."""
 
 
 ANSWERED, REFUSED = {"refused_readings": 0.0}, {"refused_readings": 1.0}
-"""Of a server that may refuse: their mean over seconds is the share in which it did."""
+"""Figures of a server that may refuse; the mean of `refused_readings` over seconds is the share of seconds in which it did."""
 
 TIMEOUT_S = 2.0
 
@@ -35,7 +35,7 @@ EXTRAS: dict[ServerKind, str] = {"postgres": "psycopg", "redis": "redis", "prome
 
 
 def servers_of(watch: PartSpec) -> dict[ServerKind, Callable[[], Server]]:
-    """What makes each server of a part: made in the thread that asks it."""
+    """Constructors of a part's servers: each is called in the thread that reads the server."""
     return {kind: _maker(kind, url, watch) for kind, url in watch.servers.items()}
 
 

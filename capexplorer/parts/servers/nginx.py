@@ -11,14 +11,14 @@ from .rate import Rates
 
 _ACTIVE = re.compile(r"Active connections:\s*(\d+)")
 _COUNTERS = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s*$", re.MULTILINE)
-"""Accepted connections, handled ones, requests. Those not handled were closed for want of worker_connections."""
+"""Accepted connections, handled ones, requests. Those not handled were closed since no worker_connections were left."""
 
 _DOING = re.compile(r"(Reading|Writing|Waiting):\s*(\d+)")
 
 
 class Nginx:
-    """Its page, over one connection. nginx without worker_connections takes a connection and closes it without a word; without
-    descriptors it takes none, and the page comes too late."""
+    """Its page, over one connection. If no worker_connections are left, nginx accepts a connection and closes it without an
+    answer; if no descriptors are left, it accepts none, and the request times out."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -27,8 +27,8 @@ class Nginx:
         self._has_answered = False
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises httpx.HTTPError; ValueError where the page is another one; ServerRefused where a server that
-        answered before closes the connection instead."""
+        """Its figures now. Raises httpx.HTTPError; ValueError if the page is not one of stub_status; ServerRefused if a server
+        that has answered before closes the connection."""
         try:
             response = self._client.get(self._url)
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:
@@ -44,8 +44,8 @@ class Nginx:
 
 
 def figures(page: str) -> tuple[dict[str, float], dict[str, float]]:
-    """(values, counters): `connections`, `reading`, `writing`, `waiting`; `rejected_connections`, `requests`. ValueError: another
-    page."""
+    """(values, counters): `connections`, `reading`, `writing`, `waiting`; `rejected_connections`, `requests`. Raises
+    ValueError for any other page."""
     active, counters = _ACTIVE.search(page), _COUNTERS.search(page)
     if active is None or counters is None:
         raise ValueError("the page is not one of stub_status")

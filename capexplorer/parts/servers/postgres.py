@@ -26,7 +26,7 @@ _NAMES = (
 )  # fmt: skip
 
 _NO_CONNECTION_LEFT = ("too many clients", "remaining connection slots are reserved", "too many connections for")
-"""What PostgreSQL says of SQLSTATE 53300, which libpq does not pass on when it connects."""
+"""PostgreSQL's texts for SQLSTATE 53300, which libpq does not report when it connects."""
 
 
 class Postgres:
@@ -38,7 +38,7 @@ class Postgres:
         self._rates = Rates()
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises psycopg.Error; ServerRefused where all connections are taken."""
+        """Its figures now. Raises psycopg.Error; ServerRefused if all connections are taken."""
         try:
             self._connection = self._connection or self._connect()
             row = self._connection.execute(_SESSIONS).fetchone()

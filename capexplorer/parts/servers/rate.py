@@ -9,7 +9,7 @@ from ...probe.procfs import Growth, per_second
 
 
 class Rates:
-    """`of` once for each counter and reading, between two calls of `tick`."""
+    """Call `tick` at the begin of each reading, then `of` once for each counter."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._growth, self._clock = Growth(), clock
@@ -22,6 +22,6 @@ class Rates:
         self._elapsed_s = 0.0 if before_s is None else self._at_s - before_s
 
     def of(self, name: str, count: float) -> dict[str, float]:
-        """`NAME_per_s`; nothing at the first reading, and where the counter began again."""
+        """`NAME_per_s`; empty at the first reading, and if the counter was reset."""
         rate = per_second(self._growth(name, int(count)), self._elapsed_s)
         return {} if rate is None else {f"{name}_per_s": rate}

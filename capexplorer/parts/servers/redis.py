@@ -21,14 +21,14 @@ _COUNTERS = ("rejected_connections", "evicted_keys")
 
 
 class Redis:
-    """One connection, which the client opens again by itself."""
+    """One connection, which the client reopens by itself."""
 
     def __init__(self, url: str) -> None:
         self._client = redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
         self._rates = Rates()
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises redis.RedisError; ServerRefused where all connections are taken."""
+        """Its figures now. Raises redis.RedisError; ServerRefused if all connections are taken."""
         try:
             info: Any = self._client.info()
         except redis.ConnectionError as error:

@@ -1,7 +1,7 @@
 """What a service sends by the statsd protocol, such as gunicorn with `--statsd-host`: counters, gauges, timers.
 
-Datagrams are counted as they come, in a thread of its own: 90 requests of gunicorn in a second fill the buffer that Linux gives.
-Where the kernel dropped some all the same, counters and timers of that reading are left out, since they would be too low.
+Datagrams are counted as they arrive, in a thread of its own: 90 requests of gunicorn a second fill Linux's default buffer. If the
+kernel still dropped some, counters and timers of that reading are left out, since they would be too low.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _METRIC = re.compile(
     r"(?P<name>[\w.-]{1,100}):(?P<value>[+-]?\d+(?:\.\d+)?)\|(?P<kind>c|g|ms|h)(?:\|@(?P<share>0?\.\d+|1(?:\.0*)?|0))?(?:\|#.*)?",
     re.ASCII,
 )
-"""One line of a datagram, with the share of events that are sent; tags are not kept."""
+"""One line of a datagram: metric, sampling rate (`share`), and tags, which are ignored."""
 
 _NAMES_MOST = 32
 """Metrics that are kept: each is a figure in every line of the log."""
 _DATAGRAM_MOST = 1 << 16
 _BUFFER_BYTES = 8 << 20
-"""Asked for; Linux gives at most net.core.rmem_max."""
+"""Requested size; Linux grants at most net.core.rmem_max."""
 
 _SO_RXQ_OVFL = 40
-"""Linux: each datagram comes with how many were dropped before it."""
+"""Linux socket option: each datagram comes with the number of datagrams dropped before it."""
 
 
 class Totals:
-    """Adds lines up between two calls of `take`."""
+    """Sums the metrics between two calls of `take`."""
 
     def __init__(self) -> None:
         self._counts: dict[str, float] = {}
@@ -42,7 +42,7 @@ class Totals:
         self._datagrams = 0
 
     def add(self, datagram: bytes) -> None:
-        """Its lines; what is no metric is passed over."""
+        """Add the lines of a datagram; those that are no metric are ignored."""
         self._datagrams += 1
         for line in datagram.decode("ascii", "replace").splitlines():
             found = _METRIC.fullmatch(line)
@@ -68,7 +68,7 @@ class Totals:
 
     def take(self, elapsed_s: float, dropped: int) -> dict[str, float]:
         """`NAME_per_s` of counters, the mean `NAME_ms` of timers, gauges as they are; `datagrams_per_s`, and `dropped_datagrams`
-        where there were any. Gauges keep their values, but are left out of a reading in which nothing came."""
+        if there were any. Gauges keep their values, but are left out of a reading without datagrams."""
         figures = {"datagrams_per_s": self._datagrams / elapsed_s}
         if dropped:
             figures["dropped_datagrams"] = float(dropped)
@@ -84,7 +84,7 @@ class Statsd:
     """A UDP socket on this machine's loopback to which the service sends."""
 
     def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Raises OSError where the port is taken."""
+        """Raises OSError if the port is taken."""
         where = urlsplit(url)
         family = socket.AF_INET6 if ":" in (where.hostname or "") else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
