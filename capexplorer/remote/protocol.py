@@ -1,4 +1,4 @@
-"""The messages between a screen and a run on the run's socket: msgspec structs as MessagePack, a length before each.
+"""The messages between a screen and a run on the run's socket: msgspec structs as MessagePack, each after its length.
 
 The screen sends the first one, `Hello`; the run answers `Welcome` and then a `State` at each change, or `Refused` and
 closes. Events of the run are not sent: a screen reads the session's log. Pure.
@@ -16,11 +16,11 @@ from ..model.kept_request import KeptRequest, RequestBrief
 from ..model.stream import Param
 
 PROTOCOL = 3
-"""Raised when a message changes its meaning; a run and a screen of different protocols refuse each other."""
+"""Incremented when the meaning of a message changes; a run and a screen of different protocols refuse each other."""
 
 NAME_MOST = 64
 _TEXT_MOST = 10_000
-"""Characters of a plan (its own bound), a note or a parameter's value."""
+"""Characters of a note, a parameter's value, or a plan, whose own bound this is."""
 _PARAMS_MOST = 100
 
 Text = Annotated[str, Meta(max_length=_TEXT_MOST)]
@@ -44,7 +44,7 @@ class Hello(Message, frozen=True, kw_only=True, tag="hello"):
     protocol: int
     role: Role
     name: Name
-    """Of the screen, for people: its terminal."""
+    """Name of the screen, shown to users: its terminal."""
 
 
 class Call(Message, frozen=True, kw_only=True):
@@ -145,7 +145,7 @@ class AskRequest(Call, frozen=True, kw_only=True, tag="ask_request"):
 
 
 class Stop(Call, frozen=True, kw_only=True, tag="stop"):
-    """End the run; its session is saved whole."""
+    """End the run and save its session."""
 
 
 ControlsCall = (
@@ -170,7 +170,7 @@ FromScreen = Hello | ControlsCall | AskControls | GiveControls | AskRequests | A
 
 
 class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
-    """The answer to a `Hello`: what does not change in this run."""
+    """The answer to a `Hello`: what does not change during this run."""
 
     protocol: int
     session: str
@@ -190,29 +190,29 @@ class Refused(Message, frozen=True, kw_only=True, tag="refused"):
 
 
 class Answer(Message, frozen=True, kw_only=True, tag="answer"):
-    """To a `RestartTarget`, a `StartPlan`, a `ChangeWorkers` or a `WatchPart`."""
+    """The answer to a `RestartTarget`, a `StartPlan`, a `ChangeWorkers` or a `WatchPart`."""
 
     number: int
     wrong: str | None
-    """What was wrong with it, in one line; None: it is carried out."""
+    """Why the call was refused, in one line; None: it is carried out."""
 
 
 class KeptBriefs(Message, frozen=True, kw_only=True, tag="requests"):
-    """To an `AskRequests`: all that are kept, without what was sent and received. At most 400, each below 2 KB."""
+    """The answer to an `AskRequests`: all kept requests without headers and bodies. At most 400, each below 2 KB."""
 
     number: int
     briefs: tuple[RequestBrief, ...]
 
 
 class KeptWhole(Message, frozen=True, kw_only=True, tag="request"):
-    """To an `AskRequest`: one whole, below 50 KB."""
+    """The answer to an `AskRequest`: one kept request with headers and bodies, below 50 KB. None: it is not kept any more."""
 
     number: int
     request: KeptRequest | None
 
 
 class State(Message, frozen=True, kw_only=True, tag="state"):
-    """What a screen shows beside the log, as of its call with this number; sent when it has changed."""
+    """What a screen shows that is not in the log; sent when it has changed."""
 
     seen: int
     """Number of this screen's last call that was carried out or refused."""
@@ -240,25 +240,25 @@ _from_run: msgspec.msgpack.Decoder[FromRun] = msgspec.msgpack.Decoder(FromRun)
 
 
 class ProtocolError(Exception):
-    """The received bytes are no message of this protocol."""
+    """The received bytes are not a message of this protocol."""
 
 
 def encode(message: Message) -> bytes:
-    """A message without its length."""
+    """A message as bytes, without its length."""
     return _encoder.encode(message)
 
 
 def from_screen(data: bytes) -> FromScreen:
-    """Raises ProtocolError."""
+    """A screen's message. Raises ProtocolError."""
     try:
         return _from_screen.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"no message of protocol {PROTOCOL}: {error}") from None
+        raise ProtocolError(f"not a message of protocol {PROTOCOL}: {error}") from None
 
 
 def from_run(data: bytes) -> FromRun:
-    """Raises ProtocolError."""
+    """A run's message. Raises ProtocolError."""
     try:
         return _from_run.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"no message of protocol {PROTOCOL}: {error}") from None
+        raise ProtocolError(f"not a message of protocol {PROTOCOL}: {error}") from None

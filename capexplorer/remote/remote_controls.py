@@ -1,6 +1,7 @@
-"""The controls of a run in another process: each call is sent, and answered by how the run has changed.
+"""The controls of a run in another process. Each call is sent; its effect is seen in the next `State` that the run sends.
 
-What is known of the run is as of its last state; a step counts as taken when it is sent, so that steps typed quickly add up.
+A step counts as taken as soon as it is sent, so that steps typed quickly add up. All other properties are those of the last
+state.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from .protocol import (
 )
 from .run_connection import RunConnection
 
-_NOTHING_YET = State(
+_UNKNOWN = State(
     seen=0,
     wanted=0,
     offered_per_s=None,
@@ -52,46 +53,46 @@ _NOTHING_YET = State(
 
 
 class RemoteControls:
-    """Controls and Holding over a connection. `poll` takes what has come."""
+    """`Controls` and `Holding` over a connection. `poll` processes the messages that have arrived."""
 
     def __init__(self, connection: RunConnection, plan_wrong: Callable[[str, Mapping[str, str], int], str | None]) -> None:
-        """`plan_wrong(plan, plans, max_users)`: what is wrong with a plan, as a sentence."""
+        """`plan_wrong(plan, plans, max_users)`: what is wrong with a plan, as a sentence; None if it is valid."""
         self._connection, self._plan_wrong = connection, plan_wrong
-        self._state = _NOTHING_YET
+        self._state = _UNKNOWN
         self._sent = 0
         self._wanted = 0
         self._offered_per_s: float | None = None
         self._autopilot = False
         self._answers: dict[int, str | None] = {}
         self._notices: list[str] = []
-        self._found: dict[int, KeptBriefs | KeptWhole] = {}
+        self._request_answers: dict[int, KeptBriefs | KeptWhole] = {}
 
     def poll(self) -> bool:
-        """Take the messages that have arrived. Returns whether the state has changed."""
+        """Process the messages that have arrived. Returns whether the state may have changed."""
         was_connected = self.connected
-        come = self._connection.take()
-        for message in come:
+        arrived = self._connection.take()
+        for message in arrived:
             match message:
                 case State():
-                    self._become(message)
+                    self._update(message)
                 case Answer(number=number, wrong=wrong):
                     self._answers[number] = wrong
                     if wrong is not None:
                         self._notices.append(wrong)
                 case KeptBriefs(number=number) | KeptWhole(number=number):
-                    self._found[number] = message
+                    self._request_answers[number] = message
                 case Refused(why=why):
                     self._notices.append(f"the run refuses this screen: {why}")
-        return bool(come) or was_connected != self.connected
+        return bool(arrived) or was_connected != self.connected
 
     def notices(self) -> list[str]:
-        """Messages of the run for a person; each is returned once."""
+        """Messages of the run for the user; each is returned once."""
         notices, self._notices = self._notices, []
         return notices
 
-    def _become(self, state: State) -> None:
+    def _update(self, state: State) -> None:
         self._state = state
-        if state.seen == self._sent:  # an older one knows nothing of the last keys
+        if state.seen == self._sent:  # an older state does not include the last calls
             self._wanted, self._autopilot, self._offered_per_s = state.wanted, state.autopilot, state.offered_per_s
 
     # -- Holding
@@ -217,7 +218,7 @@ class RemoteControls:
         self._call(SetAutopilot(number=self._next, on=on, at_rate=at_rate))
 
     def verify_knee(self) -> None:
-        """Let the autopilot verify the knee."""
+        """Start the autopilot to verify the knee."""
         self._autopilot = True
         self._call(VerifyKnee(number=self._next))
 
@@ -250,15 +251,15 @@ class RemoteControls:
             raise InputError(wrong)
 
     def answer_to(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
-        """What the run answers to a question about kept requests, which `ask` makes with its number; None: no answer."""
+        """The run's answer about kept requests; `ask` makes the call, given its number. None: no answer."""
         number = self._next
         self._call(ask(number))
-        self._wait(lambda: number in self._found)
-        return self._found.pop(number, None)
+        self._wait(lambda: number in self._request_answers)
+        return self._request_answers.pop(number, None)
 
-    def _wait(self, has_come: Callable[[], bool]) -> None:
-        """Wait until `has_come`, or the run is gone or does not answer in time."""
-        while not has_come() and self.connected and self._connection.wait_for_more():
+    def _wait(self, has_arrived: Callable[[], bool]) -> None:
+        """Wait until `has_arrived`, or until the run is gone or does not answer in time."""
+        while not has_arrived() and self.connected and self._connection.wait_for_more():
             self.poll()
 
     def quit(self) -> None:

@@ -1,4 +1,4 @@
-"""Kept requests of a run in another process, fetched when a person opens them: the list at most once a second."""
+"""Kept requests of a run in another process, fetched when the user opens them; the list at most once a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.kept_request import KeptRequest, RequestBrief
 from ..model.stream import Clock
 from .protocol import AskRequest, AskRequests, Call, KeptBriefs, KeptWhole
 
-AGAIN_S = 1.0
+REFETCH_AFTER_S = 1.0
 
 
 class Answering(Protocol):
@@ -21,7 +21,7 @@ class Answering(Protocol):
         """Whether the run can be reached."""
 
     def answer_to(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
-        """The run's answer; None: there is none."""
+        """The run's answer; None: no answer."""
 
 
 class RemoteRequests:
@@ -34,13 +34,13 @@ class RemoteRequests:
 
     @property
     def why_none(self) -> str:
-        """The run is gone, and nothing came before."""
+        """Why there are no requests: the run cannot be reached, and none were fetched before. Empty otherwise."""
         return "" if self._connection.connected or self._briefs else "the run cannot be reached: it has the requests"
 
     def briefs(self) -> Sequence[RequestBrief]:
         """All kept requests, as of at most a second ago."""
         now_s = self._monotonic()
-        if self._connection.connected and (self._asked_s is None or now_s - self._asked_s >= AGAIN_S):
+        if self._connection.connected and (self._asked_s is None or now_s - self._asked_s >= REFETCH_AFTER_S):
             self._asked_s = now_s
             found = self._connection.answer_to(lambda number: AskRequests(number=number))
             if isinstance(found, KeptBriefs):
@@ -48,7 +48,7 @@ class RemoteRequests:
         return self._briefs
 
     def request(self, number: int) -> KeptRequest | None:
-        """One whole; None: it is not kept any more, or the run is gone."""
+        """One request with headers and bodies; None: it is not kept any more, or the run is gone."""
         if not self._connection.connected:
             return None
         found = self._connection.answer_to(lambda call: AskRequest(number=call, request=number))

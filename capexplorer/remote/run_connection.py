@@ -21,9 +21,9 @@ class RunConnection:
     def __init__(self, path: Path, role: Role, name: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._frames = Frames(FROM_RUN_MOST_BYTES)
-        self._come: list[FromRun] = []
+        self._arrived: list[FromRun] = []
         self.is_lost = False
-        """The run closed it, or said something that is none of its messages."""
+        """The run closed the connection, or sent bytes that are not a message."""
         self.is_over = False
         """The run has ended, and its log is complete."""
         try:
@@ -39,7 +39,7 @@ class RunConnection:
             raise
 
     def send(self, message: Message) -> None:
-        """Send one message. A run that accepts none for ANSWERS_WITHIN_S counts as lost."""
+        """Send one message. A run that does not accept it within ANSWERS_WITHIN_S counts as lost."""
         try:
             self._socket.settimeout(ANSWERS_WITHIN_S)
             self._socket.sendall(frame(encode(message)))
@@ -49,20 +49,20 @@ class RunConnection:
     def take(self) -> list[FromRun]:
         """The messages that have arrived since the last call. Does not wait."""
         self._receive()
-        come, self._come = self._come, []
-        return come
+        arrived, self._arrived = self._arrived, []
+        return arrived
 
     def wait_for_more(self, seconds: float = ANSWERS_WITHIN_S) -> bool:
-        """Wait until `take` has a message, or the run is gone. False if neither happens in that time."""
-        return bool(self._come) or self.is_lost or bool(select.select([self._socket], [], [], seconds)[0])
+        """Wait until a message has arrived or the run is gone; False if neither happens in that time."""
+        return bool(self._arrived) or self.is_lost or bool(select.select([self._socket], [], [], seconds)[0])
 
     def _welcomed(self, path: Path) -> Welcome:
         deadline_s = time.monotonic() + ANSWERS_WITHIN_S
-        while not self._come and not self.is_lost and self.wait_for_more(max(0.0, deadline_s - time.monotonic())):
+        while not self._arrived and not self.is_lost and self.wait_for_more(max(0.0, deadline_s - time.monotonic())):
             self._receive()
-        match self._come[:1]:
+        match self._arrived[:1]:
             case [Welcome() as welcome]:
-                del self._come[0]
+                del self._arrived[0]
                 return welcome
             case [Refused(why=why)]:
                 raise InputError(f"{path}: the run refuses this screen: {why}")
@@ -79,7 +79,7 @@ class RunConnection:
                 return
             except (OSError, ProtocolError):
                 data, messages = b"", []
-            self._come += messages
+            self._arrived += messages
             self.is_lost = not data
             self.is_over = self.is_over or any(isinstance(message, Over) for message in messages)
 

@@ -1,7 +1,7 @@
-"""Where the sockets of runs are: `SESSION.sock` in a folder of this user's that nobody else can enter.
+"""Where the sockets of runs are: `SESSION.sock` in a folder of this user that nobody else can enter.
 
-The runtime folder is removed when the user's last login ends, as it does where a dropped SSH connection was the only one; a run
-then listens in the other folder. So both are looked at.
+There are two: the user's runtime folder, and one in /tmp. The first is removed when the user's last login ends, for example when
+the only SSH connection is lost; a run then listens in the second. So both are searched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CONNECTS_WITHIN_S = 2.0
 
 
 def folders() -> list[Path]:
-    """Those that a run may listen in, the best first: the runtime folder, and one in /tmp for where there is none."""
+    """The folders that a run may listen in, the preferred one first: the runtime folder, then one in /tmp."""
     user = os.geteuid()
     named = os.environ.get("XDG_RUNTIME_DIR")
     runtime = [Path(named)] if named else []
@@ -29,14 +29,14 @@ def folders() -> list[Path]:
 
 
 def make_folder(folder: Path) -> bool:
-    """Whether it is there now, and private. A runtime folder is not made, only ours in it."""
+    """Create a folder of `folders`; returns whether it exists now and is private. Its parent is not created."""
     with contextlib.suppress(OSError):
         folder.mkdir(_PRIVATE_FOLDER)
     return is_private(folder)
 
 
 def is_private(folder: Path) -> bool:
-    """Whether it is a folder of this user's that nobody else can enter: in /tmp anyone may have made one of that name."""
+    """Whether it is a folder of this user that nobody else can enter: in /tmp anybody may have created one of that name."""
     try:
         found = os.lstat(folder)
     except OSError:
@@ -45,7 +45,7 @@ def is_private(folder: Path) -> bool:
 
 
 def running() -> dict[str, Path]:
-    """The runs that listen now: session id to socket. Sockets that a killed run left behind are removed."""
+    """The sockets of the runs that listen now, by session id. Sockets that a killed run left behind are removed."""
     found: dict[str, Path] = {}
     for folder in filter(is_private, folders()):
         for path in sorted(folder.glob(f"*{SUFFIX}")):
@@ -68,7 +68,8 @@ def _listens(path: Path) -> bool:
 
 
 def find(name: str | None) -> tuple[str, Path]:
-    """The running session that `name` means, an id or what only one id begins with; None: the only one. Raises InputError."""
+    """(id, socket) of the running session `name`: an id, a unique prefix of one, or `last`; None: the only one. Raises
+    InputError."""
     runs = running()
     if name in runs:
         return name, runs[name]
@@ -83,7 +84,7 @@ def find(name: str | None) -> tuple[str, Path]:
 
 def _unclear(name: str | None, runs: list[str], meant: list[str]) -> str:
     if not runs:
-        return f"session `{name}` is not running: no run is, of this user" if name else "no run of this user is going on"
+        return f"session `{name}` is not running: this user has no run now" if name else "no run of this user is going on"
     if name is None:
         return f"{len(runs)} runs are going on; name one: {', '.join(runs)}"
     if meant:

@@ -142,5 +142,5 @@ def test_a_megabyte_of_garbage_is_refused_in_its_first_bytes(seed: int) -> None:
     ],
 )
 def test_bytes_that_are_no_message_are_refused(wrong: bytes) -> None:
-    with pytest.raises(ProtocolError, match="no message of protocol 3: "):
+    with pytest.raises(ProtocolError, match="not a message of protocol 3: "):
         from_screen(wrong)
