@@ -1,4 +1,4 @@
-"""The user's configuration file: habits on which no session depends. Read at each start, written when a theme is chosen.
+"""The user's configuration file: preferences on which no session depends. Read at each start, written when a theme is chosen.
 
 `config.toml` in the user's configuration folder (XDG on Linux), or the file that `--config` or CAPEXPLORER_CONFIG names.
 """

@@ -24,7 +24,7 @@ HEAD = """\
 Made by `python docs/configuration.py` from the model (`capexplorer/configuration.py`), the table of keys and
 `docs/configuration.toml`; a test fails where the page differs from them.
 
-Habits on which no session depends: `~/.config/capexplorer/config.toml` (`$XDG_CONFIG_HOME` is followed; on macOS
+Preferences on which no session depends: `~/.config/capexplorer/config.toml` (`$XDG_CONFIG_HOME` is followed; on macOS
 `~/Library/Application Support/capexplorer/config.toml`), or the file that `--config FILE` or the environment variable
 `CAPEXPLORER_CONFIG` names. Every key may be left out. What is wrong is refused in one line with the file, the key and what was
 expected, and exit code 2. A theme that you choose on the screen (`Ctrl+P`, "choose the colours") is written to this file; all

@@ -25,111 +25,114 @@ COMPOSE_PORT = f"${{{compose.PORT}}}"
 _COMPOSE_PROGRAM = ("{python}", "-I", "-m", "capexplorer.target.compose")
 """Isolated: no module in the Compose file's folder can shadow the library's."""
 
-_HTTP_S = 5.0
-"""After all services are well, for the readiness request."""
+_READY_REQUEST_S = 5.0
+"""Time for the readiness request after all services are ready."""
 
 _INTERPRETER = re.compile(r"python[\d.]*|\{python\}|node|ruby|java|sh|bash")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Where a command and its readiness request were given: their names in messages, and the folder in which the command runs."""
+class Source:
+    """Where a command or a Compose file and its readiness request were given: what messages call them, and the folder."""
 
     command: str
+    """Option, or file and key, of the command or Compose file."""
     ready: str
+    """The same of the readiness request."""
     folder: Path
+    """In which the command runs; a Compose file is relative to it."""
     starts: str = "the command"
-    port: str = "{port}"
-    """How `starts` names the port that is chosen for it."""
+    port: str = PORT
+    """The placeholder in it for a port that capexplorer chooses."""
 
 
-def on_command_line() -> Asked:
+def on_command_line() -> Source:
     """`--target-cmd` and `--ready`, run in the working folder."""
-    return Asked("--target-cmd", "--ready", Path.cwd())
+    return Source("--target-cmd", "--ready", Path.cwd())
 
 
-def in_profile(where: str) -> Asked:
+def in_profile(where: str) -> Source:
     """The keys of this profile, run in its folder."""
-    return Asked(f"{where}: command", f"{where}: ready", Path(where).parent.resolve())
+    return Source(f"{where}: command", f"{where}: ready", Path(where).parent.resolve())
 
 
-def compose_on_command_line() -> Asked:
+def compose_on_command_line() -> Source:
     """`--compose` and `--ready`."""
-    return Asked("--compose", "--ready", Path.cwd(), "the Compose file", COMPOSE_PORT)
+    return Source("--compose", "--ready", Path.cwd(), "the Compose file", COMPOSE_PORT)
 
 
-def compose_in_profile(where: str) -> Asked:
+def compose_in_profile(where: str) -> Source:
     """The keys of this profile; its Compose file is relative to it."""
-    return Asked(f"{where}: target.compose", f"{where}: ready", Path(where).parent.resolve(), "the Compose file", COMPOSE_PORT)
+    return Source(f"{where}: target.compose", f"{where}: ready", Path(where).parent.resolve(), "the Compose file", COMPOSE_PORT)
 
 
 def target_of(
-    command: str, ready: str | None, timeout_s: float | None = None, asked: Asked | None = None
+    command: str, ready: str | None, timeout_s: float | None = None, source: Source | None = None
 ) -> tuple[TargetSpec, int | None]:
-    """(target, its port; None: one is chosen) of a command, its readiness request and its timeout. Raises InputError."""
-    asked = asked or on_command_line()
+    """(target, its port; None: capexplorer chooses it) of a command, its readiness request and its timeout. Raises InputError."""
+    source = source or on_command_line()
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InputError(f"{asked.command}: {str(error).lower()} in {shown(redact.text(command))}") from None
+        raise InputError(f"{source.command}: {str(error).lower()} in {shown(redact.text(command))}") from None
     if not words:
-        raise InputError(f"{asked.command}: expected a command, got an empty string")
-    path, port = _readiness(ready, asked, chosen=PORT in command)
+        raise InputError(f"{source.command}: expected a command, got an empty string")
+    path, port = _readiness(ready, source, chooses_port=PORT in command)
     readiness = {"path": path, "timeout_s": timeout_s or READY_TIMEOUT_S, "any_status": ready is None}
     found = TargetSpec(
         title=command,
         command=tuple(words),
-        ready=convert(readiness, Ready, asked.ready),
-        folder=asked.folder,
-        given_name=redact.text(_name(words)),  # the log's file is named by it
+        ready=convert(readiness, Ready, source.ready),
+        folder=source.folder,
+        given_name=redact.text(_name(words)),  # without secrets: the log's file name contains it
     )
     for _, wrong in spec.mistakes(found):
-        raise InputError(f"{asked.command}: {wrong}")
+        raise InputError(f"{source.command}: {wrong}")
     return found, port
 
 
-def composed(file: str, ready: str | None, timeout_s: float | None, asked: Asked) -> tuple[TargetSpec, int | None]:
-    """(target, its port; None: one is chosen) of a Compose file. Raises InputError where it, Compose or docker cannot be used."""
-    path = (asked.folder / file).resolve()
-    compose.check(path, asked.command)
-    path_asked, port = _readiness(ready, asked, chosen=compose.uses_port(path))
+def composed(file: str, ready: str | None, timeout_s: float | None, source: Source) -> tuple[TargetSpec, int | None]:
+    """(target, its port; None: capexplorer chooses it) of a Compose file. Raises InputError where it, Compose or docker cannot be
+    used."""
+    path = (source.folder / file).resolve()
+    compose.check(path, source.command)
+    path_asked, port = _readiness(ready, source, chooses_port=compose.uses_port(path))
     timeout_s = timeout_s or READY_TIMEOUT_S
-    readiness = {"path": path_asked, "timeout_s": timeout_s + _HTTP_S, "any_status": ready is None}
+    readiness = {"path": path_asked, "timeout_s": timeout_s + _READY_REQUEST_S, "any_status": ready is None}
     found = TargetSpec(
         title=file,
         command=(*_COMPOSE_PROGRAM, str(path), f"{timeout_s:g}", f"{{scratch}}/{spec.CONTAINERS_FILE}"),
         environment={compose.PORT: PORT},
-        ready=convert(readiness, Ready, asked.ready),
+        ready=convert(readiness, Ready, source.ready),
         folder=path.parent,
         given_name=redact.text(path.parent.name) or "compose",
         compose=True,
     )
     for _, wrong in spec.mistakes(found):
-        raise InputError(f"{asked.command}: {wrong}")
+        raise InputError(f"{source.command}: {wrong}")
     return found, port
 
 
-def _readiness(ready: str | None, asked: Asked, *, chosen: bool) -> tuple[str, int | None]:
-    """(path, port) of the readiness request."""
+def _readiness(ready: str | None, source: Source, *, chooses_port: bool) -> tuple[str, int | None]:
+    """(path, port) of the readiness request; port None: capexplorer chooses it (`chooses_port`)."""
     if ready is None:
-        if not chosen:
-            ready_key = asked.ready.rpartition(" ")[2]
-            raise InputError(
-                f"{asked.command}: expected {asked.port} in {asked.starts}, or {ready_key} URL with the port that it listens on"
-            )
+        if not chooses_port:
+            ready_key = source.ready.rpartition(" ")[2]
+            expected = f"expected {source.port} in {source.starts}, or {ready_key} URL with the port that it listens on"
+            raise InputError(f"{source.command}: {expected}")
         return "/", None
     if ready.startswith("/"):
         ready = f"http://127.0.0.1:{PORT}{ready}"
     url = ready.replace(PORT, "1")
     if not is_http_url(url) or urlsplit(url).scheme != "http" or not is_loopback(urlsplit(url).hostname or ""):
-        raise InputError(f"{asked.ready}: expected /PATH or http://127.0.0.1:{PORT}/PATH, got {ready!r}")
-    if PORT in ready and not chosen:
-        raise InputError(f"{asked.ready}: {asked.starts} has no {asked.port}: write http://127.0.0.1:NUMBER/PATH")
-    if PORT not in ready and chosen:
-        raise InputError(f"{asked.ready}: expected {PORT} for the port, since {asked.starts} has {asked.port}, got {ready!r}")
+        raise InputError(f"{source.ready}: expected /PATH or http://127.0.0.1:{PORT}/PATH, got {ready!r}")
+    if PORT in ready and not chooses_port:
+        raise InputError(f"{source.ready}: {source.starts} has no {source.port}: write http://127.0.0.1:NUMBER/PATH")
+    if PORT not in ready and chooses_port:
+        raise InputError(f"{source.ready}: expected {PORT} for the port, since {source.starts} has {source.port}, got {ready!r}")
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return path, None if chosen else parts.port or 80
+    return path, None if chooses_port else parts.port or 80
 
 
 def _name(words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Questions on the terminal, one line each. Answers come from readline, since a terminal's own lines end at 4,096 characters."""
+"""Questions on the terminal, one line each. Answers are read by readline: a terminal's own lines end at 4,096 characters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 def ask(question: str, default: str = "") -> str:
-    """The answer, `default` for an empty one. It goes on in the next line after a backslash, and within the quotes of a curl
+    """The answer, `default` for an empty one. It continues in the next line after a backslash, and within the quotes of a curl
     command, so that a command may be pasted as it is. Raises click.Abort: Ctrl+C, or the end of the input.
     """
     with suppress(ImportError):
@@ -17,7 +17,7 @@ def ask(question: str, default: str = "") -> str:
 
     try:
         answer = input(f"{question} [{default}]> " if default else f"{question}> ")
-        while _goes_on(answer):
+        while _is_incomplete(answer):
             answer = f"{answer}\n{input('... ')}"
     except (KeyboardInterrupt, EOFError):
         click.echo()
@@ -25,7 +25,7 @@ def ask(question: str, default: str = "") -> str:
     return answer.strip() or default
 
 
-def _goes_on(answer: str) -> bool:
+def _is_incomplete(answer: str) -> bool:
     if answer.endswith("\\"):
         return True
     try:

@@ -14,6 +14,8 @@ from . import worker_setup
 from .error_output import print_error
 
 if TYPE_CHECKING:
+    from ..load.guard import HostGuard
+    from ..load.load_host import LoadHost
     from ..load.workload import Workload
     from ..run.capture import Capture
     from ..run.control_server import ControlServer
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """A run that is put together."""
+class AssembledRun:
+    """A run with what belongs to its process."""
 
     run: LiveRun
     capture: Capture
@@ -37,7 +39,7 @@ def report_failure(run: LiveRun) -> int:
 
 
 @contextlib.contextmanager
-def live_run(options: RunOptions) -> Iterator[Parts]:
+def live_run(options: RunOptions) -> Iterator[AssembledRun]:
     """Set up everything that a run needs, in the necessary order; shut down in reverse order."""
     from ..target.supervisor import Supervisor
 
@@ -46,16 +48,10 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
         from ..load import native
 
         native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
-        from ..load import proxies, variables
-        from ..load.guard import HostGuard
-        from ..load.kept.request_sampling import RequestSampling
-        from ..load.load_host import LoadHost
-        from ..load.local_engine import LocalEngine
         from ..run.capture import Capture, LogHandler
         from ..run.control_server import ControlServer
         from ..run.live import LiveRun
         from ..run.service import Service
-        from ..session.redact_request import RequestRedaction
 
         run, capture = LiveRun(options, Service(options, supervisor)), Capture()
         capture.begin(run.on_log_line, native.start_thread)
@@ -65,24 +61,10 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
         run.session_run.on_path.append(lambda path: _open(server, run, path))
         try:
             LogHandler(run.on_log_line).install()
-            guard = HostGuard(options.allow_hosts, run.on_host_refused)
-            guard.install()
-            proxies.install(guard.check)
-            for name in proxies.forget_environment():
-                run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
-            workers = worker_setup.load_workers_of(options, run)
-            run.use_workers(workers)
-            engine = workers.make_engine if options.workers is not None else LocalEngine
-            host = LoadHost(run.on_load_report, options.profile.work.endpoints, engine)
-            host.recorder.connects_so_far = lambda: guard.connects
-            host.recorder.sampling = RequestSampling(RequestRedaction(variables.values(options.profile.users, os.environ)))
-            host.start()
-            own_events = options.locustfile is None
-            users_url = options.users_url(run.service.url)
-            run.drive(host, host.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
+            host = _start_load(options, run, _install_guard(options, run))
             supervisor.listen(native.start_thread, run.on_target_report)
             try:
-                yield Parts(run, capture, server)
+                yield AssembledRun(run, capture, server)
             finally:
                 host.stop()  # a pump that a defect ended stopped nothing; a load thread that outlives the interpreter crashes it
         finally:
@@ -90,6 +72,40 @@ def live_run(options: RunOptions) -> Iterator[Parts]:
             capture.end()
     finally:
         supervisor.close()
+
+
+def _install_guard(options: RunOptions, run: LiveRun) -> HostGuard:
+    """Restrict where load may go: the guard, and no proxies of the environment."""
+    from ..load import proxies
+    from ..load.guard import HostGuard
+
+    guard = HostGuard(options.allow_hosts, run.on_host_refused)
+    guard.install()
+    proxies.install(guard.check)
+    for name in proxies.forget_environment():
+        run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
+    return guard
+
+
+def _start_load(options: RunOptions, run: LiveRun, guard: HostGuard) -> LoadHost:
+    """Start the load thread, without users, and give it to the run."""
+    from ..load import variables
+    from ..load.kept.request_sampling import RequestSampling
+    from ..load.load_host import LoadHost
+    from ..load.local_engine import LocalEngine
+    from ..session.redact_request import RequestRedaction
+
+    workers = worker_setup.load_workers_of(options, run)
+    run.use_workers(workers)
+    engine = workers.make_engine if options.workers is not None else LocalEngine
+    host = LoadHost(run.on_load_report, options.profile.work.endpoints, engine)
+    host.recorder.connects_so_far = lambda: guard.connects
+    host.recorder.sampling = RequestSampling(RequestRedaction(variables.values(options.profile.users, os.environ)))
+    host.start()
+    own_events = options.locustfile is None
+    users_url = options.users_url(run.service.url)
+    run.drive(host, host.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
+    return host
 
 
 def _open(server: ControlServer, run: LiveRun, path: Path) -> None:

@@ -19,7 +19,7 @@ from ..replay import Replay
 from ..tui.screens.baseline_choice import Baselines
 from .afterwards import program_name
 from .baseline import baselines
-from .configured_habits import own_habits
+from .configured_preferences import own_preferences
 from .error_output import print_line
 from .signals import signals_to
 from .terminals import SERVED, name_of_terminal, require_screen, terminal_or_browser
@@ -29,8 +29,8 @@ SCREEN = ("attach", "capexplorer sessions")
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--watch", is_flag=True, help="Only look: never have the controls.")
-@click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session behind (key b).")
+@click.option("--watch", is_flag=True, help="Only watch: never take the controls.")
+@click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
 @click.option("--mouse", is_flag=True, help="Allow the mouse to place the inspection cursor; selecting text then needs Shift.")
 def command(session: str | None, watch: bool, baseline: str | None, mouse: bool) -> int:
     """Show a run that is going on, on the live screen, and steer it.
@@ -39,21 +39,21 @@ def command(session: str | None, watch: bool, baseline: str | None, mouse: bool)
     One screen of a run has the controls; the key c asks for them. Leaving the screen leaves the run to go on.
     """
     if not os.environ.get(SERVED):
-        require_screen(*SCREEN)  # before the run hears of this screen
-    behind = baselines(baseline, None, live=True)
+        require_screen(*SCREEN)  # before connecting to the run
+    saved_curves = baselines(baseline, None, live=True)
     name, path = run_sockets.find(session)
     connection = RunConnection(path, "watch" if watch else "steer", name_of_terminal())
     try:
         recording = Replay(Path(connection.welcome.path), follow=True)
         try:
-            return _show(connection, recording, behind, watch=watch, mouse=mouse)
+            return _show(connection, recording, saved_curves, watch=watch, mouse=mouse)
         finally:
             recording.close()
     finally:
         connection.close()
 
 
-def _show(connection: RunConnection, recording: Replay, behind: Baselines, *, watch: bool, mouse: bool) -> int:
+def _show(connection: RunConnection, recording: Replay, saved_curves: Baselines, *, watch: bool, mouse: bool) -> int:
     from ..tui.actions.protocols import Actions
     from ..tui.actions.steering_attached import SteerAttached
     from ..tui.actions.watching import Watch
@@ -63,16 +63,16 @@ def _show(connection: RunConnection, recording: Replay, behind: Baselines, *, wa
     controls = RemoteControls(connection, _plan_wrong)
     feed = AttachedFeed(recording, controls)
     actions: Actions = Watch(controls) if watch else SteerAttached(controls, controls, connection.welcome.unattended_s)
-    habits = own_habits()
+    preferences = own_preferences()
     with terminal_or_browser(*SCREEN) as terminal:
         app = ExplorerApp(
             feed,
             actions,
             terminal=terminal,
             mouse=mouse,
-            habits=habits,
+            preferences=preferences,
             requests=RemoteRequests(controls),
-            baselines=behind,
+            baselines=saved_curves,
         )
         with signals_to(app.request_exit):
             ending = app.explore()

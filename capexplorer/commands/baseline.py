@@ -1,4 +1,4 @@
-"""`--baseline`: the curve of a saved session, to be drawn behind another one."""
+"""`--baseline`: the capacity curve of a saved session, drawn behind that of another one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from ..tui.screens.baseline_choice import Baselines
 
 MOST_BYTES_LIVE = 20_000_000
-"""Longest log that is read on a screen while load may run, about two hours: reading takes 0.1 s, in which users wait."""
+"""Largest log that is read while load may run, about two hours of a session: reading it delays the load by 0.1 s."""
 
 
 def baselines(first: str | None, sessions_dir: Path | None, *, live: bool) -> Baselines:
-    """For a screen. `first`: the one of `--baseline`, which is read now. Raises InputError."""
+    """The baselines that a screen may draw. `first`: the session of `--baseline`, which is read now. Raises InputError."""
     from ..tui.screens.baseline_choice import Baselines
 
     folder = sessions_dir or paths.sessions()

@@ -18,7 +18,7 @@ from ..session import titles
 from ..session.catalog import find
 from ..session.reader import SessionReader, open_session
 from . import completing
-from .configured_habits import own_habits
+from .configured_preferences import own_preferences
 from .error_output import print_error, print_line
 from .reanalysing import with_found
 from .terminals import require_screen
@@ -57,13 +57,13 @@ def command(
     SESSION is a path, an id, the beginning of one, or `last`; SESSION#1 or SESSION:epoch=1 is one epoch of it. A session with
     several epochs stands for each of them.
     """
-    asked = [parse(condition) for condition in conditions]
-    on_screen = form is None and output is None and not asked and sys.stdout.isatty()
+    parsed_conditions = [parse(condition) for condition in conditions]
+    on_screen = form is None and output is None and not parsed_conditions and sys.stdout.isatty()
     if on_screen:
         require_screen("the comparison", "compare --format md")
     comparison = compare([opened(name, sessions_dir or paths.sessions(), reanalyse=reanalyse) for name in sessions])
     if on_screen:
-        return _look(comparison)
+        return _show(comparison)
     content = rendered(comparison, form or _SUFFIXES.get(output.suffix.lower() if output else "", "md"))
     if output is None:
         sys.stdout.buffer.write(content)
@@ -72,7 +72,7 @@ def command(
         write_file(output, content, force=force)
     for warning in sentences.warnings(comparison):
         print_error(warning)
-    return _judged(asked, comparison)
+    return _judged(parsed_conditions, comparison)
 
 
 def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
@@ -119,9 +119,9 @@ def rendered(comparison: Comparison, form: str) -> bytes:
     return renderers[form](comparison)
 
 
-def _judged(asked: Sequence[Condition], comparison: Comparison) -> int:
+def _judged(conditions: Sequence[Condition], comparison: Comparison) -> int:
     """Print each condition's result on stderr; 3 if one holds. Raises InputError if one cannot be judged and none holds."""
-    outcomes = [judge(condition, comparison) for condition in asked]
+    outcomes = [judge(condition, comparison) for condition in conditions]
     for line in (line for each in outcomes for line in (*each.failed, *each.excused)):
         print_error(line)
     unjudged = [line for each in outcomes for line in each.unjudged]
@@ -133,19 +133,19 @@ def _judged(asked: Sequence[Condition], comparison: Comparison) -> int:
         for line in unjudged[1:]:
             print_error(line)
         raise InputError(f"--fail-if: {unjudged[0]}")
-    for condition in asked:
+    for condition in conditions:
         print_line(f"capexplorer: {condition.text}: passed")
     return 0
 
 
-def _look(comparison: Comparison) -> int:
+def _show(comparison: Comparison) -> int:
     from ..tui.screens.compare import CompareApp
     from ..tui.terminal import own_terminal
     from .signals import signals_to
 
-    habits = own_habits()
+    preferences = own_preferences()
     with own_terminal() as terminal:
-        app = CompareApp(comparison, terminal=terminal, habits=habits)
+        app = CompareApp(comparison, terminal=terminal, preferences=preferences)
         with signals_to(app.request_exit):
             app.look()
     return 0

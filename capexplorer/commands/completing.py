@@ -1,4 +1,4 @@
-"""What a shell completes for arguments: names of profiles and sessions. Looks at names of files alone, and never fails."""
+"""What a shell completes for arguments: names of profiles and sessions. Reads only names of files, and never fails."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SESSIONS_MOST = 200
 """Newest sessions that are offered."""
 
 
-def profiles(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+def profiles(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """Names that begin with what was typed."""
-    return [name for name in paths.profiles() if name.startswith(begun)]
+    return [name for name in paths.profiles() if name.startswith(typed)]
 
 
-def sessions(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+def sessions(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """`last`, the newest sessions by their ids, and the samples."""
     try:
         own = configuration.load().sessions_dir
@@ -28,4 +28,4 @@ def sessions(ctx: click.Context, parameter: click.Parameter, begun: str) -> list
     folder: Path = ctx.params.get("sessions_dir") or (Path(own).expanduser() if own else paths.sessions())
     ids = sorted((path.stem for path in folder.glob(f"*{SUFFIX}")), reverse=True)
     names = dict.fromkeys(["last", *ids[:SESSIONS_MOST], *paths.sample_sessions()])
-    return [name for name in names if name.startswith(begun)]
+    return [name for name in names if name.startswith(typed)]

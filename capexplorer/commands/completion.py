@@ -7,7 +7,7 @@ from click.shell_completion import get_completion_class
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_CAPEXPLORER_COMPLETE"
-"""By which a shell asks for completions; Click's name for a program called capexplorer."""
+"""Environment variable by which a shell requests completions: Click's name for a program called capexplorer."""
 
 
 @click.command()

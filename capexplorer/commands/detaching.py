@@ -12,9 +12,9 @@ import click
 from ..model.events import Event, Target
 from ..run.options import RunOptions
 from .afterwards import program_name
-from .assembly import Parts, live_run, report_failure
+from .assembly import AssembledRun, live_run, report_failure
 from .error_output import print_line
-from .on_screen import HANG_UP, let_go_of_input
+from .on_screen import HANG_UP, release_input
 from .signals import signals_to
 
 _READ_BYTES = 4096
@@ -33,7 +33,7 @@ def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
     os.close(ready[0])
     os.close(errors[0])
     os.setsid()
-    let_go_of_input()
+    release_input()
     for fd in (1, 2):
         os.dup2(errors[1], fd)
     os.close(errors[1])
@@ -42,7 +42,7 @@ def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
 
 
 def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
-    """In the command: wait until the run is ready, and print how to attach; or print its error, and return its exit code."""
+    """In the first process: wait until the run is ready, and print how to attach; or print its error and return its exit code."""
     try:
         session = _line(ready)
         sentence = _all(errors) if not session else ""
@@ -64,7 +64,7 @@ def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
 
 
 def _line(fd: int) -> str:
-    """What is written to the other end; empty where it is closed before the line is whole."""
+    """One line from the other end; empty if it is closed before that."""
     data = b""
     while not data.endswith(b"\n") and (chunk := os.read(fd, _READ_BYTES)):
         data += chunk
@@ -72,7 +72,7 @@ def _line(fd: int) -> str:
 
 
 def _all(fd: int) -> str:
-    """What is written to the other end until it is closed."""
+    """All text from the other end until it is closed."""
     data = b""
     while chunk := os.read(fd, _READ_BYTES):
         data += chunk
@@ -81,23 +81,23 @@ def _all(fd: int) -> str:
 
 def _explore(options: RunOptions, ready: int) -> int:
     """In the new process: run until the plan, the autopilot, a person or a failure ends it."""
-    with live_run(options) as parts, signals_to(lambda name: _interrupt(parts, name)):
-        _wait(parts, ready)
-        parts.run.close()
-    return report_failure(parts.run)
+    with live_run(options) as assembled, signals_to(lambda name: _interrupt(assembled, name)):
+        _wait(assembled, ready)
+        assembled.run.close()
+    return report_failure(assembled.run)
 
 
-def _interrupt(parts: Parts, name: str) -> None:
+def _interrupt(assembled: AssembledRun, name: str) -> None:
     if name != HANG_UP:
-        parts.run.outcome.interrupt(name)
+        assembled.run.outcome.interrupt(name)
 
 
-def _wait(parts: Parts, ready: int) -> None:
+def _wait(assembled: AssembledRun, ready: int) -> None:
     from ..load import native
     from ..run.unattended import POLL_S, Unattended
 
-    run, unattended = parts.run, Unattended(parts.run)
-    parts.server.stop = unattended.stop
+    run, unattended = assembled.run, Unattended(assembled.run)
+    assembled.server.stop = unattended.stop
     run.start(lambda: None)
     while not any(map(_is_ready, run.take())):
         if run.outcome.reason is not None:
@@ -105,7 +105,7 @@ def _wait(parts: Parts, ready: int) -> None:
         native.sleep(POLL_S)
     assert run.session_run.path is not None
     os.write(ready, f"{run.session_run.path.stem}\n".encode())
-    parts.capture.let_go()
+    assembled.capture.discard_output()
     while unattended.reason is None:
         native.sleep(POLL_S)
         run.take()  # no screen does

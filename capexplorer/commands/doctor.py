@@ -63,7 +63,7 @@ def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
     """Check this machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
     asks = Asks() if found is None else asks_of(found)
     here = machine(time.sleep, _programs(found, where), namespace.refusal())
-    return (*checks(here, asks), *_of_limits(found, where))
+    return (*checks(here, asks), *_limits_check(found, where))
 
 
 def asks_of(found: Profile) -> Asks:
@@ -89,7 +89,7 @@ def mean_wait_s(wait: Wait | float) -> float:
 
 
 def _programs(found: Profile | None, where: str) -> list[str]:
-    """Of the profile's target, or of all targets."""
+    """Names of programs that the profile's target needs; without a profile, all targets'."""
     if found is None:
         return sorted({name for folder in paths.targets().values() for name in _needs(folder)})
     match found.target:
@@ -108,8 +108,8 @@ def _needs(folder: Path) -> tuple[str, ...]:
         return ()
 
 
-def _of_limits(found: Profile | None, where: str) -> tuple[Check, ...]:
-    """Whether this machine can keep the profile's own limits; `run` would refuse with the same words."""
+def _limits_check(found: Profile | None, where: str) -> tuple[Check, ...]:
+    """Whether this machine can apply the profile's [limits]; `run` would refuse with the same message."""
     if found is None or found.limits == Limits():
         return ()
     elsewhere = tuple(host for host in found.guards.allow_hosts if not is_loopback(host))
@@ -133,7 +133,7 @@ def _of_limits(found: Profile | None, where: str) -> tuple[Check, ...]:
 
 
 def show(rows: tuple[Check, ...], console: Console) -> None:
-    """A table where commands fit unbroken into a column, else a block a check. All text is plain: none of it is markup."""
+    """Print a table if the console is wide enough for unbroken commands, else a block for each check. No text is markup."""
     console.print(_table(rows) if console.width >= _WIDE else _blocks(rows))
 
 

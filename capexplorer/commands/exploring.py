@@ -27,8 +27,8 @@ def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detac
     if detach:
         from .detaching import detached
 
-        return detached(options, _in_its_network)
-    _in_its_network(options)
+        return detached(options, _enter_network)
+    _enter_network(options)
     if headless:
         from .headless import explore_headless
 
@@ -38,15 +38,15 @@ def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detac
     return explore_on_screen(options, screen)
 
 
-def _in_its_network(options: RunOptions) -> None:
-    """Before anything heavy is imported: it would have threads."""
+def _enter_network(options: RunOptions) -> None:
+    """Enter the session's own network namespace, if it has one. Must precede imports that start threads."""
     namespace.enter(options.profile.limits.network, sandbox=options.sandbox)
 
 
 def _check_open_files(wanted: int | None) -> None:
     """Refuse a run with too few file descriptors, which could not report its failures. `wanted`: the session's own limit."""
     if wanted is not None or sys.platform == "win32":
-        return  # the least that may be set is checked where it is read
+        return  # the profile checks its lower bound
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -29,14 +29,14 @@ from .signals import signals_to
 
 def explore_headless(options: RunOptions) -> int:
     """Run until the plan, the autopilot, a signal or a failure ends it. Returns the exit code."""
-    with live_run(options) as parts:
+    with live_run(options) as assembled:
         from ..run.unattended import Unattended
 
-        run, capture = parts.run, parts.capture
+        run, capture = assembled.run, assembled.capture
         if not run.goes_by_itself:
             raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
         run.session_run.on_path.append(lambda path: click.echo(path, file=capture.stdout))
-        parts.server.stop = lambda: run.outcome.interrupt("SIGTERM")
+        assembled.server.stop = lambda: run.outcome.interrupt("SIGTERM")
         with signals_to(run.outcome.interrupt):
             timeline = watch(run, Unattended(run), capture.stderr)
             run.close()

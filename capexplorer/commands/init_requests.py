@@ -27,12 +27,12 @@ LEFT_OUT_SHOWN = 10
 
 @dataclass(slots=True)
 class Requests:
-    """Tasks with what each was answered, or the locustfile that takes their place."""
+    """Tasks, each with the line about its answer; or a locustfile in their place."""
 
     url: str
     """Where the service is reached."""
     origin: str | None
-    """Its URL as others know it; None: it was just started, so recordings name another port."""
+    """The service's own URL, as HAR files have it; None: it was just started, so its port is another one there."""
     guard: HostGuard
     sends: bool = True
     keeps_failing: bool = False
@@ -68,7 +68,7 @@ class Requests:
 
 
 def _is_same(origin: str, url: str) -> bool:
-    """Whether both are one service: localhost and 127.0.0.1 are."""
+    """Whether both URLs name one service; all loopback names count as one host."""
     one, other = urlsplit(origin), urlsplit(url)
     is_one_host = one.hostname == other.hostname or (is_loopback(one.hostname or "") and is_loopback(other.hostname or ""))
     return is_one_host and (one.scheme, one.port) == (other.scheme, other.port)
@@ -93,7 +93,7 @@ def ask_for(requests: Requests) -> None:
 
 
 def show(task: Task, url: str, guard: HostGuard) -> HttpAnswer | str:
-    """Send a request and print what came back, without secrets and control characters."""
+    """Send a request and print the answer, without secrets and control characters."""
     answer = send(task, url, guard)
     click.echo("\n".join(_lines(task, answer)))
     return answer

@@ -26,12 +26,12 @@ from .trial_start import started
 _LAUNCHERS = frozenset(
     "bash bundle cargo deno docker dotnet env flask go gradle gunicorn java make mvn npm npx php sh uv uvicorn yarn".split()
 )
-"""Their name says nothing about the service."""
+"""Programs that start others: their names say nothing about the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewService:
-    """A service that answers, and what its profile says of it."""
+    """A service that answers, with the keys of its profile."""
 
     name: str
     reached_at: str
@@ -44,7 +44,7 @@ class NewService:
 
 
 def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) -> NewService:
-    """Ask until there is one that answers. What is started ends with the stack."""
+    """Ask until there is a service that answers. A service that is started here ends with `stack`."""
     click.echo("How is your service started, or what is its URL? For example:")
     click.echo("  ./server --port {port}   {port}: a free port, so that runs disturb nobody")
     click.echo("  python app.py            a command with a port of its own")
@@ -76,8 +76,8 @@ def running(text: str, allow_hosts: tuple[str, ...], where: str = "service") -> 
 
 def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostGuard, *, asks: bool) -> NewService:
     """Start it, find its port, and find out which path is ready. Raises InputError, TargetError."""
-    chosen = adhoc.PORT in command
-    finds_port = not chosen and (ready is None or ready.startswith("/"))
+    chooses_port = adhoc.PORT in command
+    finds_port = not chooses_port and (ready is None or ready.startswith("/"))
     spec, port = adhoc.target_of(command, f"http://127.0.0.1:1{ready or '/'}" if finds_port else ready)
     spec = msgspec.structs.replace(spec, ready=msgspec.structs.replace(spec.ready, any_status=ready is None))
     click.echo(f"starting {spec.name} ...")
@@ -91,7 +91,7 @@ def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostG
         name=_profile_name(spec.name),
         reached_at=service.url,
         command=command,
-        ready=path if chosen else f"{service.url}{path}",
+        ready=path if chooses_port else f"{service.url}{path}",
     )
 
 

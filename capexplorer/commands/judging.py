@@ -10,15 +10,15 @@ from ..errors import SessionError
 from ..model.timeline import Timeline
 from ..replay import Replay
 
-PART_S = 0.05
-"""Seconds of reading at a time, so that the screen can be drawn in between."""
+READ_SLICE_S = 0.05
+"""Seconds of reading after which other threads may run, so that the screen can be drawn."""
 
 
 def judged(log: Path) -> tuple[str | None, float | None]:
     """(sentence, users at the knee); None: it cannot be read, or has no knee. Takes a second for a day's log."""
     try:
         with closing(Replay(log)) as recording:
-            while recording.read_on(PART_S):
+            while recording.read_on(READ_SLICE_S):
                 pass
             timeline = recording.at(recording.duration_s)
             return wording.verdict(timeline), knee_users(timeline)

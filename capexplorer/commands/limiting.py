@@ -23,7 +23,7 @@ def limits_of(given: tuple[str, ...], of_profile: Limits) -> Limits:
         return of_profile
     merged = msgspec.to_builtins(of_profile)
     for setting in given:
-        _put(merged, _as_table(setting))
+        _merge(merged, _as_table(setting))
     limits = convert(merged, Limits, OPTION)
     for key, expected in mistakes(limits):
         raise InputError(f"{OPTION}: {key}: {expected}")
@@ -31,7 +31,7 @@ def limits_of(given: tuple[str, ...], of_profile: Limits) -> Limits:
 
 
 def _as_table(setting: str) -> dict[str, Any]:
-    """`target.cpus=[0]` is a line of TOML."""
+    """KEY=VALUE as a table: it is a line of TOML, such as `target.cpus=[0]`."""
     expected = f"{OPTION}: expected KEY=VALUE such as target.open_files=64 or network.ip_local_port_range=[32768, 34767]"
     if "=" not in setting or "\n" in setting:
         raise InputError(f"{expected}, got {shown(setting)}")
@@ -41,10 +41,10 @@ def _as_table(setting: str) -> dict[str, Any]:
         raise InputError(f"{expected}, got {shown(setting)}") from None
 
 
-def _put(into: dict[str, Any], new: dict[str, Any]) -> None:
+def _merge(into: dict[str, Any], new: dict[str, Any]) -> None:
     for key, value in new.items():
         if isinstance(value, dict) and isinstance(into.get(key), dict):
-            _put(into[key], value)
+            _merge(into[key], value)
         else:
             into[key] = value
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import IO
 
 from ..run.options import RunOptions
-from .assembly import Parts, live_run, report_failure
+from .assembly import AssembledRun, live_run, report_failure
 from .baseline import baselines
-from .configured_habits import own_habits
+from .configured_preferences import own_preferences
 from .screen_options import ScreenOptions
 from .signals import signals_to
 from .terminals import name_of_terminal
@@ -24,15 +24,15 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
 
     with contextlib.ExitStack() as screen:
         terminal = screen.enter_context(own_terminal())
-        with live_run(options) as parts:
+        with live_run(options) as assembled:
             from ..run.held_controls import HeldControls
             from ..run.screens import Screen
             from ..tui.actions.steering import Steer
             from ..tui.app import ExplorerApp
             from ..tui.live_feed import LiveFeed
 
-            behind = baselines(screen_options.baseline, options.sessions_dir, live=True)  # there is no load yet
-            run = parts.run
+            saved_curves = baselines(screen_options.baseline, options.sessions_dir, live=True)  # read now, before there is load
+            run = assembled.run
             own = Screen(name_of_terminal(), may_steer=True)
             run.screens.begin(own)
             controls = HeldControls(run.controls, run.screens, own)
@@ -42,17 +42,17 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
                 Steer(controls, controls),
                 terminal=terminal,
                 mouse=screen_options.mouse,
-                habits=own_habits(),
+                preferences=own_preferences(),
                 requests=run.requests,
-                baselines=behind,
+                baselines=saved_curves,
             )
-            parts.server.stop = app.end
+            assembled.server.stop = app.end
             with signals_to(app.request_exit):
                 ending = app.explore()
                 if ending.signal == HANG_UP and run.unattended_s > 0:
                     screen.close()
                     run.screens.leave(own)
-                    wait_unattended(parts, feed.take)
+                    wait_unattended(assembled, feed.take)
                 elif ending.signal is not None:
                     run.outcome.interrupt(ending.signal)
                 run.close()
@@ -63,23 +63,23 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
     return report_failure(run)
 
 
-def wait_unattended(parts: Parts, take: Callable[[], object]) -> None:
+def wait_unattended(assembled: AssembledRun, take: Callable[[], object]) -> None:
     """Wait until a run without a screen of its own has ended. Print how to get a screen again, if the terminal is still there."""
     from ..load import native
     from ..run.unattended import POLL_S, Unattended
 
-    run = parts.run
+    run = assembled.run
     unattended = Unattended(run)
-    parts.server.stop = unattended.stop
-    let_go_of_input()
-    print_session_goes_on(parts.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
+    assembled.server.stop = unattended.stop
+    release_input()
+    print_session_goes_on(assembled.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
     with signals_to(lambda name: None if name == HANG_UP else run.outcome.interrupt(name)):
         while unattended.reason is None:
             native.sleep(POLL_S)
             take()
 
 
-def let_go_of_input() -> None:
+def release_input() -> None:
     """Release standard input: nothing reads it from now on."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

@@ -14,7 +14,7 @@ from ..remote import run_sockets
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
-from .configured_habits import own_habits
+from .configured_preferences import own_preferences
 from .resolving import DEFAULT_PROFILE
 from .shelf import SessionShelf
 from .signals import signals_to
@@ -26,10 +26,10 @@ def pick(folder: Path | None = None) -> None:
     return when one is.
     """
     require_screen("the picker", "capexplorer profiles, sessions or --help")
-    habits = own_habits()
+    preferences = own_preferences()
     with own_terminal() as terminal:
         shelf = SessionShelf(folder or paths.sessions())
-        app = PickerApp(_profiles(), shelf, default=DEFAULT_PROFILE, terminal=terminal, habits=habits)
+        app = PickerApp(_profiles(), shelf, default=DEFAULT_PROFILE, terminal=terminal, preferences=preferences)
         with signals_to(app.request_exit):
             picked = app.pick()
     if picked is None:

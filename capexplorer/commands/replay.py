@@ -18,7 +18,7 @@ from ..tui.playback import Playback, moment
 from ..tui.screens.baseline_choice import Baselines
 from . import completing
 from .baseline import baselines
-from .configured_habits import own_habits
+from .configured_preferences import own_preferences
 from .error_output import print_line
 from .reanalysing import reanalysed_copy
 from .signals import signals_to
@@ -47,7 +47,7 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
     help="Allow the mouse to drag the transport bar and to place the inspection cursor; selecting text then needs Shift.",
 )
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds; the log pane (o) lists the changes.")
-@click.option("--baseline", metavar="SESSION", help="Draw the curve of this session behind (key b).")
+@click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
 def command(
     session: str,
@@ -71,42 +71,42 @@ def command(
     if reanalyse and follow:
         raise InputError("--reanalyse: the session is still being recorded; without --follow its current part is reanalysed")
     path = find(session, sessions_dir or paths.sessions())
-    behind = baselines(baseline, sessions_dir, live=follow)
+    saved_curves = baselines(baseline, sessions_dir, live=follow)
     with reanalysed_copy(path) if reanalyse else nullcontext(path) as path:
         recording = Replay(path, follow=follow)
         try:
             whole = speed is None and start is None and not follow
             playback = Playback(float(speed or 1), follows=follow)
-            return _play(recording, playback, start, behind, mouse=mouse, whole=whole)
+            return _play(recording, playback, start, saved_curves, mouse=mouse, whole=whole)
         finally:
             recording.close()
 
 
 def _kept_requests(log: Path) -> KeptRequests:
-    """Those in the file beside the log. Raises SessionError for a file that is none."""
+    """The requests in the file beside the log. Raises SessionError for a file of another kind."""
     path = kept_file.path_of(log)
     if not path.exists():
         return NoRequests("no requests were kept: run it with --keep-bodies")
     return kept_file.RequestsFile(path)
 
 
-def _play(recording: Replay, playback: Playback, start: str | None, behind: Baselines, *, mouse: bool, whole: bool) -> int:
+def _play(recording: Replay, playback: Playback, start: str | None, saved_curves: Baselines, *, mouse: bool, whole: bool) -> int:
     from ..tui.actions.transport import Transport
     from ..tui.app import ExplorerApp
     from ..tui.recorded_feed import RecordedFeed
 
     requests = _kept_requests(recording.path)
-    feed, habits = RecordedFeed(recording, playback, start_at=start, whole=whole), own_habits()
+    feed, preferences = RecordedFeed(recording, playback, start_at=start, whole=whole), own_preferences()
     with terminal_or_browser("replay", "export") as terminal:
         app = ExplorerApp(
             feed,
             Transport(feed),
             terminal=terminal,
             mouse=mouse,
-            habits=habits,
+            preferences=preferences,
             whole=whole,
             requests=requests,
-            baselines=behind,
+            baselines=saved_curves,
         )
         with signals_to(app.request_exit):
             ending = app.explore()

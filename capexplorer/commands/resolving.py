@@ -18,7 +18,7 @@ from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
 from ..model.limits import Limits
 from ..model.offered import Arrivals
-from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Param
 from ..profile import Profile, Task, Users, Wait
 from ..run.options import NO_RATES, RAW, RunOptions
 from ..target import scratch
@@ -71,35 +71,13 @@ def resolve(asked: RunArguments) -> RunOptions:
     name, found, where = _profile(asked)
     sessions_dir = asked.sessions_dir or paths.sessions()
     spec, port = _spec(asked, found, where, sessions_dir)
-    url = None if spec is not None else asked.host or found.url
-    given = _settings(asked.settings)
-    if given and spec is None:
-        raise InputError("--set: needs a target that capexplorer starts; this service has no parameters to set")
+    params = _params(asked, found, where, spec)
     locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
-    if url is not None:
-        is_raw = locustfile is not None and is_host_and_port(url)
-        check_url(f"http://{url}" if is_raw else url, allow_hosts)
-        url = RAW + url if is_raw else url
-    if asked.spawn_rate is not None and not SPAWN_RATE_LEAST <= asked.spawn_rate <= SPAWN_RATE_MOST:
-        expected = f"expected {SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:g} users a second"
-        raise InputError(f"--spawn-rate: {expected}, got {asked.spawn_rate:g}")
-    if asked.autopilot is not None and asked.plan is not None:
-        raise InputError("--autopilot: cannot be combined with --plan: only one of them can step the users")
+    url = _url(asked.host or found.url, locustfile, allow_hosts) if spec is None else None
     limits = _limits(asked, found, where, spec, port, allow_hosts)
     if locustfile is None:
         variables.check(found.users, os.environ, where)
-    users = _first_users(asked, found)
-    if users > found.guards.max_users:
-        raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
-    params = {}
-    if spec is not None:
-        params = spec.resolve({**spec.resolve(found.params, f"{where}: params"), **given})
-    steps = _steps(asked.plan, found, where)
-    if asked.plain_workers and offers_rates(steps):
-        raise InputError(f"--plan: {NO_RATES}")
-    if asked.plain_workers and asked.autopilot == "rate":
-        raise InputError(f"--autopilot: {NO_RATES}")
     return RunOptions(
         name=name,
         profile=msgspec.structs.replace(
@@ -111,11 +89,11 @@ def resolve(asked: RunArguments) -> RunOptions:
         port=port,
         watched_pid=adhoc.watched_pid(asked.pid, asked.port_of),
         locustfile=locustfile,
-        start_users=users,
-        spawn_rate=asked.spawn_rate or found.users.spawn_rate,
+        start_users=_first_users(asked, found),
+        spawn_rate=_spawn_rate(asked, found),
         label=asked.label or _commit(spec),
         sessions_dir=sessions_dir,
-        steps=steps,
+        steps=_steps(asked, found, where),
         allow_hosts=allow_hosts,
         sandbox=asked.sandbox,
         autopilot=asked.autopilot is not None,
@@ -124,6 +102,25 @@ def resolve(asked: RunArguments) -> RunOptions:
         keep_bodies=asked.keep_bodies,
         follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,
     )
+
+
+def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None) -> dict[str, Param]:
+    """The target's parameters: those of `--set`, else the profile's, else the defaults."""
+    given = _settings(asked.settings)
+    if spec is None:
+        if given:
+            raise InputError("--set: needs a target that capexplorer starts; this service has no parameters to set")
+        return {}
+    return spec.resolve({**spec.resolve(found.params, f"{where}: params"), **given})
+
+
+def _url(url: str | None, locustfile: Path | None, allow_hosts: tuple[str, ...]) -> str | None:
+    """The URL of a running service. For users of a locustfile it may be HOST:PORT of a service without HTTP: see RAW."""
+    if url is None:
+        return None
+    is_raw = locustfile is not None and is_host_and_port(url)
+    check_url(f"http://{url}" if is_raw else url, allow_hosts)
+    return RAW + url if is_raw else url
 
 
 def _limits(
@@ -205,9 +202,19 @@ def _file_name(text: str, otherwise: str) -> str:
 
 def _first_users(asked: RunArguments, found: Profile) -> int:
     """The initial users. The autopilot begins at one user, not at the profile's `start`: low levels define the low-load line."""
-    if asked.users is not None:
-        return asked.users
-    return 1 if asked.autopilot is not None else found.users.start
+    by_default = 1 if asked.autopilot is not None else found.users.start
+    users = by_default if asked.users is None else asked.users
+    if users > found.guards.max_users:
+        raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
+    return users
+
+
+def _spawn_rate(asked: RunArguments, found: Profile) -> float | None:
+    """Users started per second; None: automatic."""
+    rate = asked.spawn_rate
+    if rate is not None and not SPAWN_RATE_LEAST <= rate <= SPAWN_RATE_MOST:
+        raise InputError(f"--spawn-rate: expected {SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:g} users a second, got {rate:g}")
+    return rate or found.users.spawn_rate
 
 
 def _users(asked: RunArguments, found: Profile) -> Users:
@@ -234,9 +241,20 @@ def check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
         raise InputError(f"--host: load to {host} is not allowed: only loopback, or add --allow-host {host}")
 
 
-def _steps(plan: str | None, found: Profile, where: str) -> tuple[Step, ...]:
-    if plan is None:
-        return ()
+def _steps(asked: RunArguments, found: Profile, where: str) -> tuple[Step, ...]:
+    """The steps of `--plan`; none without it. Raises InputError also for an autopilot that cannot run as asked."""
+    if asked.autopilot is not None and asked.plan is not None:
+        raise InputError("--autopilot: cannot be combined with --plan: only one of them can step the users")
+    steps = () if asked.plan is None else _parsed_plan(asked.plan, found, where)
+    if asked.plain_workers and offers_rates(steps):
+        raise InputError(f"--plan: {NO_RATES}")
+    if asked.plain_workers and asked.autopilot == "rate":
+        raise InputError(f"--autopilot: {NO_RATES}")
+    return steps
+
+
+def _parsed_plan(plan: str, found: Profile, where: str) -> tuple[Step, ...]:
+    """A plan by its name in the profile, or by its text."""
     most = found.guards.max_users
     if plan in found.plans:
         return parse(found.plans[plan], f"{where}: plans.{plan}", most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -19,10 +19,10 @@ AXES = ("users", "rate")
 
 
 class Run(click.Command):
-    """`--autopilot` may stand alone: what follows is its value only if it is one, else the profile's name."""
+    """`--autopilot` needs no value: the next argument is its value only if it is `users` or `rate`, else it is the profile."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write the value of `--autopilot` into the same argument."""
+        """Join `--autopilot` and its value into one argument."""
         whole = list(args)
         if "--autopilot" in whole:
             at = whole.index("--autopilot")
@@ -115,12 +115,12 @@ class Run(click.Command):
 )
 @click.option("--bind", metavar="ADDRESS:PORT", help="Where workers of other machines join (`capexplorer worker`).")
 @click.option(
-    "--expect-workers", type=click.IntRange(min=1), metavar="N", help="Beside --bind: wait for N workers before the load."
+    "--expect-workers", type=click.IntRange(min=1), metavar="N", help="With --bind: wait for N workers before the load."
 )
 @click.option(
     "--plain-workers",
     is_flag=True,
-    help="Beside --bind: `locust --worker` may join. There is no secret: any client that reaches the port may join.",
+    help="With --bind: `locust --worker` may join. There is no secret: any client that reaches the port may join.",
 )
 @click.option(
     "--keep-bodies",
@@ -134,38 +134,7 @@ class Run(click.Command):
     metavar="[users|rate]",
     help="Let the autopilot look for the knee, from the start; `rate`: for the capacity as an offered rate.",
 )
-def command(
-    profile: str | None,
-    locustfile: Path | None,
-    host: str | None,
-    pid: int | None,
-    port_of: int | None,
-    watches: tuple[str, ...],
-    target_cmd: str | None,
-    compose: Path | None,
-    ready: str | None,
-    ready_timeout_s: float | None,
-    users: int | None,
-    spawn_rate: float | None,
-    settings: tuple[str, ...],
-    limits: tuple[str, ...],
-    label: str | None,
-    sessions_dir: Path | None,
-    allow_hosts: tuple[str, ...],
-    sandbox: bool,
-    baseline: str | None,
-    mouse: bool,
-    headless: bool,
-    detach: bool,
-    plan: str | None,
-    arrivals: Arrivals | None,
-    workers: str | None,
-    bind: str | None,
-    expect_workers: int | None,
-    plain_workers: bool,
-    keep_bodies: bool,
-    autopilot: str | None,
-) -> int:
+def command(baseline: str | None, mouse: bool, headless: bool, detach: bool, **given: Any) -> int:
     """Explore a service live, or by a plan or the autopilot without a screen.
 
     PROFILE is a name (see `capexplorer profiles`) or a path; `mixed` when neither it nor a locustfile is given.
@@ -175,34 +144,7 @@ def command(
     `capexplorer attach` shows it again. A signal that is ignored when it starts stays ignored (nohup; a
     script's job in the background ignores SIGINT and SIGQUIT): then SIGTERM ends it.
     """
-    asked = RunArguments(
-        profile=profile,
-        locustfile=locustfile,
-        host=host,
-        pid=pid,
-        port_of=port_of,
-        watches=watches,
-        target_cmd=target_cmd,
-        compose=compose,
-        ready=ready,
-        ready_timeout_s=ready_timeout_s,
-        users=users,
-        spawn_rate=spawn_rate,
-        settings=settings,
-        limits=limits,
-        label=label,
-        sessions_dir=sessions_dir,
-        allow_hosts=allow_hosts,
-        sandbox=sandbox,
-        plan=plan,
-        arrivals=arrivals,
-        autopilot=autopilot,
-        workers=workers,
-        bind=bind,
-        expect_workers=expect_workers,
-        plain_workers=plain_workers,
-        keep_bodies=keep_bodies,
-    )
     if headless and detach:
         raise InputError("--headless, --detach: one of them; --detach needs no screen either")
-    return explore(resolve(asked), ScreenOptions(baseline, mouse), headless=headless, detach=detach)
+    arguments = RunArguments(**given)  # it has a field for each other option
+    return explore(resolve(arguments), ScreenOptions(baseline, mouse), headless=headless, detach=detach)

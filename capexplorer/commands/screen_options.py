@@ -10,5 +10,5 @@ class ScreenOptions:
     """As given on the command line."""
 
     baseline: str | None = None
-    """A saved session to be drawn behind."""
+    """A saved session whose curve is drawn behind the live one."""
     mouse: bool = False

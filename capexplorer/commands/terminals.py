@@ -20,7 +20,7 @@ DUMB = ("", "dumb", "unknown")
 
 
 def name_of_terminal() -> str:
-    """For people who share a run: `pts/3`; where there is no terminal, the process."""
+    """A name that users of the same run are shown: `pts/3`; without a terminal, the process id."""
     for fd in (0, 2):
         try:
             return os.ttyname(fd).removeprefix("/dev/")
@@ -41,8 +41,8 @@ def require_screen(command: str, instead: str) -> None:
 
 @contextmanager
 def terminal_or_browser(command: str, instead: str) -> Iterator[Terminal | None]:
-    """The terminal, for a screen that may also be in a browser; None: it is. Not for runs: they capture the standard output, by
-    which a browser is reached. Raises InputError as `require_screen`.
+    """The terminal of a screen; None if the screen is in a browser (`textual serve`). Not for runs: they capture standard output,
+    by which `textual serve` transfers the screen. Raises InputError as `require_screen`.
     """
     if os.environ.get(SERVED):
         yield None

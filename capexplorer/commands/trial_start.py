@@ -34,7 +34,7 @@ class StartedService:
 
 @contextmanager
 def started(spec: TargetSpec, port: int | None, *, finds_port: bool) -> Iterator[StartedService]:
-    """The service, until the context ends. `finds_port`: it listens on a port of its own choice, which is looked for.
+    """The service, until the context ends. `finds_port`: it chooses its own port, which is searched for.
 
     Raises TargetError with its last output lines: it ended, listens nowhere, or is not ready in `spec.ready.timeout_s`.
     """

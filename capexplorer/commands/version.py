@@ -1,4 +1,4 @@
-"""`capexplorer --version`: what a report of a problem should say."""
+"""`capexplorer --version`: what a bug report should contain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIBRARIES = ("locust", "gevent", "geventhttpclient", "textual", "numpy", "msgspe
 
 
 def show(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print it and end, where the option is given."""
+    """Print the versions and exit, if the option is given."""
     if asked and not ctx.resilient_parsing:
         click.echo("\n".join(lines()))
         ctx.exit()

@@ -14,7 +14,7 @@ from .signals import signals_to
 JOIN_WITHIN_S = 30.0
 
 TOKEN = "CAPEXPLORER_WORKER_TOKEN"
-"""Of the environment: a run knows the workers that it started itself by it."""
+"""Environment variable by which a run recognises the workers that it started itself."""
 
 
 @click.command()
@@ -26,7 +26,8 @@ TOKEN = "CAPEXPLORER_WORKER_TOKEN"
 def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wait_s: float) -> int:
     """Make load for a run, on this machine: `capexplorer run --bind ADDRESS:PORT --expect-workers N`.
 
-    CAPEXPLORER_SECRET in the environment has the run's secret. The locustfile is not fetched: it must lie here, and be equal.
+    CAPEXPLORER_SECRET in the environment has the run's secret. The locustfile is not fetched: an identical file must be on
+    this machine.
     """
     host, port = _address(join)
     from ..load import native

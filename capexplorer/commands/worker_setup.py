@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ..run.live import LiveRun
     from ..run.load_workers import LoadWorkers
 
-MOST = 8
-"""Workers that a run may start where the profile says nothing, and the machine has fewer cores."""
+DEFAULT_WORKERS_MOST = 8
+"""Workers that a run may start on any machine, if the profile has no guards.max_workers; more on one with more cores."""
 
 SECRET_LEAST = 16
-"""Characters: with fewer, who records the traffic could try them all."""
+"""Characters: whoever records the traffic could find a shorter secret by trying all."""
 
 
 def workers_wanted(
@@ -59,7 +59,7 @@ def _own(asked: str | int | None) -> int | None:
 
 def most_workers(profile: Profile) -> int:
     """The most worker processes that a run may start."""
-    return profile.guards.max_workers or max(MOST, os.cpu_count() or 1)
+    return profile.guards.max_workers or max(DEFAULT_WORKERS_MOST, os.cpu_count() or 1)
 
 
 def _address(bind: str) -> tuple[str, int]:
@@ -70,7 +70,8 @@ def _address(bind: str) -> tuple[str, int]:
 
 
 def secret_of(workers: WorkersWanted, variable: str) -> str:
-    """What workers must know to join; empty: nothing. Raises InputError where others could join and no secret was given."""
+    """The secret that workers need to join; empty: none. Raises InputError if workers of other machines may join and none was
+    set."""
     if workers.plain:
         return ""
     if workers.bind is None:
@@ -85,19 +86,19 @@ def secret_of(workers: WorkersWanted, variable: str) -> str:
 
 
 def join_host(workers: WorkersWanted) -> str:
-    """Where workers of this machine find the run."""
+    """The host at which workers of this machine join the run."""
     bound = workers.bind[0] if workers.bind is not None else "127.0.0.1"
     return "127.0.0.1" if bound in ("0.0.0.0", "*", "::") else bound
 
 
 def worker_arguments(options: RunOptions) -> tuple[str, ...]:
-    """Arguments of `capexplorer worker` on this machine, beside `--join`."""
+    """Arguments of `capexplorer worker` on this machine, other than `--join`."""
     file = ("-f", str(options.locustfile.resolve())) if options.locustfile is not None else ()
     return (*file, *(word for host in options.allow_hosts for word in ("--allow-host", host)))
 
 
 def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
-    """The workers of this run: those that it was asked for, and those that are added later."""
+    """The workers of this run: those of the command line, and those that are added later."""
     from ..load.workers import secret
     from ..load.workers.master_engine import MasterEngine, MasterOptions
     from ..run.load_workers import LoadWorkers

@@ -43,7 +43,7 @@ class Capture:
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
 
-    def let_go(self) -> None:
+    def discard_output(self) -> None:
         """Discard what is written to the real stdout and stderr from now on, because their reader is gone."""
         null = os.open(os.devnull, os.O_WRONLY)
         for fd in self._kept.values():

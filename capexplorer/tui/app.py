@@ -22,9 +22,9 @@ from .actions.protocols import Actions
 from .base_app import SignalledApp
 from .dialogs.ask import Quit
 from .feed import Feed
-from .habits import Habits
 from .keybar import palette_keys
 from .messages import Arrived, FeedFailed
+from .preferences import Preferences
 from .rebinding import keymap
 from .screens.baseline_choice import Baselines
 from .screens.explorer import ExplorerScreen
@@ -54,16 +54,16 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         *,
         terminal: Terminal | None = None,
         mouse: bool = False,
-        habits: Habits | None = None,
+        preferences: Preferences | None = None,
         whole: bool = False,
         requests: KeptRequests | None = None,
         baselines: Baselines | None = None,
     ) -> None:
         """`whole`: charts show all of the session's time. `requests`: those that were kept."""
-        super().__init__(terminal=terminal, habits=habits)
-        self.set_keymap(keymap(self.habits.keys, "inspect") | keymap(self.habits.keys, actions.keys))
+        super().__init__(terminal=terminal, preferences=preferences)
+        self.set_keymap(keymap(self.preferences.keys, "inspect") | keymap(self.preferences.keys, actions.keys))
         self.feed, self.actions, self._mouse = feed, actions, mouse
-        self.explorer = ExplorerScreen(feed, actions, self.habits, whole=whole, requests=requests, baselines=baselines)
+        self.explorer = ExplorerScreen(feed, actions, self.preferences, whole=whole, requests=requests, baselines=baselines)
         self._waking = False
         self._failure: SessionError | None = None
 
@@ -143,7 +143,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette's entries: all keys, and the themes."""
-        for key in palette_keys(self.actions.keys, self.habits.keys):
+        for key in palette_keys(self.actions.keys, self.preferences.keys):
             yield SystemCommand(key.help, f"key {key.shown}", partial(self.explorer.perform, key.action))
         yield SystemCommand("choose the colours", "a theme, also for later sessions", self.action_change_theme)
 

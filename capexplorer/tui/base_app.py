@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -15,11 +16,11 @@ from typing import ClassVar, TypeVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 
 from ..errors import InputError
-from .habits import Habits
+from .preferences import Preferences
 from .terminal import Terminal
-from .terminal_driver import driver_on
 from .themes import dress
 
 Result = TypeVar("Result")
@@ -34,10 +35,10 @@ class SignalledApp(App[Result]):
         Binding("ctrl+z", "suspend_process", "Suspend", show=False, priority=True, system=True),
     ]
 
-    def __init__(self, *, terminal: Terminal | None = None, habits: Habits | None = None) -> None:
-        super().__init__(driver_class=driver_on(terminal) if terminal else None)
-        self.habits = habits or Habits()
-        dress(self, self.habits.theme)
+    def __init__(self, *, terminal: Terminal | None = None, preferences: Preferences | None = None) -> None:
+        super().__init__(driver_class=_driver_on(terminal))
+        self.preferences = preferences or Preferences()
+        dress(self, self.preferences.theme)
         self._ending_signal: str | None = None
         self._events_loop: asyncio.AbstractEventLoop | None = None
         self._events_context = contextvars.copy_context()
@@ -64,7 +65,7 @@ class SignalledApp(App[Result]):
     def _keep_theme(self, name: str) -> None:
         """Save the theme for the next start. If the file cannot be written, a message names it."""
         try:
-            self.habits.keep_theme(name)
+            self.preferences.keep_theme(name)
         except InputError as error:
             self.notify(str(error), severity="warning", markup=False)
 
@@ -105,3 +106,12 @@ class SignalledApp(App[Result]):
     def ended_by(self, signal: str) -> Result | None:
         """What `run` returns after this signal."""
         return None
+
+
+def _driver_on(terminal: Terminal | None) -> type[Driver] | None:
+    """The driver that draws on our own terminal; None: Textual's own."""
+    if terminal is None or sys.platform == "win32":
+        return None
+    from .terminal_driver import TerminalDriver
+
+    return TerminalDriver.on(terminal)

@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from ..model.stream import SessionEntry
 from .base_app import SignalledApp
-from .habits import Habits
+from .preferences import Preferences
 from .rebinding import keymap
 from .screens.picker import Picker
 from .screens.profiles import ProfileEntry
@@ -33,11 +33,11 @@ class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
         *,
         default: str = "mixed",
         terminal: Terminal | None = None,
-        habits: Habits | None = None,
+        preferences: Preferences | None = None,
     ) -> None:
-        super().__init__(terminal=terminal, habits=habits)
-        self.set_keymap(keymap(self.habits.keys, "picker"))
-        self._picker = Picker(tuple(profiles), shelf, default, self.habits)
+        super().__init__(terminal=terminal, preferences=preferences)
+        self.set_keymap(keymap(self.preferences.keys, "picker"))
+        self._picker = Picker(tuple(profiles), shelf, default, self.preferences)
 
     def pick(self) -> Picked | None:
         """Run until something is picked. Returns None if the picker was left otherwise, also by a signal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from capexplorer import toml
 from capexplorer.configuration import Configuration
-from capexplorer.tui.habits import habits_of
+from capexplorer.tui.preferences import preferences_of
 from docs import configuration
 
 from .tables import ROOT
@@ -18,4 +18,4 @@ def test_the_page_is_what_the_model_and_the_table_of_keys_make() -> None:
 def test_the_examples_are_a_configuration_file() -> None:
     where = ROOT / "docs" / "configuration.toml"
     found = toml.load(where, Configuration)
-    assert habits_of(found, str(where)).theme == "nord"
+    assert preferences_of(found, str(where)).theme == "nord"

@@ -92,7 +92,8 @@ def test_a_name_that_means_no_run_or_several_is_one_line(runtime: Path, name: st
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [(None, "no run of this user is going on"), ("a", "session `a` is not running: this user has no run now")]
+    ("name", "message"),
+    [(None, "no run of this user is going on"), ("a", "session `a` is not running: this user has no run now")],
 )
 def test_a_name_without_a_running_session_is_refused_with_a_message(runtime: Path, name: str | None, message: str) -> None:
     with pytest.raises(InputError) as refused:

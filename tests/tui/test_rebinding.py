@@ -12,11 +12,11 @@ from capexplorer.configuration import Configuration
 from capexplorer.errors import InputError
 from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.habits import Habits, habits_of
 from capexplorer.tui.key import ScreenName
 from capexplorer.tui.keybar import key_bar, rows
 from capexplorer.tui.keys import keys_of
 from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.preferences import Preferences, preferences_of
 from capexplorer.tui.rebinding import keymap, rebound
 
 from .fakes import FakeSource
@@ -92,16 +92,16 @@ def test_two_actions_may_change_their_keys() -> None:
 
 def test_an_unknown_theme_is_refused_in_one_line() -> None:
     with pytest.raises(InputError, match=r"config\.toml: theme: no theme `norrd`; did you mean `nord`\?"):
-        habits_of(Configuration(theme="norrd"), "config.toml")
+        preferences_of(Configuration(theme="norrd"), "config.toml")
 
 
 @pytest.mark.anyio
 async def test_pressed_keys_chosen_themes_and_the_window_follow_the_habits() -> None:
     kept: list[str] = []
-    habits = Habits(
+    preferences = Preferences(
         theme="nord", window_s=60.0, markers="ascii", keys=rebound({"log": "l", "logarithmic": "o"}, "x"), keep_theme=kept.append
     )
-    app = ExplorerApp(LiveFeed(FakeSource()), Watch(None), habits=habits)
+    app = ExplorerApp(LiveFeed(FakeSource()), Watch(None), preferences=preferences)
     async with app.run_test(size=(100, 30)) as pilot:
         assert (app.theme, app.explorer.inspecting.time.length_s, app.explorer.palette.markers) == ("nord", 60.0, "ascii")
         await pilot.press("o")

@@ -19,8 +19,8 @@ from textual.widgets import Static
 from ...configuration import Markers
 from ...report.compare.comparison import Comparison
 from ..base_app import SignalledApp
-from ..habits import Habits
 from ..look import Palette
+from ..preferences import Preferences
 from ..terminal import Terminal
 from ..themes import palette_of
 from . import compare_charts, compare_text
@@ -169,9 +169,11 @@ class CompareApp(SignalledApp[None]):
     CSS_PATH = "compare.tcss"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, comparison: Comparison, *, terminal: Terminal | None = None, habits: Habits | None = None) -> None:
-        super().__init__(terminal=terminal, habits=habits)
-        self._compare = CompareScreen(comparison, self.habits.markers)
+    def __init__(
+        self, comparison: Comparison, *, terminal: Terminal | None = None, preferences: Preferences | None = None
+    ) -> None:
+        super().__init__(terminal=terminal, preferences=preferences)
+        self._compare = CompareScreen(comparison, self.preferences.markers)
 
     def look(self) -> None:
         """Until it is left."""

@@ -24,7 +24,6 @@ from ...model.kept_request import KeptRequests, NoRequests
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
 from ..feed import Change, Feed
-from ..habits import Habits
 from ..key import ScreenName
 from ..keybar import key_bar, perform_bindings
 from ..look import Palette
@@ -35,6 +34,7 @@ from ..panes.inspected import InspectArea
 from ..panes.pane import Pane
 from ..panes.status import StatusArea
 from ..panes.status_view import View
+from ..preferences import Preferences
 from ..themes import palette_of
 from .arrangement import FAILURES, JOURNAL, Arrangement, Form
 from .baseline_choice import BaselineChoice, Baselines
@@ -64,7 +64,7 @@ class ExplorerScreen(Screen[None]):
         self,
         feed: Feed,
         actions: Actions,
-        habits: Habits | None = None,
+        preferences: Preferences | None = None,
         *,
         whole: bool = False,
         requests: KeptRequests | None = None,
@@ -72,13 +72,13 @@ class ExplorerScreen(Screen[None]):
     ) -> None:
         """`whole`: charts show all of the session's time. `requests`: those that were kept."""
         super().__init__()
-        self.feed, self.actions, self.habits = feed, actions, habits or Habits()
+        self.feed, self.actions, self.preferences = feed, actions, preferences or Preferences()
         self.palette = Palette()
         self._message, self._alarm, self._message_count = "", False, 0
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.arrangement = Arrangement(self.show_message, self._arranged)
-        self.inspecting = Inspecting(self, self._draw_all_panes, None if whole else self.habits.window_s)
+        self.inspecting = Inspecting(self, self._draw_all_panes, None if whole else self.preferences.window_s)
         self._baseline = BaselineChoice(self, baselines, self.draw)
         self.options = ViewOptions(self, self.inspecting, self._baseline, self.draw)
         self._exporting = Exporting(self, self._write)
@@ -125,12 +125,12 @@ class ExplorerScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Follow the theme."""
-        self.palette = palette_of(self.app.current_theme, self.habits.markers)
+        self.palette = palette_of(self.app.current_theme, self.preferences.markers)
         self.app.theme_changed_signal.subscribe(self, lambda theme: self._themed())
         self.arrangement.panes[0].focus()
 
     def _themed(self) -> None:
-        self.palette = palette_of(self.app.current_theme, self.habits.markers)
+        self.palette = palette_of(self.app.current_theme, self.preferences.markers)
         self.draw()
 
     def on_resize(self, event: Resize) -> None:
@@ -193,7 +193,7 @@ class ExplorerScreen(Screen[None]):
         self.status.show(self.timeline, self._view, self.palette)
         self._draw_tabs()
         bound: ScreenName = "inspect" if self.inspecting.is_on else self.actions.keys
-        keys = key_bar(bound, self.size.width - 1, self.habits.keys, **self.actions.key_words)
+        keys = key_bar(bound, self.size.width - 1, self.preferences.keys, **self.actions.key_words)
         if keys != self._key_bar:  # an update lays the whole screen out anew
             self._key_bar = keys
             self.keys.update(Text(keys, no_wrap=True))
@@ -285,4 +285,4 @@ class ExplorerScreen(Screen[None]):
 
     def action_help(self) -> None:
         """The keys and what the figures mean."""
-        self.app.push_screen(Help(self.actions.keys, self.habits.keys))
+        self.app.push_screen(Help(self.actions.keys, self.preferences.keys))

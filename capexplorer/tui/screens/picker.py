@@ -22,9 +22,9 @@ from textual.worker import get_current_worker
 from ...errors import CapexplorerError
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.choose import Choose
-from ..habits import Habits
 from ..key import ScreenName
 from ..keybar import bindings, key_bar
+from ..preferences import Preferences
 from ..render.text import safe, shorten, size, wrap
 from .compare import CompareScreen
 from .entries import LETTERS, Entries
@@ -44,9 +44,11 @@ class Picker(Screen[None]):
     NAME: ClassVar[ScreenName] = "picker"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
-    def __init__(self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str, habits: Habits | None = None) -> None:
+    def __init__(
+        self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str, preferences: Preferences | None = None
+    ) -> None:
         super().__init__()
-        self._habits = habits or Habits()
+        self._habits = preferences or Preferences()
         self._shelf, self._default = shelf, default
         self._entries = Entries(profiles)
         self._detailed = ""

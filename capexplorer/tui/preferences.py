@@ -16,7 +16,7 @@ from .themes import theme_names
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class Preferences:
     """Without a configuration file: the defaults."""
 
     theme: str | None = None
@@ -29,12 +29,12 @@ class Habits:
     """Called when another theme is chosen on the screen. May raise InputError."""
 
 
-def habits_of(found: Configuration, where: str) -> Habits:
+def preferences_of(found: Configuration, where: str) -> Preferences:
     """What the configuration file `where` says. Raises InputError: an unknown theme or action, a key that is taken."""
     known = theme_names()
     if found.theme is not None and found.theme not in known:
         raise InputError(f"{where}: theme: no theme `{found.theme}`; {nearest(found.theme, known)}")
-    return Habits(
+    return Preferences(
         theme=found.theme,
         window_s=None if found.window_s == "all" else float(found.window_s),
         markers=found.markers,
