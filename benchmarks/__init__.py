@@ -1,1 +1,1 @@
-"""Everything timed. Each figure stands beside a baseline from the same run; none of it is a test."""
+"""All timed figures, each with a baseline from the same run. None of them is a test."""

@@ -1,4 +1,4 @@
-"""Two kept runs beside each other: for each line that both printed, its figures before and after, and their ratio.
+"""Compares two saved runs of benchmarks: for each line that both printed, its figures before and after, and their ratio.
 
 Lines match if they are the same but for their figures; of several such lines the first matches the first. Whether a difference is
 more than noise is not judged: a benchmark prints its own spread, and the load of the machine stands above.

@@ -1,6 +1,6 @@
 """A day's session, 86,400 samples of four endpoints in 60 levels: bytes on disk, time to open, time of a seek, memory.
 
-The baseline is what one would do without thinking: decode every event and fold it, once to open, and again for each moment.
+The baseline is the simplest method: decode and fold every event, once to open, and again for each moment.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(options: Sequence[str] = ()) -> None:
 
 
 def _baseline(path: Path) -> None:
-    """In a process of its own: its memory is a figure too."""
+    """In a process of its own, since its memory is measured, too."""
     done = subprocess.run([sys.executable, "-m", "benchmarks.day", str(path)], check=True, capture_output=True, text=True)
     seconds, peak_mb = (float(word) for word in done.stdout.split())
     print(f"baseline: decode and fold all    {seconds:6.2f} s, {peak_mb:.0f} MB: to open, and again for each seek back")
@@ -71,7 +71,7 @@ def _naive(path: Path) -> None:
 
 
 def _open(path: Path, other: Path | None) -> None:
-    """The whole command on a terminal, from its start; nothing of the log is remembered between runs."""
+    """The whole command on a terminal, from its start; without caches of earlier runs."""
     here: list[_Opened] = []
     there: list[_Opened] = []
     for _ in range(3):  # alternating: the speed of a machine changes within minutes

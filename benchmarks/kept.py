@@ -1,4 +1,4 @@
-"""Output of benchmarks, kept in a file with the commit and the machine's load, so that two runs can be compared later."""
+"""Output of benchmarks, saved in a file with the commit and the machine's load, so that two runs can be compared."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class _Tee(io.StringIO):
 
 
 def printed(benchmark: Callable[[], None]) -> list[str]:
-    """Run it; the lines that it printed, which are shown as well."""
+    """Run a benchmark; returns the lines that it printed, which are shown as well."""
     with redirect_stdout(_Tee(sys.stdout)) as tee:
         benchmark()
     return [line.rstrip() for line in tee.getvalue().splitlines() if line.strip()]
 
 
 def save(kept: Kept, path: Path) -> None:
-    """Written after each benchmark: a run that is broken off keeps those before."""
+    """Write the file; called after each benchmark, so that an interrupted run keeps the ones before."""
     kept.load_average_1m = round(os.getloadavg()[0], 2)
     path.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
 

@@ -82,7 +82,7 @@ def _request_us(user: object) -> float:
 
 
 def read_ms() -> float:
-    """CPU time of reading one request that was taken."""
+    """CPU time of reading one kept request."""
     from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
     from capexplorer.session.redact_request import RequestRedaction
 

@@ -1,4 +1,4 @@
-"""What one look at a run costs beside the load: all marks of an epoch of 24 levels, and a look for leaks and shifts.
+"""CPU cost of one analysis during a run: all marks of an epoch of 24 levels, and the detection of leaks and shifts.
 
 CPU time of the thread, median of 30; the interpreter lock is held all that time. The reference of the same run is one verdict
 on the same levels, so the ratio says how much is computed more than once or besides.

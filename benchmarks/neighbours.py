@@ -1,4 +1,4 @@
-"""Knees beside neighbours that come and go, on simulated services of known N*, with and without looking at the neighbours.
+"""Knees of simulated services of known N* while other processes come and go, with and without the check for them.
 
 Half of the climbs end at 0.6 N*, where every knee is false; half go to 2.5 N*, where one is right within 25%.
 Thresholds were chosen on recordings, and seeds 0-99 and 500,000-500,999 were looked at.

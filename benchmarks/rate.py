@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def _path(name: str) -> str:
-    """Where a generator is installed; empty: nowhere."""
+    """The path of a generator; empty: it is not installed."""
     return next((tool.path or "" for tool in TOOLS if tool.name == name), "")
 
 

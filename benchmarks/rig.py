@@ -153,7 +153,7 @@ class Run:
 
 
 def app(url: str, *, users: int, wait_s: float, seconds: float, client: str = "fast") -> Run:
-    """The app with its screen for so long at one level."""
+    """The app with its screen at one level, for that many seconds."""
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "bench.toml"
         profile.write_text(PROFILE.format(url=url, users=users, wait_s=wait_s, client=client, path="/"))
@@ -190,7 +190,7 @@ def percentile(values: list[float], q: float) -> float:
 
 
 def mean(values: list[float | None]) -> float:
-    """Of those that were measured."""
+    """Mean of the values that were measured."""
     return statistics.fmean(value for value in values if value is not None)
 
 
@@ -206,7 +206,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def fast_server() -> Iterator[tuple[str, str]]:
-    """(name, url) of nginx where it is installed, else of the null responder."""
+    """(name, url) of nginx if it is installed, else of the null responder."""
     port = free_port()
     nginx = shutil.which("nginx") or ("/usr/sbin/nginx" if os.path.exists("/usr/sbin/nginx") else None)
     with tempfile.TemporaryDirectory() as folder:

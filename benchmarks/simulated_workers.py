@@ -35,7 +35,7 @@ HOST = "127.0.0.1"
 
 
 def seconds(count: int, endpoints: int, requests: int) -> list[tuple[EndpointTick, ...]]:
-    """As many seconds as there are workers, who take turns with them; log-normal latencies around 20 ms."""
+    """Reports of one second, as many as there are workers, which use them in turn; log-normal latencies around 20 ms."""
     random = np.random.default_rng(1)
     found = []
     for _ in range(count):
@@ -61,7 +61,7 @@ def locusts_own(endpoints: int, requests: int) -> dict[str, Any]:
 
 
 class SimulatedWorker:
-    """Joins, answers what the run asks, and reports."""
+    """Joins the run, answers its messages, and reports."""
 
     def __init__(self, number: int, port: int, reports: list[tuple[EndpointTick, ...]], own: dict[str, Any]) -> None:
         self._number, self._port, self._reports, self._own = number, port, reports, own

@@ -1,4 +1,5 @@
-"""A server that replies after 20 ms, and not during a stall: 200 ms every 2 s. How long replies take follows from that."""
+"""A server that replies after 20 ms, and not during its stalls of 200 ms every 2 s. The distribution of reply times follows from
+that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load generators that `clients` puts beside one another: how each is started, and its latency figures."""
+"""The load generators that `clients` compares: how each is started, and its latency figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tool:
 
     @property
     def path(self) -> str | None:
-        """Where it is installed; None: it is not."""
+        """Its path; None: it is not installed."""
         found = rig.BIN / self.program
         if found.exists():
             return str(found)
@@ -69,7 +69,7 @@ def _locust(folder: Path, url: str, seconds: float, at_rate: bool) -> Sequence[s
 
 
 def _without_listeners(text: str) -> str:
-    """Its CPU is measured without our listeners, of which it has none by itself."""
+    """Without our event listeners, which it does not have by itself: its own CPU use is measured."""
     return re.sub(r"@events\..*?(?=\n(?:@|class ))", "", text, flags=re.DOTALL)
 
 

@@ -1,1 +1,1 @@
-"""Long trials of the whole application, by hand or by `make`: what takes minutes, and whose results are kept in results/."""
+"""Long trials of the whole application, started by hand or by `make`. They take minutes; their results are kept in results/."""

@@ -1,4 +1,4 @@
-"""One row of a trial until its result counts: carried out, shown, and once more where other processes disturbed it."""
+"""Carries out one row of a trial, and repeats it if other processes disturbed it and its result is not right."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Judged(Protocol):
 
     @property
     def disturbed(self) -> bool:
-        """Whether other processes were busy meanwhile."""
+        """Whether other processes used much CPU during the run."""
 
 
 R = TypeVar("R", bound=Judged)
 T = TypeVar("T")
 
 
-def settled(run: Callable[[Path], R], keep: Callable[[R], None], folders: Iterable[Path]) -> R:
-    """The result of the last run, each in the next folder: another one follows while it is not right and other processes were
-    busy. `keep` gets every result. The folder of a right one is removed. Raises ValueError without a folder."""
+def repeated_if_disturbed(run: Callable[[Path], R], keep: Callable[[R], None], folders: Iterable[Path]) -> R:
+    """Run until a result is right or was not disturbed, at most once for each of `folders`; returns the last result. `keep` is
+    called with each result. The folder of a right result is removed. Raises ValueError without a folder."""
     result: R | None = None
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
@@ -43,7 +43,7 @@ def settled(run: Callable[[Path], R], keep: Callable[[R], None], folders: Iterab
 
 
 def carried_out(why_not: str, carry_out: Callable[[], T]) -> tuple[T | None, str, float]:
-    """(what was carried out, why nothing was, seconds). The other rows are to be seen whatever one row raises."""
+    """(result, why there is none, seconds). An exception is reported as text, so that the other rows are still carried out."""
     since_s = monotonic()
     if why_not:
         return None, f"skipped: {why_not}", 0.0

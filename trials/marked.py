@@ -1,4 +1,4 @@
-"""Marks for tests, described by kind, id and figures as reports list them, with the typed finding that a log's reader makes."""
+"""Marks for tests, written as in a log of schema 1; the result has the typed finding that the log's reader makes of them."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from capexplorer.session.upgrade_marks import upgraded_mark
 
 
 def marked(*, kind: str, id: str = "", evidence: dict[str, Any] | None = None, **fields: Any) -> Mark:  # noqa: A002
-    """`id` and `evidence` are those of schema 1."""
+    """The mark. `id` and `evidence` are those of schema 1."""
     return msgspec.convert(upgraded_mark({"kind": kind, "id": id, "evidence": evidence or {}, **fields}), Mark)

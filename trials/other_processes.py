@@ -1,4 +1,4 @@
-"""Processes beside a service: they live as long as the block, and those that keep a core busy end by themselves as well."""
+"""Processes that run beside a service during a `with` block. Those that keep a core busy end by themselves, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 @contextmanager
 def running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
-    """All of them, killed at the end."""
+    """Start all commands; kill them at the end of the block."""
     processes = [subprocess.Popen(command) for command in commands]
     try:
         yield

@@ -1,4 +1,4 @@
-"""Programs beside Python that tests and trials run, and the Debian package that brings each. `.ci/run` installs them."""
+"""Programs other than Python that tests and trials run, each with its Debian package. `.ci/run` installs them."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ ONLY_TRIALS = {
     "psql": "postgresql",
     "redis-server": "redis-server",
 }
-"""What no test needs, and CI does not install."""
+"""Needed by trials only: CI does not install them."""
 
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
-"""Debian keeps servers where only root's PATH looks."""
+"""Debian installs servers in folders that only root's PATH has."""
 
 
 def find(program: str) -> str | None:
-    """Its path; None where it is not installed."""
+    """The program's path; None if it is not installed."""
     return shutil.which(program, path=PATH)
 
 
 def missing(*programs: str) -> str:
-    """One line that says which of these are not installed and what brings them; empty when all are there."""
+    """One line with those that are not installed and their packages; empty if all are installed."""
     absent = [program for program in programs if find(program) is None]
     if not absent:
         return ""

@@ -18,12 +18,12 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """Where and when a trial began."""
 
     commit: str
-    """With `+changes` where the work tree had any."""
+    """With `+changes` if the work tree had any."""
     started_at: str
     cpus: int
     load_average_1m: float
     steal_s: float
-    """CPU time that the hypervisor took, since the machine began."""
+    """CPU time that the hypervisor took, since boot."""
 
     @classmethod
     def now(cls) -> Conditions:
@@ -38,7 +38,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def save(name: str, result: dict[str, Any], began: Conditions) -> Path:
-    """Write `NAME.json`; returns its path. Load and steal are measured from begin to end."""
+    """Write `NAME.json`; returns its path. `steal_s` and `load_average_1m` are those from the begin to now."""
     ended = datetime.now(UTC)
     took_s = (ended - datetime.fromisoformat(began.started_at)).total_seconds()
     whole = {

@@ -1,6 +1,6 @@
-"""Sentences that runs of earlier versions printed, in current words: pages are written from results that keep the old ones.
+"""Replaces sentences of earlier versions by current ones: pages are written from kept results, which have the old sentences.
 
-Words change, and the evidence of curves, which was listed by its keys, is left out; the results keep both.
+The evidence of curves, which was listed by its keys, is left out.
 """
 
 from __future__ import annotations

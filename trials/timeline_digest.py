@@ -1,4 +1,4 @@
-"""What a screen or a report can see of a timeline, as one short text: equal where nothing can be distinguished.
+"""A digest of all that a screen or a report reads of a timeline: equal digests mean equal screens and reports.
 
 The headline test of record and replay compares these; nothing else should need it.
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trials.kills.carrying import Outcome, carry_out, look_at_logs
+from trials.kills.execution import Outcome, carry_out, look_at_logs
 from trials.kills.plan import kill
 
 from .pty_rig import modes_left_on

@@ -13,7 +13,7 @@ from select import select
 import pytest
 
 from trials import contained
-from trials.attempts import carried_out, settled
+from trials.attempts import carried_out, repeated_if_disturbed
 from trials.programs import missing
 
 
@@ -44,7 +44,7 @@ def test_a_disturbed_row_runs_again_and_the_files_of_right_ones_are_removed(
         return results[int(folder.name)]
 
     kept: list[Result] = []
-    assert settled(run, kept.append, [tmp_path / "0", tmp_path / "1"]) == results[runs - 1]
+    assert repeated_if_disturbed(run, kept.append, [tmp_path / "0", tmp_path / "1"]) == results[runs - 1]
     assert kept == list(results[:runs])
     assert sorted(each.name for each in tmp_path.iterdir()) == left
 

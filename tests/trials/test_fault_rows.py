@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
-from trials.faults.room import HERE
 from trials.faults.row import FAMILIES
 from trials.faults.rows import ALL, NOT_INJECTED
+from trials.faults.testbed import HERE
 
 MOST_SHORT_RUNS = 8
 ROOT = Path(__file__).resolve().parents[2]

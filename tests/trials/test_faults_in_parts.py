@@ -11,7 +11,7 @@ from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import Mark, PartState, Sample
 from capexplorer.model.findings import Bottleneck
 from capexplorer.model.readings import HostReading
-from trials.parts.carrying import Ran
+from trials.parts.execution import Ran
 from trials.parts.judge import judge
 from trials.parts.row import Host, Place
 from trials.parts.rows import ALL

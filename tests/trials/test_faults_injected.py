@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trials.faults.carrying import carry_out, why_not
+from trials.faults.execution import carry_out, why_not
 from trials.faults.row import Row
 from trials.faults.rows import ALL
 

@@ -1,4 +1,4 @@
-"""What is tried: each row runs the real program on real containers, and lists what was not as it should be."""
+"""The rows: each runs the real program on real containers, and returns the problems."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def await_that(condition: Callable[[], object], what: str) -> None:
 
 
 def plan_to_its_end(folder: Path) -> list[str]:
-    """Both services are read as parts, the password is nowhere, nothing is left."""
+    """Both services are read as parts, the password appears nowhere, no container is left."""
     with session(folder, _PLAN) as run:
         code = run.end()
     events = run.events()
@@ -194,7 +194,7 @@ def not_started(store: str, expected: str) -> Row:
 
 
 def beside_others(folder: Path) -> list[str]:
-    """Two sessions at once, beside the stack of a person from the same file: none disturbs another."""
+    """Two sessions at once, and a user's own containers from the same file: none disturbs another."""
     environment = write(folder)
     up = [*(compose_command() or ()), "-p", OWN, "-f", str(folder / "compose.yaml"), "up", "-d"]
     ask(up, timeout_s=60, environment={**os.environ, **environment})

@@ -1,4 +1,4 @@
-"""The image, the Compose file and the profile of a trial; what of a project is left in docker."""
+"""The image, the Compose file and the profile of a trial; what is left of a project in docker."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ name = "/"
 
 
 def why_not() -> str:
-    """Why there can be no trial here, with the package that is missing; empty where there can."""
+    """Why the trial cannot run here, with the missing package; empty if it can."""
     absent = programs.missing("docker", "go")
     if absent:
         return absent
@@ -103,7 +103,7 @@ def left_of_sessions() -> list[str]:
 
 
 def remove_own(folder: Path, environment: dict[str, str]) -> None:
-    """End the project that is not ours."""
+    """Remove the user's own project."""
     compose = compose_command() or ()
     with suppress(Exception):
         ask(

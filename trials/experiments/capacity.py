@@ -1,5 +1,5 @@
-"""What the sleepers really finish a second: their queue never empty, replies counted over whole rounds of k, apart from any
-tool of ours."""
+"""The capacity of the sleepers, measured without capexplorer: completions per second while their queue is never empty, counted
+over whole rounds of k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs beside each other, as `capexplorer compare` tells it: its key lines, kept as a line of results."""
+"""The comparison of two runs by `capexplorer compare`: its main lines, kept as a line of results."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def level(found: dict[str, Any]) -> Level:
 
 
 def others_cores(levels: Sequence[Level]) -> float | None:
-    """Cores that neither generator nor service kept busy, in the middle of the levels: what else ran on the machine."""
+    """Cores that other processes kept busy: the median over the levels."""
     known = [
         level.host_cpu_ratio - level.generator_cpu_ratio - level.target_cpu_ratio
         for level in levels

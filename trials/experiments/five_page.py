@@ -85,7 +85,8 @@ def _row(level: Level) -> tuple[str, ...]:
 
 
 def _share(done: Repeated) -> str:
-    """The part of the busy machine that the generator had, where both share it: by its mark, else by the fullest level."""
+    """Share of the busy cores that the generator used, if it shares the machine with the service: by its mark, else by the level
+    with most."""
     reported = next((sentence for sentence in done.found if wording.name("generator_shares_host") in sentence), None)
     if reported is not None:
         return cell(reported)

@@ -46,7 +46,7 @@ class Ran:
         return next((each for each in reversed(self.summary["knees"]) if each["kind"] == "knee"), None)
 
     def settled(self, column: str) -> list[float]:
-        """Median over settled seconds, those without the reading left out."""
+        """Median over settled seconds that have the reading."""
         columns = self.timeline.columns
         values = [value for value, settled in zip(columns[column], columns["settled"], strict=True) if settled]
         return [value for value in values if not math.isnan(value)]

@@ -1,4 +1,5 @@
-"""(a) The thirty: three services with a known capacity, ten autopilot runs each, in real time. All are published as they come."""
+"""(a) The thirty: three services with a known capacity, ten autopilot runs each, in real time. All results are published, misses
+included."""
 
 from __future__ import annotations
 
@@ -105,7 +106,7 @@ def line(record: KneeRun) -> str:
 
 
 def totals(records: list[KneeRun]) -> str:
-    """Over the runs as they came, repetitions left out."""
+    """Totals over all runs, without repetitions of disturbed ones."""
     first = [record for record in records if not record.repeat]
     near, held = sum(record.within(WITHIN) for record in first), sum(record.holds for record in first)
     seconds = sorted(record.seconds for record in first)

@@ -1,4 +1,4 @@
-"""(b) users that only think, (c) a generator held to a fraction of a core, (d) a ladder: is the mark there in time?"""
+"""(b) users that only think, (c) a generator held to a fraction of a core, (d) a ladder: is the knee marked in time?"""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def thinking(folder: Path, hold_s: float = THINKING_HOLD_S) -> dict[str, Said]:
 
 
 def held(folder: Path) -> Said:
-    """All of capexplorer on one core beside busy processes, the service on the other: they are blamed, and never the target."""
+    """capexplorer on one core together with busy processes, the service on the other: they are blamed, never the target."""
     plan = ",".join(f"{count}:{HELD_HOLD_S}s" for count in HELD_USERS)
     limit_s = len(HELD_USERS) * (HELD_HOLD_S + 10) + 60.0
     with sleepers(4, 100.0, before=("taskset", "-c", "1")) as (port, _), busy([0], count=BUSY_PROCESSES, most_s=limit_s):

@@ -1,4 +1,4 @@
-"""Results of runs as lines of JSON: appended as each run ends, never edited, so that misses stay too."""
+"""Results of runs as lines of JSON: appended as each run ends, never edited, so that misses are kept."""
 
 from __future__ import annotations
 

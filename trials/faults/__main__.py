@@ -9,12 +9,12 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from trials.attempts import carried_out, settled
+from trials.attempts import carried_out, repeated_if_disturbed
 from trials.record import commit
 
 from . import page, records
-from .carrying import Ran, carry_out, why_not
 from .evidence import in_words
+from .execution import Ran, carry_out, why_not
 from .judge import latest, relevant, reported
 from .row import CLIENTS, FAMILIES, Client, Row
 from .rows import ALL
@@ -31,7 +31,7 @@ def main() -> int:
     keep = options.keep or Path(tempfile.mkdtemp(prefix="faults-"))
     chosen = [(row, client) for row in rows for client in row.clients if client in (options.client or CLIENTS)]
     results = [
-        settled(
+        repeated_if_disturbed(
             partial(_result, row, client, options.workers),
             partial(_keep, save=not options.unsaved),
             [keep / f"{row.name}-{client}-{attempt + 1}" for attempt in range(ATTEMPTS)],

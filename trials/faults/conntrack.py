@@ -1,4 +1,4 @@
-"""`python -m trials.faults.conntrack` in a network namespace: connections are tracked from now on, and the table is full.
+"""`python -m trials.faults.conntrack`, in a network namespace: turns connection tracking on and fills its table.
 
 The kernel tracks where a rule asks for it, and its limit is the whole machine's and is left alone: so a rule is made over netlink
 (no `nft` needed), and as many entries are put into the table as it takes.

@@ -1,4 +1,4 @@
-"""A mark's evidence in a few words, for the table: plain `name value`, so that no wording of the app hides what it rests on."""
+"""A mark's evidence for the table, as `name value`: independent of the app's own wording."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ class Verdict:
 
 
 def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0) -> Verdict:
-    """Every revision counts: a wrong mark that was taken back later was on the screen all the same.
+    """Every revision counts: a wrong mark that was retracted later was on the screen, too.
 
-    `others`: cores that other processes used beside the row's own. Who uses much may be named on any row.
+    `others`: cores that processes other than the row's used. If that is much, a mark of them is right on any row.
     """
     found = list(relevant(marks))
     standing = {mark.id for mark in latest(found) if mark.state != "retracted"} | reported(row, stderr)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from trials.reworded import reworded
 
 from .records import Result, latest
-from .room import HERE
 from .rows import ALL
+from .testbed import HERE
 
 PAGE = HERE.parents[1] / "docs" / "faults.md"
 

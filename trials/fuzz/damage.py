@@ -88,7 +88,8 @@ def change_values(lines: Lines, chance: random.Random) -> bytes:
 
 
 def forge(lines: Lines, chance: random.Random) -> bytes:
-    """The same, with a seal that is right: nothing can tell, so nothing may break. Some lines go, and all are numbered anew."""
+    """The same, with a correct seal: the damage cannot be detected, but nothing may break. Some lines are removed, and all are
+    renumbered."""
     kept = [line for line in lines if chance.random() > 0.02]
     for _ in range(chance.choice((1, 1, 2, 5))):
         at = chance.randrange(len(kept))

@@ -1,6 +1,6 @@
 """Plans: written by their grammar, then damaged, and hostile ones. No traceback, no hang; what is refused is one line.
 
-A plan by the grammar comes with what it must expand to, which is made beside its text and not by parsing it.
+A plan by the grammar comes with its expected steps, which are made together with its text, not by parsing it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ HOSTILE: list[Callable[[int, str], str]] = [
 
 
 def _parsed(text: str) -> tuple[Step, ...] | None:
-    """None where it is refused; AssertionError where that is no line, or what is accepted is no plan that could be driven."""
+    """The plan's steps; None if it is refused. AssertionError if the refusal is not one line, or the accepted plan cannot be
+    driven."""
     try:
         steps = parse(text, WHERE, MAX_USERS)
     except InputError as error:
@@ -211,7 +212,7 @@ def _find(chance: random.Random) -> Written:
 
 
 def _loop(chance: random.Random, deep: int) -> Written:
-    """More steps than a plan may have are not made: one too many says as much."""
+    """Never more than one step beyond the limit: that shows as much as many."""
     inner, times = _plan(chance, deep + 1), chance.choice((1, 2, 3, 50))
     return Written(f"loop {times} ({inner.text})", (list(inner.steps) * times)[: STEPS_MOST + 1])
 

@@ -1,6 +1,6 @@
 """Profiles: right ones with every key, spoiled and damaged ones, and hostile ones. No traceback, no hang; a refusal is one line.
 
-What is written is known as plain values, and a profile that is loaded must hold just those; a key that is none must be named.
+The written values are known, and a loaded profile must have exactly those; an unknown key must be named.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ HOSTILE: list[Callable[[int, str], str]] = [
 
 
 def _loaded(path: Path) -> profile.Profile | None:
-    """None where it is refused. AssertionError: what is accepted cannot be run, or written into a log."""
+    """The profile; None if it is refused. AssertionError: it is accepted, but cannot be run or written into a log."""
     try:
         found = profile.load(path)
     except InputError as error:
@@ -166,7 +166,7 @@ def _refusal(path: Path) -> str | None:
 
 
 def _holds(found: Any, written: Any) -> bool:
-    """Whether all that was written is there; defaults may be there besides."""
+    """Whether all written values are there, beside defaults."""
     if isinstance(written, dict):
         return all(key in found and _holds(found[key], value) for key, value in written.items())
     if isinstance(written, list):

@@ -1,4 +1,4 @@
-"""One finder on one service: its answer beside the truth, and what finding it cost."""
+"""One finder on one service: its answer, the truth, and the cost of finding it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overload:
-    """How many users there were at most, and for how long too many."""
+    """The most users, and how long there were too many."""
 
     def __init__(self, knees: tuple[float, ...]) -> None:
         self._limit_users = OVERLOAD * max(knees, default=math.inf)
@@ -71,7 +71,7 @@ class Overload:
 
 
 class Watched:
-    """A world whose overload is noted."""
+    """A world that records its overload."""
 
     def __init__(self, world: World, overload: Overload) -> None:
         self._world, self._overload = world, overload

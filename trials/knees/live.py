@@ -49,7 +49,7 @@ class LiveWorld:
         return time.monotonic() - self._began_s
 
     def step(self, users: int) -> None:
-        """Set the number of users. Who leaves abandons the request on its way."""
+        """Set the number of users. A user who leaves abandons its request."""
         asyncio.run_coroutine_threadsafe(self._to(users), self._loop).result()
 
     async def _to(self, users: int) -> None:
@@ -92,7 +92,7 @@ class LiveWorld:
 
 @contextmanager
 def live_world(url: str, think_s: float) -> Iterator[LiveWorld]:
-    """A world with no users yet; its users and its thread are gone at the end."""
+    """A world without users; its users and its thread end with the block."""
     world = LiveWorld(url, think_s)
     try:
         yield world

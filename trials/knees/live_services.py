@@ -79,7 +79,7 @@ def _autopilot(service: LiveService, url: str, number: int) -> Exploration:
 
 @contextmanager
 def _stalling(pid: int, stalls: bool) -> Iterator[None]:
-    """Stops the process once, for a while, unless it is over before."""
+    """Stops the process once, for a while, unless the block ends before."""
     over = threading.Event()
 
     def stall() -> None:

@@ -153,7 +153,7 @@ class _Thresholds:
 
 
 def _at(world: World, users: int, seconds: int) -> Window:
-    """That many users, watched from their first second on, as these policies do."""
+    """Step to that many users and measure from the first second on, as these policies do."""
     world.step(min(users, MAX_USERS))
     return world.watch(seconds)
 

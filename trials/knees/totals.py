@@ -13,7 +13,7 @@ NEAR = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Of one finder. Ratios are None where nothing was counted."""
+    """Totals of one finder. Ratios are None if nothing was counted."""
 
     finder: str
     services: int

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ..record import Conditions, save
-from .carrying import Outcome, carry_out
+from .execution import Outcome, carry_out
 from .plan import loss
 
 

@@ -28,7 +28,7 @@ def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str
 
 
 def marked_once(row: Row, marks: Sequence[Mark]) -> list[str]:
-    """Wrong knees and capacities that were marked at some time, also those that were taken back: they were on the screen."""
+    """Wrong knees and capacities that were marked at some time, including retracted ones: they were on the screen."""
     ever = [mark for mark in marks if mark.state != "retracted"]
     return list(dict.fromkeys([*_knees(row, ever, needed=False), *_capacities(row, ever, needed=False)]))
 

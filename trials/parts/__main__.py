@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from trials import contained
-from trials.attempts import carried_out, settled
+from trials.attempts import carried_out, repeated_if_disturbed
 from trials.faults.evidence import in_words
 from trials.faults.judge import HARMLESS, latest, relevant
 from trials.record import commit
 
 from . import page, records
-from .carrying import Ran, carry_out, why_not
+from .execution import Ran, carry_out, why_not
 from .judge import blamed
 from .row import PLACES, Place, Row
 from .rows import ALL
@@ -26,14 +26,14 @@ def main() -> int:
     """Exit code 1 when a verdict was wrong; one that neighbours spoilt is not."""
     options = _options()
     if contained.is_needed():
-        return contained.again()
+        return contained.rerun()
     rows = [ALL[name] for name in options.names] or list(ALL.values())
     keep = options.keep or Path(tempfile.mkdtemp(prefix="parts-", dir="/tmp"))
     keep.mkdir(parents=True, exist_ok=True)
     keep.chmod(0o755)
     asked = [(row, place) for row in rows for place in row.places if place in (options.place or PLACES)]
     results = [
-        settled(
+        repeated_if_disturbed(
             partial(_result, row, place),
             partial(_keep, save=not options.unsaved),
             [keep / f"{row.name}-{place}-{attempt + 1}" for attempt in range(options.attempts)],

@@ -23,7 +23,7 @@ exec(compile(program, "<string>", "exec"), {{"__name__": "__main__"}})
 
 
 def transport(at: str, host: Host, folder: Path) -> str:
-    """The command that gives a shell there, under the row's condition. `folder`: where its programs may be put."""
+    """The command that gives a shell on the host, under the row's condition. `folder`: for its programs."""
     match host:
         case "without python":
             return f"{at} env PATH={_programs(folder)}"

@@ -1,4 +1,4 @@
-"""Is the right part blamed for the right cause? Pure: a row and marks in, what is missing and what is wrong out."""
+"""Whether the right part is blamed for the right cause. Pure: a row and marks in, missing and wrong marks out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FRONT: Part = "proxy"
 
 
 def blamed(mark: Mark, place: Place) -> str | None:
-    """The part of a mark; None: nobody of them."""
+    """The part of a mark; None: none of them."""
     part = mark.finding.part if isinstance(mark.finding, Blame) else None
     return FRONT if part is None and place == "here" else part
 

@@ -39,7 +39,7 @@ def line(result: Result) -> str:
 
 
 def write() -> None:
-    """Write the page anew; it has nothing that the results do not have."""
+    """Write the page from the results."""
     order = {name: index for index, name in enumerate(ALL)}
     results = sorted(
         (each for each in latest() if each.row in ALL), key=lambda each: (order[each.row], each.place != "namespaces")
@@ -57,7 +57,7 @@ def _totals(results: list[Result]) -> str:
 
 
 def counted(results: Sequence[Result]) -> str:
-    """How many of which kind."""
+    """Number of results of each kind."""
     kinds = {name: sum(getattr(each, name) for each in results) for name in ("right", "wrong", "spoilt", "skipped")}
     return (
         f"{len(results)} runs: {kinds['right']} right, {kinds['wrong']} wrong, {kinds['spoilt']} spoilt by neighbours "
@@ -66,7 +66,7 @@ def counted(results: Sequence[Result]) -> str:
 
 
 def _reader(results: list[Result]) -> str:
-    """What reading costs on the other machine."""
+    """CPU use of the reader on the other machine."""
     shares = [share for each in results if each.place == "namespaces" for share in each.reader_cpu_ratio.values()]
     if not shares:
         return ""

@@ -1,4 +1,4 @@
-"""What rows gave, as lines of JSON: appended as each ends, so that what went wrong once stays."""
+"""Results of rows as lines of JSON: appended as each ends, so that wrong ones are kept."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spoilt(self) -> bool:
-        """Whether neighbours alone may be why something is missing. A wrong mark is wrong beside neighbours, too."""
+        """Whether a missing mark may be due to other processes alone. A wrong mark is wrong in any case."""
         return self.disturbed and not self.right and not self.skipped and "wrong" not in self.verdict
 
     @property
@@ -61,7 +61,7 @@ def append(result: Result) -> None:
 
 
 def latest() -> list[Result]:
-    """The last of each row and place."""
+    """The last result of each row and place."""
     lines = PATH.read_bytes().splitlines() if PATH.exists() else []
     results = [msgspec.json.decode(line, type=Result) for line in lines]
     return list({(result.row, result.place): result for result in results}.values())

@@ -109,7 +109,7 @@ class Service(ThreadingHTTPServer):
 
 
 class Workers(HTTPServer):
-    """As gunicorn's sync workers: each accepts a connection when it is done with the one before."""
+    """Like gunicorn's sync workers: each accepts a connection when it has finished the one before."""
 
     request_queue_size = 256
 

@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 
-from .room import TIMEOUT_S, Room, ended, listens
 from .row import Part, Row
+from .testbed import TIMEOUT_S, Testbed, ended, listens
 
 PORTS: dict[Part, int] = {"web": 9000, "db": 5432, "proxy": 8080}
 STATUS_PORT = 8081
@@ -48,14 +48,14 @@ http {{
 
 
 @contextmanager
-def shop(row: Row, room: Room, folder: Path) -> Iterator[dict[Part, int]]:
-    """All three run, and the first request would be answered: their first processes."""
+def shop(row: Row, testbed: Testbed, folder: Path) -> Iterator[dict[Part, int]]:
+    """Pids of the first processes of all three, once they run and would answer a request."""
     with ExitStack() as stack:
         folders = {part: _folder(stack, row, part, folder) for part in PORTS}
         pids: dict[Part, int] = {
-            "db": _database(stack, row, room, folders["db"]),
-            "web": _service(stack, row, room, folders["web"]),
-            "proxy": _nginx(stack, row, room, folders["proxy"]),
+            "db": _database(stack, row, testbed, folders["db"]),
+            "web": _service(stack, row, testbed, folders["web"]),
+            "proxy": _nginx(stack, row, testbed, folders["proxy"]),
         }
         if row.small_disk:
             _fill(folders[row.small_disk])
@@ -64,9 +64,9 @@ def shop(row: Row, room: Room, folder: Path) -> Iterator[dict[Part, int]]:
         yield pids
 
 
-def database_url(room: Room) -> str:
+def database_url(testbed: Testbed) -> str:
     """For a role without the superuser's connections."""
-    return f"postgresql://shop@{room.spots['db'].address}:{PORTS['db']}/postgres"
+    return f"postgresql://shop@{testbed.hosts_by_part['db'].address}:{PORTS['db']}/postgres"
 
 
 def _folder(stack: ExitStack, row: Row, part: Part, folder: Path) -> Path:
@@ -84,12 +84,12 @@ def _fill(folder: Path) -> None:
             pass
 
 
-def _words(row: Row, room: Room, part: Part) -> list[str]:
+def _words(row: Row, testbed: Testbed, part: Part) -> list[str]:
     core = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if row.one_core == part else []
-    return [*room.spots[part].words, *core]
+    return [*testbed.hosts_by_part[part].words, *core]
 
 
-def _database(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
+def _database(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
     assert POSTGRES is not None
     user, data = pwd.getpwnam("postgres"), folder / "data"
     os.chown(folder, user.pw_uid, user.pw_gid)
@@ -99,7 +99,7 @@ def _database(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
     with (data / "pg_hba.conf").open("a") as file:
         file.write("host all all 0.0.0.0/0 trust\n")
     settings = {
-        "listen_addresses": room.spots["db"].address,
+        "listen_addresses": testbed.hosts_by_part["db"].address,
         "unix_socket_directories": str(folder),
         "dynamic_shared_memory_type": "mmap",
         "fsync": "off",
@@ -109,13 +109,13 @@ def _database(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
         **row.settings,
     }
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    words = _words(row, room, "db")
+    words = _words(row, testbed, "db")
     with (folder / "log").open("wb") as log:
         command = [*words, *become, str(POSTGRES / "postgres"), "-D", str(data), *options]
         process = stack.enter_context(
             ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data))
         )
-    listens(room.spots["db"].words, room.spots["db"].address, PORTS["db"])
+    listens(testbed.hosts_by_part["db"].words, testbed.hosts_by_part["db"].address, PORTS["db"])
     made = (
         "CREATE ROLE shop LOGIN; CREATE TABLE stock AS SELECT 0 AS left_over; CREATE TABLE orders (what text); "
         "GRANT ALL ON stock, orders TO shop"
@@ -131,22 +131,28 @@ def _database(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
     return process.pid
 
 
-def _service(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
-    spot, here = room.spots["web"], Path(__file__).with_name("service.py")
-    given = {"address": spot.address, "port": PORTS["web"], "database": database_url(room), "act": row.act, "amount": row.amount}
+def _service(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
+    part_host, here = testbed.hosts_by_part["web"], Path(__file__).with_name("service.py")
+    given = {
+        "address": part_host.address,
+        "port": PORTS["web"],
+        "database": database_url(testbed),
+        "act": row.act,
+        "amount": row.amount,
+    }
     given["open-files"] = row.open_files.get("web", 0)
     words = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     with (folder / "log").open("wb") as log:
-        command = [*_words(row, room, "web"), sys.executable, str(here), *words]
+        command = [*_words(row, testbed, "web"), sys.executable, str(here), *words]
         process = stack.enter_context(
             ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder))
         )
-    listens(spot.words, spot.address, PORTS["web"])
+    listens(part_host.words, part_host.address, PORTS["web"])
     return process.pid
 
 
-def _nginx(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
-    spot, limit = room.spots["proxy"], row.open_files.get("proxy")
+def _nginx(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
+    part_host, limit = testbed.hosts_by_part["proxy"], row.open_files.get("proxy")
     log = folder / "access"
     if row.slow_log_ms:
         stack.enter_context(_slow_log(log, row.slow_log_ms / 1000))
@@ -157,24 +163,24 @@ def _nginx(stack: ExitStack, row: Row, room: Room, folder: Path) -> int:
         open_files=f"worker_rlimit_nofile {limit};" if limit else "",
         connections=row.worker_connections,
         compressed="gzip on; gzip_comp_level 9; gzip_types text/plain; gzip_proxied any; gzip_http_version 1.0;" * row.compressed,
-        address=spot.address,
+        address=part_host.address,
         port=PORTS["proxy"],
         status_port=STATUS_PORT,
-        web=room.spots["web"].address,
+        web=testbed.hosts_by_part["web"].address,
         web_port=PORTS["web"],
     )
     (folder / "nginx.conf").write_text(text)
-    command = [*_words(row, room, "proxy"), str(shutil.which("nginx") or "/usr/sbin/nginx"), "-c", str(folder / "nginx.conf")]
+    command = [*_words(row, testbed, "proxy"), str(shutil.which("nginx") or "/usr/sbin/nginx"), "-c", str(folder / "nginx.conf")]
     process = stack.enter_context(
         ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder))
     )
-    listens(spot.words, spot.address, PORTS["proxy"])
+    listens(part_host.words, part_host.address, PORTS["proxy"])
     return process.pid
 
 
 @contextmanager
 def _slow_log(path: Path, line_s: float) -> Iterator[None]:
-    """A pipe with room for 32 lines, of which one is taken each `line_s`: who writes a line waits as long."""
+    """A pipe with testbed for 32 lines, of which one is taken each `line_s`: who writes a line waits as long."""
     os.mkfifo(path)
     os.chmod(path, 0o666)
     pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
@@ -198,7 +204,7 @@ def _slow_log(path: Path, line_s: float) -> Iterator[None]:
 
 @contextmanager
 def _paused(pid: int) -> Iterator[None]:
-    """Stopped but for a moment now and then."""
+    """Stopped, except for a moment now and then."""
     over = threading.Event()
 
     def pause() -> None:

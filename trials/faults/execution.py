@@ -1,4 +1,4 @@
-"""Carries one row out with one client class: the room, the run, and its session as it was saved."""
+"""Carries out one row with one client class: its test bed, the run, and the saved session."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from capexplorer.session.reader import read
 from trials.programs import missing
 
 from .judge import Verdict, judge
-from .room import HERE, NAMESPACE_PROGRAMS, SERVE, busy, cgroups, is_root, namespace, neighbours, service
 from .row import Client, Row
+from .testbed import HERE, NAMESPACE_PROGRAMS, SERVE, busy, cgroups, is_root, namespace, neighbours, service
 
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
 LIMIT_S = 240.0
@@ -52,7 +52,7 @@ class Ran:
 
     @property
     def neighbours(self) -> float:
-        """Cores that others kept busy, in the middle of the run's seconds; those that the row keeps busy left out."""
+        """Cores that others kept busy, the median over the run's seconds, without those that the row keeps busy."""
         busy = [event.neighbours.cpu_ratio for event in self.events if isinstance(event, Sample) and event.neighbours]
         measured = [cores for cores in busy if cores is not None]
         makes_them = self.row.busy_cores or set(self.row.neighbours) - {"idle"}
@@ -84,18 +84,19 @@ def why_not(row: Row, workers: int = 0) -> str:
 
 
 def carry_out(row: Row, client: Client, folder: Path, short: bool = False, workers: int = 0) -> Ran:
-    """One run of capexplorer in the row's room, its files in `folder`; load from `workers` processes, or from its own if 0."""
+    """One run of capexplorer in the row's test bed, its files in `folder`; load from `workers` processes, or from its own if
+    0."""
     folder.mkdir(parents=True)
     port = PORT if is_root() else _free_port()
-    with ExitStack() as room:
-        words = room.enter_context(namespace(row.namespace))
-        groups = room.enter_context(cgroups(row.cgroups))
-        room.enter_context(busy(row.busy_cores))
-        room.enter_context(neighbours(row.neighbours, folder / "sessions", row.neighbours_at))
+    with ExitStack() as testbed:
+        words = testbed.enter_context(namespace(row.namespace))
+        groups = testbed.enter_context(cgroups(row.cgroups))
+        testbed.enter_context(busy(row.busy_cores))
+        testbed.enter_context(neighbours(row.neighbours, folder / "sessions", row.neighbours_at))
         acts = {"act": row.act} if row.target == SERVE.parent.name else {}
         params = {**acts, **row.params} | ({"cgroup": groups} if groups else {})
         if row.served == "apart":
-            room.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
+            testbed.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
         profile = folder / f"{row.name}.toml"
         profile.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in _profile(row, client, params, port).items()))
         arguments = [str(profile), "--plan", _plan(row, short, workers), *row.arguments]

@@ -14,8 +14,8 @@ from e2e.rig import Run, of, start, until
 
 from capexplorer.model.events import Command, Ended, Event, Header, LevelClosed, Mark, Sample
 
-from ..kills.carrying import HERE as KILLS
-from ..kills.carrying import ROOT
+from ..kills.execution import HERE as KILLS
+from ..kills.execution import ROOT
 from .plan import LEVELS, WORKERS, Loss
 
 SERVICE = f"{sys.executable} {ROOT}/tests/e2e/targets/actor/actor.py {{port}} serves"

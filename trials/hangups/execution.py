@@ -85,7 +85,7 @@ def _session(folder: Path) -> str:
 def _killed(
     server: Sshd, words: Sequence[str], marked: Marked, output: Path, hangup: Hangup, outcome: Outcome
 ) -> tuple[float | None, float | None]:
-    """Wall times of the kill and of the moment without one, where both are compared: of a client that watched."""
+    """Wall-clock times of the kill and of the moment without one, if both are compared: those of a client that watched."""
     began_at = time.time()
     client, keys = server.typing_client([PROGRAM, *words], marked, output, ROOT)
     control_at = None

@@ -111,7 +111,7 @@ def _pass(run: Run, seconds: float) -> None:
 
 
 def _strike(run: Run, kill: Kill, outcome: Outcome) -> float:
-    """Kill; returns the wall time. A supervisor that is not there yet, or a run that is over, is spared."""
+    """Kill; returns the wall-clock time. Does nothing if the supervisor has not started or the run has ended."""
     outcome.processes = len(run.marked.processes())
     pids = [run.process.pid] if kill.victims in ("app", "both") and run.process.poll() is None else []
     pids += _supervisor(run) if kill.victims in ("supervisor", "both") else []
@@ -123,7 +123,7 @@ def _strike(run: Run, kill: Kill, outcome: Outcome) -> float:
 
 
 def _supervisor(run: Run) -> list[int]:
-    """Of the two processes that run its program, the child of the other; there is one only for a moment."""
+    """Of the two processes that run its program, the one that is the other's child. For a moment there is only one."""
     pair = run.marked.pids("supervisor_process")
     with suppress(psutil.Error):
         return [pid for pid in pair if psutil.Process(pid).ppid() in pair] or pair
@@ -169,7 +169,8 @@ def _look_at_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
 
 
 def look_at_logs(sessions: Path, killed_at: float, outcome: Outcome) -> None:
-    """Only a run that was killed while it started may have none: the other stages begin with an event that was read from one."""
+    """Checks the logs. Only a run that was killed while it started may have none: the other stages begin with an event of the
+    log."""
     logs = list(sessions.glob("*.jsonl"))
     if not logs and outcome.kill.stage != "starting":
         outcome.problems.append("no log")

@@ -1,6 +1,7 @@
-"""Where the parts run: a network namespace with an SSH server each, joined by a bridge in the generator's; or one for all.
+"""The test bed of the parts: a network namespace with an SSH server for each, joined by a bridge in the generator's namespace; or
+one namespace for all.
 
-Namespaces belong to processes that hold them, and end with them. Process ids, files and cores are those of the trial.
+Namespaces end with the processes that hold them. The parts share process ids, files and cores.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trials.faults.room import namespace
+from trials.faults.testbed import namespace
 from trials.programs import find
 
 from . import hosts
@@ -32,44 +33,46 @@ PermitRootLogin yes
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """Where one part is."""
+class PartHost:
+    """The host of one part."""
 
     words: tuple[str, ...]
-    """Run a command there."""
+    """Prefix of a command to run it on this host."""
     address: str
     at: str
-    """How its readings are reached, as in `[[watch]]`."""
+    """The transport of its reader, as `at` in `[[watch]]`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """All of them, and the generator's own."""
+class Testbed:
+    """The hosts of all parts; `words`: prefix of a command to run it on the generator's host."""
 
     words: tuple[str, ...]
-    spots: dict[Part, Spot]
+    hosts_by_part: dict[Part, PartHost]
 
     def cut(self, part: Part) -> None:
-        """Take its link down."""
+        """Take the network link of a part down."""
         subprocess.run([*self.words, "ip", "link", "set", f"to-{part}", "down"], check=True)
 
 
 @contextmanager
-def room(place: Place, host: Host, folder: Path) -> Iterator[Room]:
-    """`folder`: of keys and logs."""
+def testbed(place: Place, host: Host, folder: Path) -> Iterator[Testbed]:
+    """The test bed during the block. `folder`: for keys and logs."""
     with ExitStack() as stack:
         if place == "here":
             words = stack.enter_context(namespace())
-            yield Room(words, {part: Spot(words, "127.0.0.1", "") for part in PARTS})
+            yield Testbed(words, {part: PartHost(words, "127.0.0.1", "") for part in PARTS})
             return
         bridge = ("ip link add hub type bridge", "ip addr add 10.77.0.1/24 dev hub", "ip link set hub up")
         hub = stack.enter_context(namespace(bridge))
         _make_keys(folder)
-        spots = {part: _spot(stack, hub, part, f"10.77.0.{index + 2}", host, folder) for index, part in enumerate(PARTS)}
-        yield Room(hub, spots)
+        hosts_by_part = {
+            part: _part_host(stack, hub, part, f"10.77.0.{index + 2}", host, folder) for index, part in enumerate(PARTS)
+        }
+        yield Testbed(hub, hosts_by_part)
 
 
-def _spot(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, host: Host, folder: Path) -> Spot:
+def _part_host(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, host: Host, folder: Path) -> PartHost:
     words = stack.enter_context(namespace())
     holder = words[1].split("/")[2]
     for line in (
@@ -83,7 +86,7 @@ def _spot(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, host
     stack.enter_context(_sshd(words, address, part, folder))
     options = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o IdentitiesOnly=yes"
     ssh = f"ssh -F none -p {SSH_PORT} {options} -o IdentityFile={folder / 'user'} root@{address}"
-    return Spot(words, address, hosts.transport(ssh, host, folder))
+    return PartHost(words, address, hosts.transport(ssh, host, folder))
 
 
 def _make_keys(folder: Path) -> None:
@@ -103,7 +106,7 @@ def _sshd(words: tuple[str, ...], address: str, part: Part, folder: Path) -> Ite
 
 @contextmanager
 def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """At the end of the block, at the latest."""
+    """The process, which is ended with the block."""
     try:
         yield process
     finally:
@@ -116,7 +119,7 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
 
 
 def listens(words: tuple[str, ...], address: str, port: int) -> None:
-    """Wait until somebody listens there. Raises RuntimeError after TIMEOUT_S."""
+    """Wait until a process listens there. Raises RuntimeError after TIMEOUT_S."""
     asked = ["ss", "-Hltn", f"src {address}:{port} or src 0.0.0.0:{port}"]
     deadline_s = time.monotonic() + TIMEOUT_S
     while not subprocess.run([*words, *asked], capture_output=True, check=True).stdout:

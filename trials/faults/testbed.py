@@ -1,7 +1,7 @@
-"""The environment of a row: a network namespace of its own, cgroups, busy processes, a service apart.
+"""The test bed of a row: a network namespace of its own, cgroups, busy processes, a service that capexplorer did not start.
 
 All of it ends with the row. As root every row gets a namespace, so that the kernel's counters, ports and queues are its own;
-without rights a row runs on the machine's loopback, where it can.
+another user's rows run on the machine's loopback, if they can.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def is_root() -> bool:
 
 @contextmanager
 def namespace(lines: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
-    """Words that run a command in a network namespace with loopback up, after the shell `lines`; none without rights."""
+    """Prefix of a command to run it in a new network namespace with loopback up, prepared by the shell `lines`; empty if not
+    root."""
     if not is_root():
         yield ()
         return
@@ -68,7 +69,7 @@ def cgroups(wanted: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 def _remove(folder: Path) -> None:
-    """Once its last process has gone."""
+    """Remove a cgroup as soon as its last process has ended."""
     for _ in range(50):
         with suppress(OSError):
             folder.rmdir()
@@ -92,7 +93,7 @@ def neighbours(kinds: Sequence[str], sessions: Path, at: tuple[int, int]) -> Abs
 
 @contextmanager
 def service(words: Sequence[str], folder: Path, port: int, params: Mapping[str, object], tls: bool) -> Iterator[None]:
-    """The faulty service, not started by capexplorer. It is found once it listens."""
+    """The faulty service, started here and not by capexplorer. It listens when the block begins."""
     given = [part for name, value in params.items() for part in (f"--{name}", str(value))]
     given += ["--certificate", str(certificate(folder))] if tls else []
     with (folder / "service.log").open("wb") as log:

@@ -1,4 +1,4 @@
-"""Carries one row out: the room, the three parts, one run of capexplorer, and its session as it was saved."""
+"""Carries out one row: its test bed, the three parts, one run of capexplorer, and the saved session."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from capexplorer.model.part_reading import LATE_S
 from capexplorer.session.reader import read
 from trials.faults.judge import Verdict
 from trials.faults.records import DISTURBED_CORES
-from trials.faults.room import NAMESPACE_PROGRAMS, is_root
+from trials.faults.testbed import NAMESPACE_PROGRAMS, is_root
 from trials.programs import missing
 
 from .hosts import CLOCK_OFF_S
 from .judge import judge
-from .room import Room, room
 from .row import Part, Place, Row
 from .shop import PORTS, POSTGRES, STATUS_PORT, database_url, shop
+from .testbed import Testbed, testbed
 
 BY_PID = ("without python", "another user")
 """Conditions under which nobody finds out who listens on a port."""
@@ -118,12 +118,12 @@ def why_not() -> str:
 def carry_out(row: Row, place: Place, folder: Path) -> Ran:
     """One run, its files in `folder`, which PostgreSQL's user can enter."""
     folder.mkdir(parents=True, mode=0o755)
-    with room(place, row.host, folder) as where, shop(row, where, folder) as pids:
+    with testbed(place, row.host, folder) as where, shop(row, where, folder) as pids:
         profile = folder / f"{row.name}.toml"
         profile.write_text(_profile(row, where, pids))
         cut = threading.Timer((row.cut_s or 0.0), lambda: where.cut("db"))
         sessions = folder / "sessions"
-        hosts = [word for spot in where.spots.values() for word in ("--allow-host", spot.address)]
+        hosts = [word for part_host in where.hosts_by_part.values() for word in ("--allow-host", part_host.address)]
         command = [*where.words, PROGRAM, "run", str(profile), "--plan", row.plan, "--headless", "--sessions-dir", str(sessions)]
         with (folder / "stderr").open("wb") as stderr:
             process = subprocess.Popen(
@@ -144,11 +144,11 @@ def carry_out(row: Row, place: Place, folder: Path) -> Ran:
     return Ran(row, place, tuple(read(log)), said)
 
 
-def _profile(row: Row, where: Room, pids: Mapping[Part, int]) -> str:
-    proxy = where.spots["proxy"].address
+def _profile(row: Row, where: Testbed, pids: Mapping[Part, int]) -> str:
+    proxy = where.hosts_by_part["proxy"].address
     own = {"db": f'postgres = "{database_url(where)}"', "proxy": f'nginx = "http://{proxy}:{STATUS_PORT}/"'}
     parts = [
-        f'[[watch]]\nname = "{part}"\nat = "{where.spots[part].at}"\n'
+        f'[[watch]]\nname = "{part}"\nat = "{where.hosts_by_part[part].at}"\n'
         f"{f'pid = {pids[part]}' if row.host in BY_PID else f'port = {port}'}\n{own.get(part, '')}\n"
         for part, port in PORTS.items()
     ]
