@@ -14,18 +14,18 @@ from .autopilot_levels import LOW, RATE, STEPS, known, level, step, verdict
 # -- the way up
 
 
-def test_it_begins_with_one_user_or_the_given_number() -> None:
+def test_the_autopilot_begins_with_one_user_or_the_given_number() -> None:
     assert step(AutopilotPolicy().due(known())) == (1, "first")
     assert step(AutopilotPolicy(5).due(known())) == (5, "first")
     assert step(AutopilotPolicy().due(known(level(10), level(0)))) == (1, "first")
 
 
-def test_it_doubles_while_scaling_is_linear() -> None:
+def test_the_autopilot_doubles_users_while_scaling_is_linear() -> None:
     assert step(AutopilotPolicy().due(known(level(1)))) == (3, "double")
     assert step(AutopilotPolicy().due(known(*LOW))) == (24, "double")
 
 
-def test_it_takes_smaller_steps_near_the_bend_and_keeps_them_small() -> None:
+def test_the_autopilot_takes_smaller_steps_near_the_bend_and_keeps_them_small() -> None:
     pilot = AutopilotPolicy()
     bent = level(24, goodput=40.0)
     assert step(pilot.due(known(*LOW, bent))) == (34, "bend_near")  # 1.7 times the crossing of both lines
@@ -52,7 +52,7 @@ def test_a_level_of_linear_scaling_ends_as_soon_as_it_is_precise_enough() -> Non
     assert step(AutopilotPolicy().due(known(*LOW, level(24, seconds=6.0, error=0.1)))) == (48, "double")
 
 
-def test_it_never_steps_beyond_max_users() -> None:
+def test_the_autopilot_never_steps_beyond_max_users() -> None:
     pilot = AutopilotPolicy()
     assert step(pilot.due(known(*LOW, max_users=20))) == (20, "double")
     ended = pilot.due(known(*LOW, level(20), says=verdict("no_knee", 20.0), max_users=20))
@@ -60,7 +60,7 @@ def test_it_never_steps_beyond_max_users() -> None:
     assert (ended.users, ended.why, ended.figures["kind"]) == (1, "max_users", "no_knee")
 
 
-def test_from_a_high_start_it_goes_lower_first() -> None:
+def test_from_a_high_start_the_autopilot_goes_lower_first() -> None:
     assert step(AutopilotPolicy(100).due(known(level(100)))) == (25, "lower")
     assert step(AutopilotPolicy().due(known(level(100), level(25), level(6), says=verdict("at_or_below", 6.0)))) == (1, "lower")
 
@@ -186,7 +186,7 @@ def test_where_the_knee_is_known_already_failures_lead_straight_down() -> None:
     assert step(AutopilotPolicy().due(known(*LOW, level(48), failing, says=verdict("knee")))) == (35, "soak")
 
 
-def test_it_gives_up_where_the_service_does_not_recover() -> None:
+def test_the_autopilot_gives_up_if_the_service_does_not_recover() -> None:
     pilot = AutopilotPolicy()
     levels = [*LOW, level(24, seconds=6.0, failures=20)]
     pilot.due(known(*levels))
@@ -210,7 +210,7 @@ def test_the_generators_own_saturation_is_backed_off_from() -> None:
     assert decision.figures == {"because": "generator"}
 
 
-def test_it_does_not_step_into_the_last_ports_and_leaves_at_once_where_they_run_out() -> None:
+def test_the_autopilot_leaves_some_ports_free_and_steps_down_at_once_when_they_run_out() -> None:
     ended = AutopilotPolicy().due(known(*LOW, ports=(0.6, 100.0)))  # 100 s at 12 users are 50 s at 24
     assert isinstance(ended, GiveUp)
     assert (ended.why, ended.users) == ("ports", 1)

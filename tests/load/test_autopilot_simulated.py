@@ -34,17 +34,17 @@ def test_the_knee_is_found_near_the_truth() -> None:
     assert np.mean(np.array(errors()) <= 0.25) >= 0.83
 
 
-def test_it_takes_a_minute_or_two_of_the_systems_time() -> None:
+def test_the_search_takes_a_minute_or_two_of_virtual_time() -> None:
     found_s = [flight.found_s for flight in flights()]
     assert np.median(found_s) <= 100
     assert np.quantile(found_s, 0.9) <= 170
 
 
-def test_it_does_not_go_far_beyond_the_knee() -> None:
+def test_the_search_does_not_go_far_beyond_the_knee() -> None:
     assert np.median([flight.most_users / (flight.truth.knee_users or 1.0) for flight in flights()]) <= 2.0
 
 
-def test_its_intervals_hold_the_truth() -> None:
+def test_intervals_of_found_knees_contain_the_true_knee() -> None:
     held = [
         (knee.users_low or 0.0) <= (flight.truth.knee_users or 0.0) <= (knee.users_high or 0.0)
         for flight in flights()

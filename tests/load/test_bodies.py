@@ -29,11 +29,11 @@ def test_a_body_over_the_bound_has_its_own_failure_type(seen: Played, client: st
 
 
 @pytest.mark.parametrize("client", ["http_user", "fast_http_user", "lean_http_user"])
-def test_the_client_continues_after_it(seen: Played, client: str) -> None:
+def test_the_client_continues_after_a_body_over_the_bound(seen: Played, client: str) -> None:
     assert seen[client]["/ok"] == 2
 
 
-def test_memory_stays_bounded(seen: Played) -> None:
+def test_memory_stays_bounded_with_bodies_over_the_bound(seen: Played) -> None:
     """A body of 64 MB in two copies, and the process itself."""
     assert seen["peak_mb"] < 300
 

@@ -135,7 +135,7 @@ def test_a_request_is_kept_as_it_was_sent_without_its_secrets(seen: Played, clie
 
 
 @CLIENTS
-def test_its_reply_is_kept_without_secrets(seen: Played, client: str) -> None:
+def test_the_reply_of_a_kept_request_is_kept_without_secrets(seen: Played, client: str) -> None:
     failed = seen[client][0]
     assert failed["brief"]["status"] == 503
     assert json.loads(failed["received"]["text"]) == {"error": "upstream pool exhausted", "session_token": "***"}
@@ -143,7 +143,7 @@ def test_its_reply_is_kept_without_secrets(seen: Played, client: str) -> None:
 
 
 @CLIENTS
-def test_its_phases_add_up_to_its_time(seen: Played, client: str) -> None:
+def test_the_phases_of_a_kept_request_add_up_to_its_time(seen: Played, client: str) -> None:
     first, second = seen[client][:2]
     assert first["phases"]["connect_ms"] > 0
     assert first["phases"]["kept_connection"] is False

@@ -154,7 +154,7 @@ def test_reporting_spawning_twice_does_not_extend_a_duration() -> None:
     assert cursor.next_s == 6.0
 
 
-def test_spawned_before_the_first_step_and_after_the_last_means_nothing() -> None:
+def test_reports_of_spawning_before_the_first_step_and_after_the_last_are_ignored() -> None:
     cursor = PlanCursor((Step(1, 1.0),))
     cursor.spawned(0.0)
     assert cursor.next_s is None
@@ -165,7 +165,7 @@ def test_spawned_before_the_first_step_and_after_the_last_means_nothing() -> Non
     assert (cursor.finished, cursor.next_s, cursor.due(99.0)) == (True, None, None)
 
 
-def test_no_steps_are_nothing_to_do() -> None:
+def test_a_plan_without_steps_has_ended() -> None:
     cursor = PlanCursor(())
     assert cursor.due(0.0) is None
     assert cursor.finished
@@ -175,7 +175,7 @@ def test_no_steps_are_nothing_to_do() -> None:
     st.lists(st.tuples(st.integers(0, 100), st.floats(0.1, 100)), min_size=1, max_size=8),
     st.lists(st.floats(0, 10), min_size=8, max_size=8),
 )
-def test_a_plan_lasts_its_holds_and_its_spawning_and_nothing_more(steps: list[tuple[int, float]], spawning: list[float]) -> None:
+def test_a_plan_lasts_as_long_as_its_holds_and_its_spawning(steps: list[tuple[int, float]], spawning: list[float]) -> None:
     cursor, now_s = PlanCursor(tuple(Step(*step) for step in steps)), 0.0
     for index, step in enumerate(steps):
         assert cursor.due(now_s) == Step(*step)

@@ -22,7 +22,7 @@ def test_entry_points_that_are_read_once_are_the_installed_ones() -> None:
     assert installed[0] >= {"capexplorer", "locust"}
 
 
-def test_the_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metadata_of_installed_packages_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Mock(wraps=metadata.distributions)
     monkeypatch.setattr(metadata, "distributions", counted)
     with plugins_read_once():
@@ -31,7 +31,7 @@ def test_the_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counted.call_count == 1
 
 
-def test_afterwards_the_library_is_as_it_was() -> None:
+def test_importlib_metadata_is_restored_even_after_an_exception() -> None:
     before = metadata.entry_points
     with pytest.raises(ZeroDivisionError), plugins_read_once():
         raise ZeroDivisionError

@@ -40,7 +40,7 @@ def begun() -> RatePolicy:
     return pilot
 
 
-def test_it_doubles_while_all_is_served() -> None:
+def test_the_rate_doubles_while_all_arrivals_are_served() -> None:
     assert begun().due(known(10, judged(10, "kept"))) == Offer(20, "double")
 
 
@@ -50,7 +50,7 @@ def test_a_level_ends_once_it_is_clear_or_has_lasted_long_enough() -> None:
     assert begun().due(known(10, judged(10, "unsure"), settled_s=MOST_S)) == Offer(15, "beyond")
 
 
-def test_from_overload_it_goes_down_waits_for_the_backlog_and_halves_the_interval() -> None:
+def test_after_overload_the_rate_search_goes_down_waits_for_the_backlog_and_halves_the_interval() -> None:
     pilot = begun()
     pilot.due(known(10, judged(10, "kept")))
     levels = (judged(50, "kept"), judged(100, "queue_grows"))
@@ -59,7 +59,7 @@ def test_from_overload_it_goes_down_waits_for_the_backlog_and_halves_the_interva
     assert pilot.due(known(30, *levels)) == Offer(71, "between")
 
 
-def test_it_ends_where_both_rates_are_close() -> None:
+def test_the_rate_search_ends_when_served_and_overloaded_rates_are_close() -> None:
     pilot = begun()
     levels = (judged(90, "kept"), judged(100, "queue_grows"))
     assert pilot.due(known(100, *levels)) == Offer(58, "rest")
@@ -74,7 +74,7 @@ def test_a_maximum_that_was_not_reached_is_looked_for_beyond() -> None:
     assert pilot.due(known(54, *levels, capacity=capacity)) == Offer(150, "beyond")
 
 
-def test_a_service_that_does_not_recover_ends_it() -> None:
+def test_a_service_that_does_not_recover_ends_the_rate_search() -> None:
     pilot = begun()
     levels = (judged(50, "kept"), judged(100, "queue_grows"))
     pilot.due(known(100, *levels))
@@ -85,11 +85,11 @@ def test_a_first_rate_that_is_not_served_is_followed_by_a_lower_one() -> None:
     assert begun().due(known(10, judged(10, "queue_grows"))) == Offer(2.5, "lower")
 
 
-def test_the_generators_limit_ends_it() -> None:
+def test_the_generators_limit_ends_the_rate_search() -> None:
     assert begun().due(known(10, judged(10, "generator"))) == End(6.5, "generator", found=False)
 
 
-def test_the_highest_rate_ends_it() -> None:
+def test_the_highest_allowed_rate_ends_the_rate_search() -> None:
     assert begun().due(known(1000, judged(1000, "kept"))) == End(650, "max_rate", found=False)
 
 

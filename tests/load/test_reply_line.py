@@ -47,18 +47,18 @@ def quoted(body: bytes | bool, status: int = 500) -> str:
         (b"\xff\xfe broken \xf0", "\ufffd\ufffd broken \ufffd"),
     ],
 )
-def test_the_first_line_with_words_is_taken(body: bytes, line: str) -> None:
+def test_the_first_line_with_words_of_a_body_is_quoted(body: bytes, line: str) -> None:
     assert quoted(body) == line
 
 
-def test_only_server_errors_are_asked_and_only_bodies_that_were_read() -> None:
+def test_only_bodies_of_server_errors_that_were_read_are_quoted() -> None:
     assert quoted(b"no such item", 404) == ""
     assert quoted(b"slow down", 429) == ""
     assert quoted(False) == ""
     assert first_line(None) == ""
 
 
-def test_it_is_bounded_and_ends_with_a_word() -> None:
+def test_the_quoted_line_is_bounded_and_ends_with_a_word() -> None:
     line = quoted(b"too many clients " * 1_000)
     assert len(line) <= LENGTH_MOST
     assert line.endswith("clients") or line.endswith("many") or line.endswith("too")
@@ -80,7 +80,7 @@ def test_numbers_and_ids_are_folded() -> None:
     assert len({reduce(HTTPError("500 Server Error", Reply(body)), None) for body in bodies}) == 1
 
 
-def test_it_is_part_of_the_failure_and_of_its_example() -> None:
+def test_the_quoted_line_is_part_of_the_failure_and_of_its_example() -> None:
     reply = Reply(b"sorry, too many clients already (97)")
     error = HTTPError("500 Server Error: Busy for url: http://db:80/x?token=abc", reply)
     assert reduce(error, None).text == "500 Server Error: Busy: sorry, too many clients already (#)"
@@ -103,7 +103,7 @@ def test_the_example_of_an_error_is_its_status_and_what_its_body_says(status: in
     assert example(error, None) == shown
 
 
-def test_the_body_follows_a_check_that_has_but_a_name() -> None:
+def test_the_body_follows_the_name_of_a_check_without_a_message() -> None:
     assert example(CatchResponseError("unexpected_status"), Reply(b"slow down", 429)) == "unexpected_status: 429: slow down"
     assert example(CatchResponseError("slow down now"), Reply(b"slow down now", 429)) == "slow down now"
 

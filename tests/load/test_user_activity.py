@@ -65,7 +65,7 @@ def test_tasks_that_interrupt_their_set_end_without_a_wait(seen: Played) -> None
 
 
 @pytest.mark.parametrize("client", ["FastHttpUser", "HttpUser"])
-def test_long_tasks_of_both_clients(seen: Played, client: str) -> None:
+def test_a_user_with_long_tasks_is_warm_after_two_seconds_with_both_clients(seen: Played, client: str) -> None:
     warm_users, pause_s, warmup = seen["http_clients"][client]
     assert warm_users == 1
     assert pause_s == pytest.approx(PAUSE_S, rel=0.05)

@@ -49,7 +49,7 @@ def test_the_second_level_beyond_has_no_fewer_users_since_it_would_feel_the_over
     assert step(pilot.due(known(*TOP, level(35), level(60, seconds=18.0), says=moved))) == (60, "beyond")
 
 
-def test_from_above_the_level_beyond_is_reached_by_way_of_the_soak() -> None:
+def test_from_a_higher_level_the_level_beyond_the_knee_is_approached_from_the_soak_level() -> None:
     soaked = verdict("knee", agree=["soak"])
     assert step(AutopilotPolicy(only_verifies=True).due(known(*TOP, says=soaked))) == (35, "soak")
 

@@ -43,7 +43,7 @@ def version_1(folder: Path, *, quota: str = "-1", throttled_us: int = 0, kills: 
 
 
 @pytest.mark.parametrize("made", [version_2, version_1])
-def test_throttling_and_kills_are_growth_and_the_tightest_level_binds(made: object, tmp_path: Path) -> None:
+def test_throttling_and_kills_are_growth_and_the_lowest_limit_applies(made: object, tmp_path: Path) -> None:
     assert callable(made)
     own, above = tmp_path / "own", tmp_path / "above"
     folders = [made(own, quota="50000", memory="300" if made is version_2 else 300), made(above, quota="200000")]
@@ -87,7 +87,7 @@ def test_pressure_is_read_from_the_control_group_of_the_target(tmp_path: Path) -
     without.close()
 
 
-def test_where_no_group_counts_kills_the_machine_does(tmp_path: Path) -> None:
+def test_oom_kills_are_the_machines_where_no_group_counts_them(tmp_path: Path) -> None:
     group = Cgroup([str(tmp_path)], [str(tmp_path)])
     kills = group.oom_kills()
     group.close()

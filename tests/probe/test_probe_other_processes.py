@@ -45,7 +45,7 @@ def test_the_generator_the_target_and_their_children_are_not_neighbours() -> Non
     assert busiest(before, now, {OWN, TARGET}) == {"chrome": 0.5}
 
 
-def test_a_process_that_began_between_two_readings_counts_whole_and_one_that_was_missed_before_does_not() -> None:
+def test_a_process_that_began_between_two_readings_counts_in_full_and_an_older_one_that_was_missed_does_not() -> None:
     before = processes(10.0)
     now = processes(12.0, cc1plus=(5, 0, 1.0, 11.0), missed=(6, 0, 300.0, 2.0))
     assert busiest(before, now, {OWN}) == {"cc1plus": 0.5}

@@ -85,7 +85,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
 
 
 @pytest.mark.parametrize(("parser", "arguments", "expected"), CASES)
-def test_recorded_text(parser: Callable[..., Any], arguments: tuple[Any, ...], expected: Any) -> None:
+def test_recorded_files_of_proc_are_parsed(parser: Callable[..., Any], arguments: tuple[Any, ...], expected: Any) -> None:
     assert parser(*arguments) == expected
 
 

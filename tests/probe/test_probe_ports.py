@@ -139,7 +139,7 @@ tell([mapped, read()])
     assert (six["used"], six["time_wait"], six["destination"]) == (17, 5, "[::1]:9002")
 
 
-def test_a_listener_inside_the_range_does_not_make_client_ends_of_its_connections(in_namespace: InNamespace) -> None:
+def test_connections_to_a_listener_inside_the_ephemeral_range_are_not_client_ends(in_namespace: InNamespace) -> None:
     reported = in_namespace(
         _PROBE
         + """
@@ -217,7 +217,7 @@ tell([readings, counted])
     assert counted == [9000, 10000, 14000], "at 8,000 rows a second, and at once when the total leaps"
 
 
-def test_ten_growing_ticks_are_smoothed_and_standing_still_burns_nothing(in_namespace: InNamespace) -> None:
+def test_the_burn_rate_is_smoothed_over_ten_seconds_and_zero_without_growth(in_namespace: InNamespace) -> None:
     reported = in_namespace(
         _PROBE
         + """

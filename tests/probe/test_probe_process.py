@@ -73,7 +73,7 @@ def go_on(process: subprocess.Popen[str]) -> None:
     process.stdout.readline()
 
 
-def test_a_burning_child_is_the_targets_cpu() -> None:
+def test_cpu_time_of_a_child_counts_as_the_targets() -> None:
     with python("start('while True: pass'); say(); input()") as process:
         reading = read_twice(TargetProbe(process.pid), 1.5)
     assert reading.cpu_ratio is not None and 0.05 < reading.cpu_ratio < 1.2
@@ -214,7 +214,7 @@ def test_allowed_cores_are_reported_if_they_are_not_all() -> None:
         probe.close()
 
 
-def test_room_on_its_disk_is_read_every_fifth_second(tmp_path: Path) -> None:
+def test_free_disk_space_is_read_every_fifth_second(tmp_path: Path) -> None:
     with python(f"os.chdir({str(tmp_path)!r}); say(); input()") as process:
         probe = TargetProbe(process.pid)
         reported = [probe.read(1.0).disk_free_bytes for _ in range(7)]
@@ -290,7 +290,7 @@ say(); input()
     assert written == 0.0 or (written is not None and 1 << 20 <= written < 2 << 20), "0 where the folder is in memory"
 
 
-def test_each_thread_of_the_generator_has_its_own_account() -> None:
+def test_each_thread_of_the_generator_has_its_own_cpu_figure() -> None:
     tids: list[int] = []
     begin, finished, end = threading.Event(), threading.Event(), threading.Event()
 
@@ -327,7 +327,7 @@ def test_each_thread_of_the_generator_has_its_own_account() -> None:
     assert third.cpu_ratio is None, "the thread is gone"
 
 
-def test_open_files_of_ourselves() -> None:
+def test_open_files_of_this_process_are_counted() -> None:
     before = open_files("self")
     held = [os.open("/dev/null", os.O_RDONLY) for _ in range(7)]
     assert before is not None and open_files("self") == before + 7
@@ -349,7 +349,7 @@ def test_a_thread_that_ran_while_its_clock_stood_still_is_stale(tmp_path: Path) 
     assert reported == [None, stale, Schedule(400, 0, 3), not_counted, gap, Schedule(300, 10, 2)]
 
 
-def test_the_descriptor_limit_of_a_process_that_may_not_be_asked_is_its_own_and_not_its_parents(
+def test_the_descriptor_limit_of_a_process_that_refuses_prlimit_is_its_own_and_not_its_parents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """nginx's workers belong to another user than its master, and have a limit of their own."""

@@ -49,7 +49,7 @@ def key(family: int, state: int, source: str, sport: int, address: str, dport: i
 
 @pytest.mark.parametrize("fields", ROWS)
 @pytest.mark.parametrize("attributes", [0, 8, 36])
-def test_a_row_becomes_its_key(fields: tuple[int, int, str, int, str, int], attributes: int) -> None:
+def test_a_row_of_a_dump_is_counted_under_its_key(fields: tuple[int, int, str, int, str, int], attributes: int) -> None:
     counts: Counter[Key] = Counter()
     count(memoryview(row(*fields, attributes=attributes)), counts)
     assert counts == {key(*fields): 1}
@@ -79,7 +79,7 @@ def test_listeners_report_their_queue() -> None:
     assert list(listeners(memoryview(piece))) == [Listener(8080, 6, 5, 77), Listener(80, 0, 4096, 78)]
 
 
-def test_a_request_is_as_long_as_it_says_and_asks_for_the_states() -> None:
+def test_a_request_has_its_length_in_its_header_and_a_mask_of_the_states() -> None:
     packed = request([ESTABLISHED, TIME_WAIT], port=8080, local_ports=ports_between(1, 2), sequence=9)
     length, kind, flags, sequence, _ = struct.unpack_from("=IHHII", packed)
     assert (length, kind, flags, sequence) == (len(packed), 18, 0x301, 9)

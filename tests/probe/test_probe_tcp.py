@@ -25,7 +25,7 @@ def test_the_first_read_has_totals_and_no_growth() -> None:
     assert reading.sockets_in_use is not None
 
 
-def test_opens_and_sockets_are_counted_exactly(in_namespace: InNamespace) -> None:
+def test_opened_connections_and_sockets_are_counted_exactly(in_namespace: InNamespace) -> None:
     reported = in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
@@ -188,7 +188,7 @@ os.waitpid(child, 0)
     assert reported == [5, 3, [3, None]], "how many may wait is not reported there"
 
 
-def test_the_listen_queue_of_a_real_port() -> None:
+def test_connections_that_wait_on_a_real_port_are_counted_with_its_backlog() -> None:
     probe = TcpProbe()
     with socket.create_server(("127.0.0.1", 0), backlog=7) as server:
         with socket.create_connection(server.getsockname()), socket.create_connection(server.getsockname()):

@@ -50,7 +50,7 @@ CASES: dict[str, tuple[list[Tick], list[int | None]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_cpu_time_of_a_changing_tree(case: str) -> None:
+def test_cpu_time_of_a_changing_tree_grows_without_jumps(case: str) -> None:
     ticks, expected = CASES[case]
     cpu = Cpu()
     reported = [

@@ -109,7 +109,7 @@ def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> No
 
 
 @linux
-def test_a_target_that_comes_while_descriptors_are_out_is_unknown_and_not_dead_and_is_read_later() -> None:
+def test_a_target_watched_while_no_descriptor_is_left_is_unknown_not_dead_and_is_read_later() -> None:
     _, reported, _ = run(_EMFILE)
     unopened, opened = reported["unopened"], reported["opened"]
     assert (unopened["alive"], unopened["processes"], unopened["rss_bytes"]) == (True, None, None)
@@ -119,7 +119,7 @@ def test_a_target_that_comes_while_descriptors_are_out_is_unknown_and_not_dead_a
 
 
 @linux
-def test_the_panel_reads_in_a_native_thread_of_a_patched_process() -> None:
+def test_all_probes_read_in_a_native_thread_of_a_patched_process() -> None:
     capacity, used, backlog, app = run(_GEVENT)
     assert capacity > 0 and used is not None and backlog > 0
     assert app is None, "nobody answers"
@@ -134,7 +134,7 @@ def test_no_module_of_this_room_uses_what_gevent_replaces() -> None:
 
 
 @linux
-def test_the_panel_switches_to_another_target_and_closes_all_descriptors() -> None:
+def test_the_probes_switch_to_another_target_and_close_all_descriptors() -> None:
     before = len(os.listdir("/proc/self/fd"))
     probes = Probes()
     assert probes.read(1.0).targets == ()
@@ -160,7 +160,7 @@ def test_the_panel_switches_to_another_target_and_closes_all_descriptors() -> No
 
 
 @linux
-def test_what_others_use_is_known_of_a_service_that_is_watched_or_elsewhere_and_not_of_one_that_is_here_unseen() -> None:
+def test_cpu_of_other_processes_is_unknown_while_an_unwatched_service_runs_on_this_machine() -> None:
     probes = Probes()
 
     def others() -> float | None:
@@ -178,7 +178,7 @@ def test_what_others_use_is_known_of_a_service_that_is_watched_or_elsewhere_and_
     probes.close()
 
 
-def test_who_listens_is_found_by_port() -> None:
+def test_the_process_that_listens_on_a_port_is_found() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert listening_pid(port) == os.getpid()

@@ -83,7 +83,7 @@ def test_each_step_to_a_verified_knee_is_reported(search: Search) -> None:
     assert wording.verifying(steps[0].args, 3.0) is None
 
 
-def test_its_knee_is_judged_with_the_structural_error_of_few_short_levels(search: Search) -> None:
+def test_the_autopilots_knee_is_judged_with_the_structural_error_of_few_short_levels(search: Search) -> None:
     search.go()
     knee = search.run.timeline.verdicts[0].capacity.knee
     assert knee is not None and knee.users and knee.users_low and knee.users_high
@@ -112,7 +112,7 @@ def test_what_a_session_did_before_is_not_a_reason_to_give_up(search: Search) ->
     assert search.finished and search.finished[0].startswith("autopilot finished: knee 50 [")
 
 
-def test_it_ends_without_a_knee_if_other_processes_use_the_machine(tmp_path: Path) -> None:
+def test_the_autopilot_ends_without_a_knee_if_other_processes_use_the_machine(tmp_path: Path) -> None:
     search = Search(tmp_path / "held.jsonl", starved, target=STARVED, neighbours=NeighboursReading(cpu_ratio=1.4))
     search.go()
     assert search.finished == [
@@ -124,7 +124,7 @@ def test_it_ends_without_a_knee_if_other_processes_use_the_machine(tmp_path: Pat
     search.run.end()
 
 
-def test_at_max_users_it_ends_at_the_lowest_level(tmp_path: Path) -> None:
+def test_at_max_users_the_autopilot_ends_at_the_lowest_level(tmp_path: Path) -> None:
     search = Search(tmp_path / "guard.jsonl", max_users=20)
     search.go()
     assert max(users for users, _ in search.levels()) == 20
@@ -159,7 +159,7 @@ def test_a_step_decided_before_a_step_by_hand_is_dropped(search: Search) -> None
     assert search.commands() == []
 
 
-def test_switched_on_again_it_continues_from_the_measured_levels(search: Search) -> None:
+def test_an_autopilot_that_is_switched_on_again_continues_from_the_measured_levels(search: Search) -> None:
     search.go(seconds=60)
     search.driver.end()
     known = len(search.levels())

@@ -41,11 +41,11 @@ class Offering:
         return [each.proposal.why for each in self.events if isinstance(each, Proposed) and isinstance(each.proposal, Hold)]
 
 
-def test_at_a_rate_by_hand_the_search_of_a_rate_is_the_next_step() -> None:
+def test_while_a_rate_is_offered_by_hand_the_rate_search_proposes_the_next_step() -> None:
     assert Offering().tick() == ["rate"]
 
 
-def test_a_plan_that_offers_a_rate_proposes_for_itself() -> None:
+def test_a_plan_that_offers_a_rate_makes_the_proposals_itself() -> None:
     assert Offering().tick(Hold("plan", 5.0, 5.0)) == ["plan"]
 
 

@@ -37,7 +37,7 @@ def test_a_part_of_the_profile_with_the_name_of_a_service_adds_its_own_figures()
     ]
 
 
-def test_a_part_of_the_profile_with_a_place_of_its_own_keeps_it() -> None:
+def test_a_part_of_the_profile_keeps_its_own_transport() -> None:
     of_profile = [PartSpec(name="store", at="ssh db1", port=5432)]
     assert list(composed_parts([STORE], of_profile)) == of_profile
 

@@ -59,7 +59,7 @@ def test_a_tick_has_every_part_and_each_reading_once(ticks: Ticks) -> None:
     assert again["here"].age_s is not None and again["here"].age_s > found.age_s
 
 
-def test_a_name_is_watched_once(ticks: Ticks) -> None:
+def test_a_second_part_of_the_same_name_is_ignored(ticks: Ticks) -> None:
     ticks.parts.add(PartSpec(name="here"))
     ticks.parts.add(PartSpec(name="here", at="ssh elsewhere"))
     assert [watch.at for watch in ticks.parts.watched] == [""]
@@ -79,7 +79,7 @@ def test_a_process_that_was_killed_leaves_no_old_figures_is_named_and_is_started
     assert ticks.until("here").host is not None
 
 
-def test_nothing_is_left_at_the_end(ticks: Ticks) -> None:
+def test_no_process_is_left_when_the_part_watch_ends(ticks: Ticks) -> None:
     before = children()
     ticks.parts.add(PartSpec(name="here"))
     ticks.until("here")

@@ -82,7 +82,7 @@ def test_no_call_runs_after_the_end() -> None:
     assert seen == ["last"]
 
 
-def test_it_ticks_only_once_started_and_each_tick_begins_where_the_last_ended() -> None:
+def test_the_pump_ticks_only_after_its_start_and_each_tick_begins_where_the_last_ended() -> None:
     enough = threading.Event()
     with running() as ran:
         ran.on_tick = lambda: enough.set() if len(ran.ticks) >= 5 else None

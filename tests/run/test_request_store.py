@@ -40,23 +40,23 @@ def test_times_are_those_of_the_session_and_numbers_name_requests() -> None:
     assert requests.request(99) is None
 
 
-def test_of_two_workers_the_earlier_first_and_the_later_last_stay() -> None:
+def test_of_two_workers_failures_the_earliest_and_the_latest_stay() -> None:
     requests = store(kept("first", "x", 5.0), kept("first", "x", 3.0), kept("last", "x", 9.0), kept("last", "x", 8.0))
     assert seen(requests) == [("first", 3.0), ("last", 9.0)]
 
 
-def test_a_first_of_a_second_worker_is_the_last_so_far() -> None:
+def test_a_later_first_failure_of_another_worker_becomes_the_last() -> None:
     assert seen(store(kept("first", "x", 5.0), kept("first", "x", 6.0))) == [("first", 5.0), ("last", 6.0)]
 
 
-def test_the_slower_one_stays() -> None:
+def test_of_two_slowest_requests_the_slower_one_stays() -> None:
     assert seen(store(kept("slowest", "0 GET /a", 1.0, 20), kept("slowest", "0 GET /a", 2.0, 10))) == [("slowest", 1.0)]
 
 
 @pytest.mark.parametrize(
     ("why", "most", "first_s"), [("first", FAILURES_MOST, 0), ("even", EVEN_MOST, 0), ("slowest", SLOWEST_MOST, 100)]
 )
-def test_places_are_bounded_and_of_the_slowest_the_oldest_leave(why: Why, most: int, first_s: float) -> None:
+def test_the_number_of_kept_requests_is_bounded_and_the_oldest_of_the_slowest_leave(why: Why, most: int, first_s: float) -> None:
     requests = store(*(kept(why, str(number), float(number)) for number in range(most + 100)))
     assert len(requests.briefs()) == most
     assert requests.briefs()[0].t_s == first_s

@@ -38,15 +38,15 @@ def refusal(folder: Path, file: str = "compose.yaml") -> str:
     return text.removeprefix("shop.toml: target.compose: ")
 
 
-def test_a_file_that_is_not_there(folder: Path) -> None:
+def test_a_missing_compose_file_is_named(folder: Path) -> None:
     assert refusal(folder, "other.yaml") == f"no such file: {folder}/other.yaml"
 
 
-def test_docker_that_is_not_there_is_named_with_its_package(folder: Path) -> None:
+def test_missing_docker_is_named_with_its_package(folder: Path) -> None:
     assert "needs docker, which is not on PATH" in refusal(folder) and "docker.io" in refusal(folder)
 
 
-def test_compose_that_is_not_there_is_named_with_its_package(folder: Path) -> None:
+def test_missing_compose_is_named_with_its_package(folder: Path) -> None:
     program(folder, "[ $1 = compose ] && echo \"docker: 'compose' is not a docker command.\" >&2 && exit 1; exit 0")
     assert "needs Compose" in refusal(folder) and "docker-compose-plugin" in refusal(folder)
 
@@ -58,22 +58,22 @@ def test_the_plugin_is_preferred_to_the_program(folder: Path) -> None:
     assert compose_command() == ("docker", "compose")
 
 
-def test_a_daemon_that_does_not_answer(folder: Path) -> None:
+def test_a_daemon_that_does_not_answer_is_refused_with_its_error(folder: Path) -> None:
     program(folder, "[ $1 = version ] && echo 'Cannot connect to the Docker daemon at unix:///x.sock.' >&2 && exit 1; exit 0")
     assert refusal(folder) == "docker's daemon does not answer: Cannot connect to the Docker daemon at unix:///x.sock."
 
 
-def test_a_file_that_is_not_valid(folder: Path) -> None:
+def test_an_invalid_compose_file_is_refused_with_its_error(folder: Path) -> None:
     program(folder, "case $* in *config*) echo 'services.web Additional property imagee is not allowed' >&2; exit 15;; esac")
     assert refusal(folder) == f"{folder}/compose.yaml: services.web Additional property imagee is not allowed"
 
 
-def test_a_file_without_services(folder: Path) -> None:
+def test_a_compose_file_without_services_is_refused(folder: Path) -> None:
     program(folder, "exit 0")
     assert refusal(folder) == f"{folder}/compose.yaml: expected at least one service"
 
 
-def test_all_that_is_needed_is_there(folder: Path) -> None:
+def test_a_valid_file_with_docker_and_compose_passes_the_check(folder: Path) -> None:
     program(folder, ALL_WELL)
     check(folder / "compose.yaml", "--compose")
     assert uses_port(folder / "compose.yaml")

@@ -62,12 +62,12 @@ def test_the_start_waits_for_health_for_restarts_and_for_services_without_a_cont
     assert verdict.why == "web (health check starting), again (restarting, exited with code 1), cache (not created)"
 
 
-def test_ready_are_services_that_are_healthy_or_run_without_a_check_or_have_done_their_work() -> None:
+def test_services_are_ready_if_healthy_or_running_without_a_check_or_ended_with_code_0() -> None:
     well = [called("web"), called("pool"), called("migration")]
     assert start_readiness(well, ["web", "pool", "migration"]).state == "ready"
 
 
-def test_services_that_have_all_done_their_work_serve_nobody() -> None:
+def test_the_start_fails_if_all_services_have_ended() -> None:
     assert start_readiness([called("migration")], ["migration"]).why == "all services have ended"
 
 

@@ -61,7 +61,7 @@ def test_containers_are_not_ready_before_all_are_well_even_if_another_process_an
     assert why_not_ready(tmp_path).endswith("connection refused")
 
 
-def test_containers_that_end_at_the_start_say_why_themselves(tmp_path: Path) -> None:
+def test_containers_that_end_at_the_start_are_reported_with_their_own_last_line(tmp_path: Path) -> None:
     end = Exited(1, code=1, output=("store | no space left", "store: exited with code 3"))
     assert why_not_ready(tmp_path, end) == "shop: store: exited with code 3"
 

@@ -36,7 +36,7 @@ class Beside:
         return found
 
 
-def test_companion_processes_survive_a_restart_of_the_target(rig: Rig) -> None:
+def test_processes_beside_the_target_survive_its_restart(rig: Rig) -> None:
     one, two = Beside(rig), Beside(rig)
     first = rig.run(PRINTS_AND_SLEEPS)
     pid = rig.started(first)
@@ -50,7 +50,7 @@ def test_companion_processes_survive_a_restart_of_the_target(rig: Rig) -> None:
     assert is_alive(two.pid)
 
 
-def test_one_of_them_is_stopped_alone_and_has_its_own_reports(rig: Rig) -> None:
+def test_a_process_beside_the_target_is_stopped_alone_and_has_its_own_reports(rig: Rig) -> None:
     one, two = Beside(rig), Beside(rig)
     target = rig.run(PRINTS_AND_SLEEPS)
     rig.started(target)
@@ -63,7 +63,7 @@ def test_one_of_them_is_stopped_alone_and_has_its_own_reports(rig: Rig) -> None:
     assert not any(report.run in (one.run, two.run) for report in rig.reports)
 
 
-def test_one_that_is_killed_takes_its_children_with_it(rig: Rig) -> None:
+def test_the_children_of_a_killed_process_beside_the_target_are_ended(rig: Rig) -> None:
     forks = "import subprocess, sys; c = subprocess.Popen(['sleep', '600']); print(c.pid, flush=True); c.wait()"
     one = Beside(rig, forks)
     assert becomes_true(lambda: one.of(Output))
@@ -92,14 +92,14 @@ def test_a_daemon_of_the_target_belongs_to_the_target(rig: Rig) -> None:
     assert is_alive(one.pid)
 
 
-def test_none_outlives_the_supervisor_and_the_app_gets_a_report(rig: Rig) -> None:
+def test_no_process_beside_the_target_outlives_the_supervisor_and_the_app_gets_a_report(rig: Rig) -> None:
     one = Beside(rig)
     os.kill(rig.supervisor_pid, signal.SIGKILL)
     assert one.exited().reason == "the supervisor process ended"
     assert becomes_true(lambda: not is_alive(one.pid))
 
 
-def test_none_outlives_a_close(rig: Rig) -> None:
+def test_no_process_beside_the_target_outlives_a_close(rig: Rig) -> None:
     one = Beside(rig)
     rig.supervisor.close()
     assert not is_alive(one.pid)

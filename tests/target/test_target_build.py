@@ -32,18 +32,18 @@ def built(rig: Rig) -> Built:
     return build
 
 
-def test_it_has_ended_when_the_target_is_started(rig: Rig, built: Built) -> None:
+def test_the_build_has_ended_when_the_target_is_started(rig: Rig, built: Built) -> None:
     end = rig.exited(built("print('compiled')"))
     assert (end.code, end.output) == (0, ("compiled",))
 
 
-def test_one_that_fails_shows_its_last_line(built: Built) -> None:
+def test_a_build_that_fails_shows_its_last_line(built: Built) -> None:
     with pytest.raises(TargetError, match=r"^small: the build failed \(exit code 3\): undefined: x$") as raised:
         built("import sys; print('undefined: x'); sys.exit(3)")
     assert raised.value.output == ("undefined: x",)
 
 
-def test_one_that_cannot_be_run_shows_why(rig: Rig) -> None:
+def test_a_build_that_cannot_be_run_shows_why(rig: Rig) -> None:
     spec = msgspec.structs.replace(rig.target(""), build=Build(command=("/nowhere/make",)))
     assert spec.build is not None and spec.build_step is not None
     run = rig.supervisor.start(spec.build_step, {}, free_port())
@@ -51,7 +51,7 @@ def test_one_that_cannot_be_run_shows_why(rig: Rig) -> None:
         wait_until_built(rig.supervisor, run, spec, sleep=pause)
 
 
-def test_one_that_does_not_end_is_ended(rig: Rig, built: Built) -> None:
+def test_a_build_that_takes_too_long_is_ended_with_its_children(rig: Rig, built: Built) -> None:
     with pytest.raises(TargetError, match=r"^small: not built after 0.5 s \(build.timeout_s in .*target.toml\)$"):
         built(PRINTS_AND_SLEEPS, timeout_s=0.5)
     assert rig.exited(1).stopped

@@ -190,7 +190,7 @@ for report in reports:
 """
 
 
-def test_all_of_it_works_in_a_process_that_gevent_patched_after_the_launch() -> None:
+def test_the_supervisor_works_in_a_process_that_gevent_patched_after_its_launch() -> None:
     command = [sys.executable, "-c", IN_A_PATCHED_PROCESS, str(MIXED)]
     process = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=TIMEOUT_S * 2)
     assert process.stderr == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from capexplorer.target.output_lines import LINE_BYTES, LINES_PER_S, OutputLines
 
 
-def test_lines_come_whole_however_they_were_read() -> None:
+def test_lines_are_the_same_however_the_output_was_split_into_chunks() -> None:
     lines = OutputLines()
     for chunk in (b"on", b"e\ntw", b"o\r\nthr", b"ee"):
         lines.feed(chunk)

@@ -22,18 +22,18 @@ def spec_of(folder: Path, command: str) -> bool:
     return load_spec(folder).uses_scratch
 
 
-def test_it_is_asked_for_by_its_placeholder(tmp_path: Path) -> None:
+def test_a_target_needs_the_scratch_folder_if_its_command_has_the_placeholder(tmp_path: Path) -> None:
     assert spec_of(tmp_path / "a", '["serve", "--data", "{scratch}/tasks"]')
     assert not spec_of(tmp_path / "b", '["serve", "{port}"]')
 
 
-def test_the_command_names_the_sessions_folder(tmp_path: Path) -> None:
+def test_the_placeholder_becomes_the_path_of_the_scratch_folder(tmp_path: Path) -> None:
     spec_of(tmp_path / "a", '["serve", "{scratch}/tasks"]')
     spec = msgspec.structs.replace(load_spec(tmp_path / "a"), scratch=tmp_path / "own")
     assert spec.command_line({}, 8000) == ("serve", f"{tmp_path}/own/tasks")
 
 
-def test_it_is_kept_while_the_session_lives_and_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
+def test_the_scratch_folder_is_kept_while_the_session_runs_and_removed_with_its_content(tmp_path: Path) -> None:
     folder = scratch.folder_in(tmp_path)
     scratch.make(folder)
     (folder / "tasks").mkdir()
@@ -54,7 +54,7 @@ def test_the_folder_of_an_ended_process_that_nobody_reaped_is_cleared(tmp_path: 
     ended.wait()
 
 
-def test_what_a_crash_left_is_cleared_and_a_neighbours_is_not(tmp_path: Path) -> None:
+def test_a_scratch_folder_that_a_crash_left_is_removed_and_one_of_a_running_process_is_not(tmp_path: Path) -> None:
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True)
     left, neighbours = tmp_path / f".scratch-{gone.stdout.strip()}", tmp_path / f".scratch-{os.getppid()}"
     for folder in (left, neighbours):
@@ -64,14 +64,14 @@ def test_what_a_crash_left_is_cleared_and_a_neighbours_is_not(tmp_path: Path) ->
     assert not left.exists() and (neighbours / "file").exists()
 
 
-def test_where_it_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
+def test_a_scratch_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TargetError) as caught:
         scratch.make(scratch.folder_in(tmp_path / "file"))
     assert "the target needs a folder to write in" in str(caught.value)
 
 
-def test_it_is_private_under_any_umask(tmp_path: Path) -> None:
+def test_the_scratch_folder_is_private_under_any_umask(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
         made = scratch.folder_in(tmp_path / "sessions")

@@ -61,7 +61,7 @@ def test_each_server_of_mixed_answers_and_stops_without_a_traceback(rig: Rig, se
     assert not below(rig.supervisor_pid)
 
 
-def test_waitress_serves_more_connections_than_it_has_threads_and_says_nothing(rig: Rig) -> None:
+def test_waitress_serves_more_connections_than_it_has_threads_and_prints_nothing(rig: Rig) -> None:
     spec, port = load_spec(MIXED), free_port()
     run = rig.supervisor.start(spec, spec.resolve({"threads": 1, "io_ms": 1}), port)
     rig.wait_until_ready(spec, port, run)
@@ -98,7 +98,7 @@ def test_of_several_starts_at_once_the_last_one_counts(rig: Rig) -> None:
     assert len(below(rig.supervisor_pid)) == 1
 
 
-def test_a_stop_takes_back_a_start_that_still_waits(rig: Rig) -> None:
+def test_a_stop_cancels_a_start_that_waits(rig: Rig) -> None:
     first = rig.run(IGNORES_SIGTERM)
     assert rig.printed("up")
     second = rig.run(PRINTS_AND_SLEEPS)
@@ -238,7 +238,7 @@ def test_an_answer_that_is_not_ready_is_reported(rig: Rig, answer: bytes, wait_s
         rig.wait_until_ready(spec, port, run)
 
 
-def test_headers_are_ready_though_the_body_never_ends(rig: Rig) -> None:
+def test_a_target_is_ready_by_its_headers_even_if_the_body_never_ends(rig: Rig) -> None:
     spec, port = rig.target(ANSWERS.format(answer=b"HTTP/1.1 200 OK\r\nserver: streams\r\n\r\nfirst", wait_s=600)), free_port()
     rig.wait_until_ready(spec, port, rig.supervisor.start(spec, {}, port))
 

@@ -50,5 +50,5 @@ def test_every_target_has_a_page_a_profile_and_a_healthy_row(target: str) -> Non
 
 
 @pytest.mark.parametrize("row", [row for row in ALL.values() if row.locustfile], ids=lambda row: row.name)
-def test_its_locustfile_is_there(row: object) -> None:
+def test_the_locustfile_of_each_row_exists(row: object) -> None:
     assert (HERE / "locustfiles" / getattr(row, "locustfile", "")).is_file()

@@ -25,7 +25,7 @@ def test_a_closed_mark_is_as_good_as_an_open_one() -> None:
     assert judge(ROW, [mark("server_error"), mark("server_error", state="closed")]).right
 
 
-def test_nothing_marked_is_a_miss() -> None:
+def test_a_run_without_marks_is_a_miss() -> None:
     assert judge(ROW, []).missing == ("server_error",)
 
 
@@ -66,7 +66,7 @@ def test_knees_and_shifts_are_not_judged() -> None:
     assert judge(ROW, [mark("server_error"), mark("knee", kind="knee"), mark("goodput_fell", kind="shift")]).right
 
 
-def test_one_of_several_suffices() -> None:
+def test_one_of_several_alternative_marks_suffices() -> None:
     row = Row(name="row", family="http", fault="", expected=(), one_of=("a", "b"))
     assert judge(row, [mark("b")]).right
     assert judge(row, []).missing == ("a or b",)

@@ -43,7 +43,7 @@ def test_the_right_cause_of_another_part_is_wrong(
     assert (verdict.missing, verdict.wrong) == (missing, wrong)
 
 
-def test_neighbours_may_be_named_where_there_are_any() -> None:
+def test_a_mark_of_other_processes_is_right_only_where_they_used_cpu() -> None:
     found = [mark("lock_waits", "db"), mark("noisy_neighbours", None)]
     assert judge(ALL["db-lock"], "namespaces", found, others=0.5).right
     assert judge(ALL["db-lock"], "namespaces", found, others=0.0).wrong == ("noisy_neighbours of no part",)

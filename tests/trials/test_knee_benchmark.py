@@ -71,7 +71,7 @@ def test_a_false_knee_is_one_that_the_service_never_had(users: float | None, kne
     assert msgspec.structs.replace(EXPLORED, users=users, knees=knees).is_false == is_false
 
 
-def test_a_missed_knee_counts_as_not_near() -> None:
+def test_a_missed_knee_counts_as_far_from_the_truth() -> None:
     found = totals("a finder", [EXPLORED, msgspec.structs.replace(EXPLORED, users=None, users_low=None, users_high=None)])
     assert (found.near_ratio, found.covered_ratio, found.intervals) == (0.5, 1.0, 1)
 
@@ -82,7 +82,7 @@ def test_a_ladder_of_the_corpus_has_every_second_of_every_level() -> None:
     assert all(len(level[column]) == LEVEL_S for level in moving["levels"] for column in ("goodput", "failures", "mean_ms"))
 
 
-def test_the_page_has_what_the_results_have(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_page_has_a_row_for_each_result(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     there = page.PAGE.read_text(encoding="utf-8"), page.PICTURE.read_text(encoding="utf-8")
     folder = tmp_path_factory.mktemp("page")
     monkeypatch.setattr(page, "PAGE", folder / "page.md")
@@ -95,5 +95,5 @@ def test_every_finder_has_rows_in_the_committed_results() -> None:
     assert {row.finder for row in results.read("knees-simulated")} == {OURS, *POLICIES}
 
 
-def test_bars_that_were_not_measured_say_so() -> None:
+def test_bars_without_a_measurement_have_a_label_that_says_so() -> None:
     assert "not measured" in picture.draw([totals("a finder", [])])

@@ -29,7 +29,7 @@ def test_a_limiter_s_knee_has_no_service_time() -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda each: each.name)
-def test_its_profile_and_its_target_fit(service: KnownService, tmp_path: Path) -> None:
+def test_the_profile_of_each_known_service_fits_its_target(service: KnownService, tmp_path: Path) -> None:
     path = tmp_path / "profile.toml"
     path.write_text(service.profile)
     params = profile.load(path).params
@@ -38,12 +38,12 @@ def test_its_profile_and_its_target_fit(service: KnownService, tmp_path: Path) -
     assert set(params) == set(spec.params) and service.name in MEANS
 
 
-def test_every_program_is_of_a_service() -> None:
+def test_every_listed_program_belongs_to_a_service() -> None:
     assert set(PROGRAMS) <= {each.name for each in SERVICES}
 
 
 @pytest.mark.parametrize(("field", "value"), [("users", 34.0), ("capacity_rps", 44.0), ("users", None)])
-def test_a_run_is_near_only_with_knee_and_capacity(field: str, value: float | None) -> None:
+def test_a_run_is_near_only_if_both_knee_and_capacity_are(field: str, value: float | None) -> None:
     assert RUN.near and not msgspec.structs.replace(RUN, **{field: value}).near
 
 

@@ -16,7 +16,7 @@ FIRST_SEED = 250_000
 
 
 @pytest.mark.parametrize("world", ["errors", "stall", "capacity_up", "passing_stall"])
-def test_hardly_any_knee_is_far_from_every_truth(world: World) -> None:
+def test_no_knee_is_far_from_every_true_knee(world: World) -> None:
     ladders = [moving_ladder(world, seed) for seed in range(FIRST_SEED, FIRST_SEED + 4)]
     knees = [
         (mark.users or 0.0, ladder.knees) for ladder in ladders for mark in knee_marks(ladder.timeline) if mark.kind == "knee"

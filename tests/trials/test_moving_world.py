@@ -30,7 +30,7 @@ def knee(users: float, *, revision: int = 1, state: Literal["open", "retracted"]
 
 
 @pytest.mark.parametrize("row", ALL.values(), ids=lambda row: row.name)
-def test_its_profile_fits_its_target(row: Row, tmp_path: Path) -> None:
+def test_the_profile_of_each_moving_service_fits_its_target(row: Row, tmp_path: Path) -> None:
     found = profile.load(prepared(row, "fast", tmp_path))
     folder = HERE / "targets" / row.target
     spec = load_spec(folder if folder.is_dir() else SHIPPED / row.target)

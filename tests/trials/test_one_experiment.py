@@ -22,7 +22,7 @@ def test_systems_have_the_knees_that_their_titles_say() -> None:
     assert [each.knee_users for each in SYSTEMS] == pytest.approx([24, 56, 30])
 
 
-def test_a_knee_is_marked_where_it_is(ran: Ran) -> None:
+def test_the_knee_of_a_real_service_is_marked_near_its_true_users(ran: Ran) -> None:
     knee = ran.knee
     assert knee is not None, ran.stderr
     assert knee["users"] == pytest.approx(system("two-workers").knee_users, rel=0.25)
@@ -30,12 +30,12 @@ def test_a_knee_is_marked_where_it_is(ran: Ran) -> None:
     assert knee["capacity_rps"] == pytest.approx(system("two-workers").capacity_rps, rel=0.15)
 
 
-def test_its_limit_is_queueing(ran: Ran) -> None:
+def test_the_limit_of_that_knee_is_queueing(ran: Ran) -> None:
     assert ran.knee is not None
     assert ran.knee["limit"] == "queueing"
 
 
-def test_it_is_marked_while_the_run_continues(ran: Ran) -> None:
+def test_that_knee_is_marked_while_the_run_continues(ran: Ran) -> None:
     first = next(mark for mark in ran.marks if mark.kind == "knee")
     assert first.t_s < ran.timeline.levels[-1].opened.t_s
 

@@ -57,5 +57,5 @@ def test_a_service_that_finishes_nothing_afterwards_is_a_miss(goodput_rps: float
 @pytest.mark.parametrize(
     "levels", [[], [LOW, UP], [LOW, UP, level(30, 20.0)], [UP, LOW, UP]], ids=["none", "ended", "other", "down"]
 )
-def test_a_run_that_did_not_get_there_and_back_is_a_miss(levels: list[dict[str, Any]]) -> None:
+def test_a_run_that_did_not_reach_twice_its_knee_and_return_is_a_miss(levels: list[dict[str, Any]]) -> None:
     assert judged(*levels) == ["it never got to twice its knee and back"]

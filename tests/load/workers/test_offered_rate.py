@@ -19,7 +19,7 @@ def tick(*from_plan_ms: float, **more: object) -> OfferedTick:
     return OfferedTick(**(given | more))  # type: ignore[arg-type]
 
 
-def test_rates_are_equal_and_users_add_up() -> None:
+def test_each_worker_gets_an_equal_part_of_the_rate_and_a_part_of_the_users() -> None:
     parts = split(WHOLE, 3)
     assert [each.max_users for each in parts] == [3, 3, 4]
     assert sum(each.offered_per_s for each in parts) == 200.0
@@ -30,7 +30,7 @@ def test_a_worker_has_at_least_one_user() -> None:
     assert [each.max_users for each in split(WHOLE, 20)] == [1] * 20
 
 
-def test_a_part_arrives_as_it_was_sent() -> None:
+def test_a_workers_part_of_a_rate_is_decoded_as_it_was_encoded() -> None:
     assert from_plain(as_plain(WHOLE)) == WHOLE
 
 
@@ -45,7 +45,7 @@ def test_counts_add_and_the_latest_worker_says_how_late_the_schedule_was() -> No
     assert merged.max_ms is not None and round(merged.max_ms) == 30
 
 
-def test_without_a_rate_there_is_nothing() -> None:
+def test_without_an_offered_rate_the_merged_tick_has_none() -> None:
     assert MergedRate().tick([("a", None)], ["a"]) is None
 
 
