@@ -210,7 +210,7 @@ def test_the_generators_own_saturation_is_backed_off_from() -> None:
     assert decision.figures == {"because": "generator"}
 
 
-def test_the_autopilot_leaves_some_ports_free_and_steps_down_at_once_when_they_run_out() -> None:
+def test_the_autopilot_gives_up_before_ports_run_out_and_leaves_a_level_at_once_in_which_they_do() -> None:
     ended = AutopilotPolicy().due(known(*LOW, ports=(0.6, 100.0)))  # 100 s at 12 users are 50 s at 24
     assert isinstance(ended, GiveUp)
     assert (ended.why, ended.users) == ("ports", 1)

@@ -22,9 +22,7 @@ pytestmark = [
 
 def test_a_part_whose_link_is_cut_has_no_figures_until_the_link_is_back(tmp_path: Path) -> None:
     with testbed.testbed("namespaces", "", tmp_path) as machines:
-        watched = PartSpec(
-            name="db", at=machines.hosts_by_part["db"].at, port=testbed.SSH_PORT
-        )
+        watched = PartSpec(name="db", at=machines.hosts_by_part["db"].at, port=testbed.SSH_PORT)
         with reading(watched, before=machines.words) as part:
             part.read(lambda each: each.target and each.target.alive and each.host, "its figures")
             part.noticed(lambda each: each.state == "read", "that it is known")

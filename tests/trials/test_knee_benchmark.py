@@ -82,7 +82,9 @@ def test_a_ladder_of_the_corpus_has_every_second_of_every_level() -> None:
     assert all(len(level[column]) == LEVEL_S for level in moving["levels"] for column in ("goodput", "failures", "mean_ms"))
 
 
-def test_the_page_has_a_row_for_each_result(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_committed_page_and_picture_are_those_of_the_results(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     there = page.PAGE.read_text(encoding="utf-8"), page.PICTURE.read_text(encoding="utf-8")
     folder = tmp_path_factory.mktemp("page")
     monkeypatch.setattr(page, "PAGE", folder / "page.md")
