@@ -2,7 +2,7 @@
 
 `python -m benchmarks moving --still 0` gives a benchmark its options. `python -m benchmarks --save before.json look paint` keeps
 what they print, with the commit and the load of the machine; `python -m benchmarks compare before.json after.json` shows the
-figures of two such files beside each other.
+figures of two such files side by side.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 from trials.record import Conditions
 
 from . import kept
-from .beside import beside
+from .comparison import compared_lines
 
 ALL = {
     "p99": "(a) p99 of the app with its screen over plain headless Locust",
@@ -33,7 +33,7 @@ ALL = {
     "views": "(g) latency as reported by the app, by the target itself and by wrk",
     "rate": "time from plan at an offered rate, on a server with stalls, over the arithmetic",
     "rate_p99": "p99 from plan at 500/s with the live screen over headless, one worker",
-    "look": "what a look at 24 levels costs beside the load",
+    "look": "CPU cost of one analysis of 24 levels during a run",
     "clients": "load generators side by side: requests a second of CPU, latency at an equal rate",
     "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
     "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
@@ -43,7 +43,7 @@ ALL = {
     "knees": "(knees) detector against kneed and a broken stick on simulated ladders",
     "ramps": "(ramps) knees of imported ramps of simulated services",
     "moving": "(moving) false knees on simulated services that change while they are climbed",
-    "neighbours": "(neighbours) knees beside other processes that come and go, on simulated services",
+    "neighbours": "(neighbours) knees on simulated services while other processes come and go",
     "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and their waiting times against theory",
     "rate_worlds": "(rate_worlds) capacities as offered rates in simulated worlds that move, ramps, and stationary queues",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
@@ -56,8 +56,8 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(ALL)}; none: all")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="keep what they print")
-    parser.add_argument("options", nargs=argparse.REMAINDER, help="those of the one benchmark that is named")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="save what they print")
+    parser.add_argument("options", nargs=argparse.REMAINDER, help="options of the benchmark, if one is named")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in ALL]
     if unknown:
@@ -83,7 +83,7 @@ def compare(files: list[str]) -> None:
         old, new = (kept.read(Path(file)) for file in files)
     except (OSError, ValueError, msgspec.DecodeError) as error:
         sys.exit(f"python -m benchmarks compare: expected two files of --save, OLD and NEW: {error}")
-    print("\n".join(beside(old, new)))
+    print("\n".join(compared_lines(old, new)))
 
 
 if __name__ == "__main__":

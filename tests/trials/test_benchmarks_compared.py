@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks import kept
-from benchmarks.beside import beside, shape
+from benchmarks.comparison import compared_lines, shape
 from trials.record import Conditions
 
 BEGAN = Conditions(commit="abc", started_at="2026-01-01T00:00:00+00:00", cpus=2, load_average_1m=0.5, steal_s=0.0)
 
 
 def compared(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[str]:
-    lines = list(beside(kept.Kept(began=BEGAN, printed=old), kept.Kept(began=BEGAN, printed=new)))
+    lines = list(compared_lines(kept.Kept(began=BEGAN, printed=old), kept.Kept(began=BEGAN, printed=new)))
     assert lines[0] == "old: commit abc, 2026-01-01T00:00:00+00:00, load 0.5 to 0 on 2 cores"
     return lines[2:]
 

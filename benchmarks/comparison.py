@@ -15,7 +15,7 @@ from .kept import Kept
 FIGURE = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*_)")
 
 
-def beside(old: Kept, new: Kept) -> Iterator[str]:
+def compared_lines(old: Kept, new: Kept) -> Iterator[str]:
     """The lines of the comparison."""
     for name, kept in (("old", old), ("new", new)):
         loads = f"load {kept.began.load_average_1m:g} to {kept.load_average_1m:g} on {kept.began.cpus} cores"
@@ -37,7 +37,7 @@ def _of_benchmark(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def shape(line: str) -> str:
-    """The line without its figures and without how far they are apart."""
+    """The line with # for each figure and single spaces between words: equal for lines that match."""
     return " ".join(FIGURE.sub("#", line).split())
 
 
