@@ -9,7 +9,7 @@ from trials.faults.judge import judge
 from trials.faults.row import Row
 from trials.marked import marked
 
-ROW = Row(name="row", family="http", fault="", expected=("server_error",), true_too={"connection_reset": "so it is"})
+ROW = Row(name="row", family="http", fault="", expected=("server_error",), also_true={"connection_reset": "so it is"})
 WELL = Row(name="well", family="healthy", fault="", expected=())
 
 

@@ -42,7 +42,7 @@ ROWS = (
         family="bottleneck",
         fault="a quota of 0.3 cores",
         expected=("cpu_throttled",),
-        true_too={"target_cpu_saturated": "of the cores that it is allowed"},
+        also_true={"target_cpu_saturated": "of the cores that it is allowed"},
         act="burn",
         params={"amount": 100_000},
         wait_s="{ constant = 0.02 }",

@@ -80,7 +80,7 @@ def why_not(row: Row, workers: int = 0) -> str:
         return f"with workers: {row.one_process}"
     if reason := missing(*row.programs, *(NAMESPACE_PROGRAMS if is_root() else ())):
         return reason
-    return f"needs root for {row.wants_root}" if row.wants_root and not is_root() else ""
+    return f"needs root for {row.needs_root}" if row.needs_root and not is_root() else ""
 
 
 def carry_out(row: Row, client: Client, folder: Path, short: bool = False, workers: int = 0) -> Ran:
@@ -95,7 +95,7 @@ def carry_out(row: Row, client: Client, folder: Path, short: bool = False, worke
         testbed.enter_context(neighbours(row.neighbours, folder / "sessions", row.neighbours_at))
         acts = {"act": row.act} if row.target == SERVE.parent.name else {}
         params = {**acts, **row.params} | ({"cgroup": groups} if groups else {})
-        if row.served == "apart":
+        if row.served_by == "trial":
             testbed.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
         profile = folder / f"{row.name}.toml"
         profile.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in _profile(row, client, params, port).items()))
@@ -186,7 +186,7 @@ def _profile(row: Row, client: Client, params: dict[str, Any], port: int) -> dic
     else:
         users["task"] = [dict(row.task)]
     where: dict[str, Any] = {"target": row.target, "params": params}
-    if row.served != "started":
+    if row.served_by != "capexplorer":
         where = {"url": (row.host or "http://127.0.0.1:{port}").format(port=port)}
     return {"title": row.fault, **where, "users": users, "guards": {"max_users": 1000}}
 

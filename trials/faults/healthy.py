@@ -13,7 +13,7 @@ def _well(
     wait_s: str = "",
     clients: tuple[Client, ...] = CLIENTS,
     settings: tuple[str, ...] = (),
-    wants: str = "",
+    needs: str = "",
 ) -> Row:
     """`half`: users at half of the capacity. A locustfile has its own clients."""
     light = max(1, half // 5)
@@ -26,7 +26,7 @@ def _well(
         profile=profile,
         wait_s=wait_s,
         clients=clients,
-        wants=wants,
+        needs=needs,
         arguments=tuple(part for setting in settings for part in ("--set", setting)),
         plan=f"0:8s,{light}:12s,{half}:15s,{half + light}:10s,{light}:10s,0:8s",
     )
@@ -64,11 +64,11 @@ ROWS = (
     _well("mixed", half=15),
     _well("mixed", half=15, settings=("server=gunicorn",)),
     _well("sleepers", half=20),
-    _well("static", half=20, wait_s="{ between = [0.02, 0.08] }", wants="nginx"),
+    _well("static", half=20, wait_s="{ between = [0.02, 0.08] }", needs="nginx"),
     _well("webdav", half=5, clients=("requests",)),
     _well("taskqueue", half=45, clients=("fast",)),
     _well("kv", half=80),
-    _well("kv-go", half=40, settings=("burst=1000",), wants="go"),
+    _well("kv-go", half=40, settings=("burst=1000",), needs="go"),
     Row(
         name="think-time",
         family="healthy",

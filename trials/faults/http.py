@@ -107,7 +107,7 @@ ROWS = (
         expected=("failed_check",),
         clients=("fast",),
         profile="kv-go-counter",
-        wants="go",
+        needs="go",
         plan="1:5s,50:12s",
         one_process="its check compares the counter with the increments of one process",
     ),

@@ -48,7 +48,7 @@ def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0
     missing = [wanted for wanted in row.expected if wanted not in standing]
     if row.one_of and not standing & set(row.one_of):
         missing.append(" or ".join(row.one_of))
-    right = {*row.expected, *row.one_of, *row.true_too}
+    right = {*row.expected, *row.one_of, *row.also_true}
     right |= {NEIGHBOURS} if others >= NEIGHBOURS_LEAST else set()
     wrong = {mark.id: None for mark in found if mark.id not in right and _is_blame(row, mark)}
     curve = {mark.kind: None for mark in marks if row.no_knee and mark.kind in CURVE_KINDS}

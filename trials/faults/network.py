@@ -7,8 +7,8 @@ from .row import Row
 _LOSS = "4,32 0 0 4294963256,53 1 0 {share},6 0 0 2,6 0 0 0"
 """Classic BPF: a random word; below `share` (of 2^32) the packet is dropped as it comes in."""
 
-_DEAF = "4,40 0 0 36,21 0 1 20000,6 0 0 2,6 0 0 0"
-"""Drops what comes to port 20000, from which the half-open connections are asked for: nobody is there to refuse the answer."""
+_DROP_HALF_OPEN = "4,40 0 0 36,21 0 1 20000,6 0 0 2,6 0 0 0"
+"""Drops packets to port 20000, from which the half-open connections are opened, so that their SYN-ACKs are not refused."""
 
 ROWS = (
     Row(
@@ -17,7 +17,7 @@ ROWS = (
         fault="nobody listens on the port",
         expected=("connection_refused",),
         reported={"connection_refused": ": connection refused"},
-        served="nobody",
+        served_by="nobody",
     ),
     Row(
         name="host-unreachable",
@@ -25,7 +25,7 @@ ROWS = (
         fault="the route to the host says unreachable",
         expected=("host_unreachable",),
         reported={"host_unreachable": ": no route to host"},
-        served="nobody",
+        served_by="nobody",
         host="http://10.9.9.9:{port}",
         arguments=("--allow-host", "10.9.9.9"),
         namespace=("ip route add unreachable 10.9.9.0/24",),
@@ -36,7 +36,7 @@ ROWS = (
         fault="no route to the network",
         expected=("network_unreachable",),
         reported={"network_unreachable": ": network is unreachable"},
-        served="nobody",
+        served_by="nobody",
         host="http://10.9.9.9:{port}",
         arguments=("--allow-host", "10.9.9.9"),
         namespace=("true",),
@@ -57,12 +57,12 @@ ROWS = (
         family="network",
         fault="200 half-open connections a second that nobody completes, a backlog of 16",
         expected=("syn_queue_overflow",),
-        served="apart",
+        served_by="trial",
         params={"backlog": 16},
         keep_alive=False,
         namespace=(
             "tc qdisc add dev lo clsact",
-            f"tc filter add dev lo ingress bpf da bytecode '{_DEAF}'",
+            f"tc filter add dev lo ingress bpf da bytecode '{_DROP_HALF_OPEN}'",
             "{ {python} -m trials.faults.synflood 8123 >/dev/null & }",
         ),
     ),
@@ -71,7 +71,7 @@ ROWS = (
         family="network",
         fault="a certificate that nobody signed",
         expected=("tls_certificate_error",),
-        served="apart",
+        served_by="trial",
         tls=True,
         host="https://127.0.0.1:{port}",
         locustfile="strict_tls.py",
@@ -82,7 +82,7 @@ ROWS = (
         fault="https to a port that speaks http",
         expected=("tls_handshake_failure",),
         reported={"tls_handshake_failure": ": no TLS (wrong version number)"},
-        served="apart",
+        served_by="trial",
         host="https://127.0.0.1:{port}",
     ),
     Row(
@@ -92,9 +92,9 @@ ROWS = (
         expected=(),
         one_of=("malformed_response", "incomplete_response", "connection_reset"),
         reported={"malformed_response": ": no HTTP answer", "connection_reset": ": connection reset by peer"},
-        served="apart",
+        served_by="trial",
         tls=True,
-        true_too={"generator_retry_amplification": "FastHttpUser repeats"},
+        also_true={"generator_retry_amplification": "FastHttpUser repeats"},
     ),
     Row(
         name="resets",

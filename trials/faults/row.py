@@ -27,8 +27,8 @@ class Row:
     """Ids that must be marked, each of them."""
     one_of: tuple[str, ...] = ()
     """At least one of these must be marked, too."""
-    true_too: Mapping[str, str] = field(default_factory=dict)
-    """Other ids that are true of this fault, with the reason; beside them none of severity error or above may be marked."""
+    also_true: Mapping[str, str] = field(default_factory=dict)
+    """Other ids that are true of this fault, with the reason; no further mark of severity error or above may be made."""
     clients: tuple[Client, ...] = CLIENTS
     plan: str = "8:9s"
     short: str = ""
@@ -50,13 +50,13 @@ class Row:
     task: Mapping[str, Param] = field(default_factory=lambda: {"name": "/work"})
     locustfile: str = ""
     """Of locustfiles/, in place of tasks."""
-    wants: str = ""
+    needs: str = ""
     """A program that the service needs."""
     profile: str = ""
-    """A shipped profile in place of all of this, but for `wait_s`; its users get the row's client."""
+    """A shipped profile in place of all fields above except `wait_s`; its users get the row's client."""
 
-    served: Literal["started", "apart", "nobody"] = "started"
-    """Who starts the service: capexplorer; the trial, so that it is found by its port; nobody."""
+    served_by: Literal["capexplorer", "trial", "nobody"] = "capexplorer"
+    """Who starts the service: capexplorer; the trial itself, so that capexplorer finds it by its port; nobody."""
     tls: bool = False
     """The separate service speaks TLS, with a self-signed certificate."""
     host: str = ""
@@ -88,20 +88,20 @@ class Row:
     """Size of the file system that the service works on."""
 
     @property
-    def wants_root(self) -> str:
+    def needs_root(self) -> str:
         """Why it needs to be root; empty when it does not."""
-        wants = {
+        reasons = {
             "a network namespace": self.namespace,
             "cgroups": self.cgroups,
             "a mount": self.small_disk or self.small_folder,
         }
-        return ", ".join(what for what, wanted in wants.items() if wanted)
+        return ", ".join(what for what, wanted in reasons.items() if wanted)
 
     @property
     def programs(self) -> tuple[str, ...]:
         """Programs that it runs, beside capexplorer and the service."""
         runs = {
-            self.wants: self.wants,
+            self.needs: self.needs,
             "openssl": self.tls,
             "taskset": self.busy_cores or "taskset" in self.before,
             "sysctl": any("sysctl" in line for line in self.namespace),

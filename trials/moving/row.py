@@ -1,4 +1,4 @@
-"""What a row of the moving world says: the service, its change, and what may be marked. Data only."""
+"""A row of the trial: a service, its change over time, and which marks are right. Data only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUEUES = (
     "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "think_time_limited", "not_saturated",
     "noisy_neighbours",
 )  # fmt: skip
-"""Bottlenecks that may be so in every row: requests wait for their turn, below the knee users think, the machine may be busy."""
+"""Bottlenecks that may be marked in every row: requests queue, below the knee users think, the machine may be busy."""
 
 Axis = Literal["users", "rates"]
 AXES: tuple[Axis, ...] = ("users", "rates")
@@ -26,12 +26,12 @@ Param = str | int | float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One service in motion. Unless it says otherwise: `targets/moving`, 8 workers of 100 ms, users that think for 0.2 s; so 80 a
+    """One service that changes. By default: `targets/moving`, 8 workers of 100 ms, users that think for 0.2 s; so 80 a
     second, and N* = 24. At offered rates no user thinks."""
 
     name: str
     what: str
-    """The service and its change, in a line."""
+    """The service and its change, in one line."""
     plan: str
     change: str = "none"
     at_s: float = 0.0
@@ -41,12 +41,12 @@ class Row:
     needs_knee: bool = False
     """A knee must be found."""
     capacities: tuple[float, ...] = ()
-    """The same of rows that offer rates: every capacity, 1/s, that may be marked."""
+    """For rows that offer rates: every capacity, 1/s, that may be marked."""
     needs_capacity: bool = False
     marked: tuple[str, ...] = ()
     """Ids or kinds of marks, at least one of which must stand: `shift`, or causes."""
     allowed: tuple[str, ...] = ()
-    """Bottlenecks, and causes of severity error, that are true too."""
+    """Bottlenecks, and causes of severity error, that may be marked, too."""
     verdict: str = ""
     """A regular expression that the verdict must match."""
 
@@ -57,7 +57,7 @@ class Row:
     steps: int = 0
     """Requests of one task, with sleeps of `think_s` inside it; 0: tasks of one request, with waits between them."""
     needs: tuple[str, ...] = ()
-    """Programs."""
+    """Programs that the service needs."""
 
     @property
     def axis(self) -> Axis:

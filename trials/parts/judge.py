@@ -28,7 +28,7 @@ def judge(row: Row, place: Place, marks: Sequence[Mark], others: float) -> Verdi
     found = [mark for mark in relevant(marks) if not _is_symptom(mark)]
     standing = {(mark.id, blamed(mark, place)) for mark in latest(found) if mark.state != "retracted"}
     missing = () if not row.expected or standing & {(each, row.part) for each in row.expected} else (" or ".join(row.expected),)
-    right = {(each, row.part) for each in (*row.expected, *row.true_too)} | set(row.elsewhere)
+    right = {(each, row.part) for each in (*row.expected, *row.also_true)} | set(row.elsewhere)
     seen = {(mark.id, blamed(mark, place)): None for mark in found if mark.id not in HARMLESS}
     wrong = tuple(
         f"{id_} of {part or 'no part'}"

@@ -1,4 +1,4 @@
-"""One fault in one part. Data only; carries nothing out."""
+"""A row of the trial: one fault in one part, and which marks are right. Data only."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Part = Literal["web", "db", "proxy"]
 PARTS: tuple[Part, ...] = ("web", "db", "proxy")
 
 Place = Literal["namespaces", "here"]
-"""Each part in a network namespace of its own and read over SSH, or all of them beside the generator and read there."""
+"""Each part in a network namespace of its own and read over SSH, or all of them on the generator's host and read there."""
 PLACES: tuple[Place, ...] = ("namespaces", "here")
 
 Host = Literal["", "without python", "another user", "clock off", "slow link"]
-"""Under which condition the hosts of all parts are read."""
+"""The condition under which the hosts of all parts are read; empty: none."""
 
 LADDER = "2:8s,6:8s,16:9s,32:9s"
 
@@ -25,12 +25,12 @@ class Row:
 
     name: str
     fault: str
-    """What is done to which part, in a line."""
+    """The fault and its part, in one line."""
     part: Part | None
     """Where the fault is. None: nowhere, or in the link."""
     expected: tuple[str, ...]
-    """Ids of which at least one must be marked, of `part`; none: no part may be blamed."""
-    true_too: Mapping[str, str] = field(default_factory=dict)
+    """Ids of which at least one must be marked of `part`; empty: no part may be blamed."""
+    also_true: Mapping[str, str] = field(default_factory=dict)
     """Ids of the same part that are true of this fault as well, with the reason."""
     elsewhere: Mapping[tuple[str, Part | None], str] = field(default_factory=dict)
     """Marks of other parts (None: of the target) that are true of this fault as well, with the reason."""
@@ -44,20 +44,20 @@ class Row:
     amount: int = 0
     """Its size: turns of a loop, milliseconds, or workers."""
     open_files: Mapping[Part, int] = field(default_factory=dict)
-    """Descriptor limits."""
+    """Limits of open files."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Of PostgreSQL."""
+    """Settings of PostgreSQL."""
     worker_connections: int = 1024
-    """Of nginx."""
+    """nginx's worker_connections."""
     compressed: bool = False
     """nginx compresses replies at its highest level."""
     one_core: Part | None = None
-    """Held to the first core."""
+    """The part that is pinned to the first core."""
     paused_database: bool = False
     """PostgreSQL's first process, which accepts, is stopped most of the time."""
     slow_log_ms: int = 0
-    """So long nginx's only worker waits at each request until its line is in the access log."""
+    """Milliseconds that nginx's only worker waits at each request for the access log; 0: none."""
     small_disk: Part | None = None
-    """Its folder is a file system of few megabytes that is full."""
+    """The part whose folder is on a full file system of a few megabytes."""
     cut_s: float | None = None
-    """So long after the load began the link to `db` goes down."""
+    """Seconds from the start of the load until the link to `db` goes down; None: it does not."""
