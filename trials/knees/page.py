@@ -21,15 +21,15 @@ HEAD = """\
 # A benchmark of knee finders
 
 Written by `make knees` from `trials/results/knees-*.csv`; not by hand. capexplorer's autopilot explores services of known
-capacity beside the policies that other tools use. `trials/knees/policies.py` has each policy in its smallest form, on a closed
-loop of users; these are not the tools themselves. Where a policy needs a threshold of response time, it gets twice the p95 that
+capacity, and so do the policies that other tools use. `trials/knees/policies.py` has each policy in its smallest form, on a
+closed loop of users; these are not the tools themselves. Where a policy needs a threshold of response time, it gets twice the p95 that
 a single user sees, which favours it.
 
 - **error**: median of |answer / N* - 1|, where N* = capacity x (service time + think time) is exact.
 - **in 15%**: share of the services whose knee was found and lies within 15% of N*; a knee that was not found counts as missed.
-- **intervals**: share of the answers with an interval in which N* lies in it.
-- **seconds**, **most users**, **overload**: medians of how long the exploration took, how many users ran at most (in N*), and
-  how long more than 1.25 N* ran.
+- **intervals**: of the answers with an interval, the share whose interval contains N*.
+- **seconds**, **most users**, **overload**: medians of how long the exploration took, the greatest number of users (in N*), and
+  how long there were more than 1.25 N*.
 - **false knees**: a knee of a service that has none, or one that is more than 25% from every N* that the service had.
 
 ![in 15% and false knees of every finder](pictures/benchmark-knees.svg)
@@ -38,12 +38,12 @@ a single user sees, which favours it.
 SIMULATED = """\
 ## Simulated services
 
-Still ones: queues of 1 to 8 servers; services that slow down under load, shed it, time out, run out of ports, or whose generator
-is full; services without a limit. Moving ones: capacity halves or doubles, a neighbour takes 60% of the speed for 20 to 60 s,
-every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with all of the product
-beneath it (`trials/simulation/virtual_run.py`); only load and readings are simulated. A neighbour leaves the readings of a busy
-machine (`trials/simulation/machine.py`), by which the product tells real ones ([faults.md](faults.md)); in results of commit
-51ad85e and before it left none, and a collapse in one step got no knee ([measurements.md](measurements.md) has figures since).
+Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, run out of ports, or whose generator
+is full; services without a limit. Services that change: capacity halves or doubles, a neighbour takes 60% of the speed for 20 to 60 s,
+every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with the rest of the
+product (`trials/simulation/virtual_run.py`); only load and readings are simulated. Since commit 51ad85e a neighbour changes the
+simulated readings of the machine (`trials/simulation/machine.py`), by which real ones are recognised ([faults.md](faults.md)), and a
+collapse in one step gets a knee: [measurements.md](measurements.md) has figures of later versions.
 """
 
 MOVING = """\
@@ -57,10 +57,10 @@ Workers that sleep (`targets/sleepers`), explored over loopback. `stalls`: the s
 the start. The autopilot is `capexplorer run --autopilot`; the policies have an asyncio client.
 """
 
-CORPUS = """\
+DATA = """\
 ## The data
 
-- `trials/results/knees-simulated.csv`, `trials/results/knees-live.csv`: a row for each exploration.
+- `trials/results/knees-*.csv`: a row for each exploration.
 - `trials/results/knees-corpus.jsonl`: ladders of the simulated services with their truth, second by second, for other knee
   finders (`trials/knees/corpus.py` describes the fields).
 """
@@ -77,7 +77,7 @@ def write() -> Path:
         PICTURE.write_text(picture.draw(_all(simulated)), encoding="utf-8")
     if live:
         parts += [LIVE, _made("knees-live"), _table(_all(live))]
-    PAGE.write_text("\n".join([*parts, CORPUS]), encoding="utf-8")
+    PAGE.write_text("\n".join([*parts, DATA]), encoding="utf-8")
     return PAGE
 
 
