@@ -29,7 +29,7 @@ the rounds, with the least and the greatest.
 
 Requests are counted by nginx, and CPU is that of the generator's whole process tree, over the same {seconds:.0f} seconds in the
 middle of each run. `lean`, `fast` and `requests` are the clients of `capexplorer run --headless`, everything that it records
-included; Locust is plain `locust --headless`. Latency is what each tool tells.
+included; Locust is plain `locust --headless`. Latency is as each tool reports it.
 
 Requests per CPU second are what one core gives if the generator has it for itself. Measured on {cpus} cores at commit {commit},
 {at}; other programs kept {others:.1f} cores busy (median), so latency is that of a full machine: compare within this table only.

@@ -18,8 +18,8 @@ _INTRODUCTION = """\
 Written by `make faults` from `trials/faults/results/`; not by hand. Each row injects one fault for real, runs capexplorer
 headless on it, and reads the marks that it made: the expected ids must be marked, and at no moment of the run may another cause
 of severity error or above, another bottleneck or another leak be marked. On healthy services no cause may be marked at all, and
-no bottleneck but `think_time_limited` and `not_saturated`. In the moving world, where neighbours come and go, no point of the
-capacity curve may be marked. `noisy_neighbours` is right wherever others used 0.2 cores or more. [causes.md](causes.md) lists
+no bottleneck but `think_time_limited` and `not_saturated`. In the rows `moving`, where other processes come and go, no point of
+the capacity curve may be marked. `noisy_neighbours` is right wherever others used 0.2 cores or more. [causes.md](causes.md) lists
 all ids.
 
 A wrong run is *disturbed* if other processes kept more than half a core busy, since its marks may be true of them. It is repeated

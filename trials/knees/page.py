@@ -22,8 +22,8 @@ HEAD = """\
 
 Written by `make knees` from `trials/results/knees-*.csv`; not by hand. capexplorer's autopilot explores services of known
 capacity, and so do the policies that other tools use. `trials/knees/policies.py` has each policy in its smallest form, on a
-closed loop of users; these are not the tools themselves. Where a policy needs a threshold of response time, it gets twice the p95 that
-a single user sees, which favours it.
+closed loop of users; these are not the tools themselves. Where a policy needs a threshold of response time, it gets twice the
+p95 that a single user sees, which favours it.
 
 - **error**: median of |answer / N* - 1|, where N* = capacity x (service time + think time) is exact.
 - **in 15%**: share of the services whose knee was found and lies within 15% of N*; a knee that was not found counts as missed.
@@ -38,12 +38,12 @@ a single user sees, which favours it.
 SIMULATED = """\
 ## Simulated services
 
-Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, run out of ports, or whose generator
-is full; services without a limit. Services that change: capacity halves or doubles, a neighbour takes 60% of the speed for 20 to 60 s,
-every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with the rest of the
-product (`trials/simulation/virtual_run.py`); only load and readings are simulated. Since commit 51ad85e a neighbour changes the
-simulated readings of the machine (`trials/simulation/machine.py`), by which real ones are recognised ([faults.md](faults.md)), and a
-collapse in one step gets a knee: [measurements.md](measurements.md) has figures of later versions.
+Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, run out of ports, or
+whose generator is full; services without a limit. Services that change: capacity halves or doubles, a neighbour takes 60% of the
+speed for 20 to 60 s, every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with the
+rest of the product (`trials/simulation/virtual_run.py`); only load and readings are simulated. In results of commit 51ad85e and
+earlier a neighbour did not change the simulated readings of the machine (`trials/simulation/machine.py`), by which real ones are
+recognised ([faults.md](faults.md)), and a collapse in one step got no knee; [measurements.md](measurements.md) has later figures.
 """
 
 MOVING = """\

@@ -26,7 +26,7 @@ HEAD = """\
 Written by `make moving` from `trials/results/moving.json` and `moving_rates.json`; not by hand. Real services change while they
 are explored (`trials/moving/targets`), by user counts and by offered rates. For each it is known which knees or capacities are
 true, what must be marked, and what must never be blamed (`trials/moving/rows.py`). A run is right when nothing is wrong at its
-end. A wrong knee, or a wrong capacity as a rate, that was marked for a while and taken back is listed as well: it was on the
+end. A wrong knee, or a wrong capacity as a rate, that was marked for a while and retracted is listed as well: it was on the
 screen.
 """
 

@@ -23,7 +23,7 @@ HEAD = """\
 
 Written by `make services` from `trials/results/services.json`; not by hand. Each service (`trials/services/targets/pool`) works
 on k requests at a time, each for s, by its own means; users think for Z on average, so the knee is at N* = k/s x (s + Z). The
-autopilot explores it in real time. No threshold was tuned on these services. All runs are here as they came.
+autopilot explores it in real time. No threshold was tuned on these services. All runs are listed, misses included.
 """
 
 SERVICE_COLUMNS = ("service", "k requests wait for", "k", "s", "Z", "k/s", "N*")
