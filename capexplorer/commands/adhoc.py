@@ -38,9 +38,9 @@ class Source:
     command: str
     """Option, or file and key, of the command or Compose file."""
     ready: str
-    """The same of the readiness request."""
+    """Option, or file and key, of the readiness request."""
     folder: Path
-    """In which the command runs; a Compose file is relative to it."""
+    """Folder in which the command runs; a Compose file is relative to it."""
     starts: str = "the command"
     port: str = PORT
     """The placeholder in it for a port that capexplorer chooses."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def own_preferences() -> Preferences:
-    """Raises InputError: the file, the key, what was expected."""
+    """The preferences in the configuration file. Raises InputError: the file, the key, what was expected."""
     from ..tui.preferences import preferences_of
 
     return preferences_of(configuration.load(), str(configuration.path()))

@@ -21,7 +21,7 @@ from .asking import ask
 from .error_output import print_error, printable
 
 _SHOWN_CHARACTERS = 160
-"""Of the beginning of a body."""
+"""Characters of a body that are shown."""
 LEFT_OUT_SHOWN = 10
 
 
@@ -30,7 +30,7 @@ class Requests:
     """Tasks, each with the line about its answer; or a locustfile in their place."""
 
     url: str
-    """Where the service is reached."""
+    """URL at which the service is reached now."""
     origin: str | None
     """The service's own URL, as HAR files have it; None: it was just started, so its port is another one there."""
     guard: HostGuard

@@ -67,7 +67,7 @@ class RunArguments:
 
 
 def resolve(asked: RunArguments) -> RunOptions:
-    """Raises InputError: one line with the file or option, the key, and what was expected."""
+    """The checked options of a run. Raises InputError: one line with the file or option, the key, and what was expected."""
     name, found, where = _profile(asked)
     sessions_dir = asked.sessions_dir or paths.sessions()
     spec, port = _spec(asked, found, where, sessions_dir)
@@ -126,7 +126,7 @@ def _url(url: str | None, locustfile: Path | None, allow_hosts: tuple[str, ...])
 def _limits(
     asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None, port: int | None, allow_hosts: tuple[str, ...]
 ) -> Limits:
-    """Those of the command line and the profile, which this machine and this target can have."""
+    """The limits of the command line and the profile. Raises InputError if this machine or this target cannot have them."""
     limits, limits_in = limits_of(asked.limits, found.limits), OPTION if asked.limits else where
     if spec is not None and spec.compose:
         check_of_containers(limits, limits_in, sandbox=asked.sandbox)
@@ -192,7 +192,7 @@ def _profile(asked: RunArguments) -> tuple[str, Profile, str]:
 
 
 def _one_request(title: str, path: str) -> Profile:
-    """The profile of what the command line alone names."""
+    """The profile of a service that only the command line names: one request."""
     return Profile(title=title, users=Users(task=(Task(name=path),), wait_s=Wait(between=(0.1, 0.5))))
 
 
@@ -218,7 +218,7 @@ def _spawn_rate(asked: RunArguments, found: Profile) -> float | None:
 
 
 def _users(asked: RunArguments, found: Profile) -> Users:
-    """The profile's, with what the command line says of arrivals."""
+    """The profile's users, with the arrivals of the command line."""
     return found.users if asked.arrivals is None else msgspec.structs.replace(found.users, arrivals=asked.arrivals)
 
 

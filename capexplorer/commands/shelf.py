@@ -53,20 +53,20 @@ class SessionShelf:
         return bool(missing)
 
     def levels(self, entry: SessionEntry) -> list[LevelRow]:
-        """Raises SessionError."""
+        """The levels of a session. Raises SessionError."""
         with open_session(entry.path) as log:
             return [_level(level) for level in Timeline(log).levels]
 
     def rename(self, entry: SessionEntry, title: str) -> None:
-        """Raises SessionError."""
+        """Give a session a title. Raises SessionError."""
         titles.write(entry.path, title)
 
     def delete(self, entry: SessionEntry) -> None:
-        """Raises SessionError."""
+        """Delete a session with the files that belong to it. Raises SessionError."""
         removal.delete(entry.path)
 
     def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
-        """Raises SessionError, InputError."""
+        """Compare sessions; the first is the baseline. Raises SessionError, InputError."""
         return compare([_session(entry) for entry in entries])
 
     def export(self, entry: SessionEntry, form: str) -> str:

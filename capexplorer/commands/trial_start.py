@@ -28,7 +28,7 @@ class StartedService:
 
     @property
     def url(self) -> str:
-        """Where it is reached."""
+        """Its URL."""
         return f"http://127.0.0.1:{self.port}"
 
 

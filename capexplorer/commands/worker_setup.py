@@ -29,7 +29,7 @@ SECRET_LEAST = 16
 def workers_wanted(
     asked: str | None, bind: str | None, expected: int | None, *, plain: bool, profile: Profile
 ) -> WorkersWanted | None:
-    """None: users run in this process. Raises InputError."""
+    """The workers that options and profile request; None: users run in this process. Raises InputError."""
     if bind is None and (expected is not None or plain):
         option = "--expect-workers" if expected is not None else "--plain-workers"
         raise InputError(f"{option}: needs --bind ADDRESS:PORT, where workers of other machines join")

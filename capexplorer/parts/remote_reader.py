@@ -1,8 +1,8 @@
 """Reads one watched part. This file alone is sent to its machine, which needs nothing but Python 3.6.
 
-It answers each line on its standard input with one line of JSON: texts of files of /proc and /sys, and numbers that only system
-calls give. It interprets nothing but what it needs to find the processes. It ends with its standard input, and after SILENT_S
-without a line, also where the connection is dead and it waits to write.
+It answers each line on its standard input with one line of JSON (`raw_reading.py`): texts of files of /proc and /sys, and numbers
+that only system calls give. It interprets only what it needs to find the processes. It ends with its standard input, or after
+SILENT_S without a line, also if the connection is dead and a write blocks.
 """
 
 import base64
@@ -16,16 +16,18 @@ import sys
 import time
 
 SILENT_S = 60
+"""Time without a poll after which the reader ends."""
 PROCESSES_MOST = 256
 THREADS_MOST = 512
 WALK_EVERY_S = 3.0
-"""For processes that threads other than the first have started."""
+"""Interval of walks over all processes, which find children of threads other than the first."""
 WALK_COST_MOST = 0.002
-"""Cores that these walks may use."""
+"""CPU use of these walks, in cores: where they cost more they become rarer."""
 FIND_EVERY_S = 2.0
+"""Interval at which the selected process is searched for while there is none."""
 SOCKETS_EVERY_S = 30.0
 FIRST_FDS = 64
-"""Of a process, searched for listening sockets: servers open those early."""
+"""Descriptors of a process that are searched for listening sockets: servers open those early."""
 
 
 def text_of(path: str) -> "str | None":
@@ -121,7 +123,7 @@ def started(pid: int) -> int:
 
 
 def listener_on(port: int) -> "tuple[int | None, str | None]":
-    """The process that listens on a port, the oldest of several; why there is none instead."""
+    """(pid, None) of the process that listens on a port, the oldest of several; else (None, why there is none)."""
     inodes = listening_inodes(port)
     if not inodes:
         return None, f"nothing listens on port {port}"
@@ -141,7 +143,7 @@ def group_of(folder: str) -> "list[int]":
 
 
 def roots_of(kind: str, value: str) -> "tuple[list[int], str | None]":
-    """(pids, why there are none) of what a person selected."""
+    """(pids, why there are none) of the selected process, port, container, unit or control group."""
     if kind == "pid":
         return ([int(value)], None) if os.path.exists(f"/proc/{value}/stat") else ([], f"no process {value} runs there")
     if kind == "port":
@@ -180,7 +182,7 @@ class Reader:
         self.diag_request = b""
 
     def answer(self, line: str) -> str:
-        """Take over what a line says, and answer it."""
+        """Apply the settings of a line, and answer it."""
         settings = json.loads(line)
         self.files = settings.get("files") or self.files
         self.selected = settings.get("select") or self.selected
@@ -210,7 +212,7 @@ class Reader:
         }  # fmt: skip
 
     def family(self) -> "list[int]":
-        """The selected processes and all that descend from them, parents before children."""
+        """The selected processes and their descendants, parents before children."""
         if self.selected is None:
             return []
         self.roots = [pid for pid in self.roots if os.path.exists(f"/proc/{pid}")]
@@ -236,7 +238,8 @@ class Reader:
         return found
 
     def walk(self) -> "dict[int, list[int]]":
-        """Children by parent, from time to time: walking all processes costs much where there are thousands."""
+        """Children by parent, by a walk over all processes if one is due, else empty: with thousands of processes it costs
+        much."""
         every_s = max(WALK_EVERY_S, self.walk_cost / WALK_COST_MOST)
         if now() - self.walked_at < every_s:
             return {}
@@ -248,7 +251,7 @@ class Reader:
         return found
 
     def process(self, pid: int, files: "dict[str, str | None]", numbers: "dict[str, int]", threads: int) -> int:
-        """One process; returns how many threads it has."""
+        """Read one process into `files` and `numbers`; returns how many threads it has."""
         base = f"/proc/{pid}/"
         for name in ("stat", "io"):
             files[base + name] = text_of(base + name)
@@ -272,7 +275,7 @@ class Reader:
         return len(tids)
 
     def of_first(self, pid: int, files: "dict[str, str | None]", numbers: "dict[str, int]") -> None:
-        """What is read of the first process alone."""
+        """Read into `files` and `numbers` what is read of the first process alone."""
         base = f"/proc/{pid}/"
         files[base + "cgroup"] = text_of(base + "cgroup")
         try:
@@ -318,7 +321,7 @@ class Reader:
 
 
 def is_in_our_network(pid: int) -> bool:
-    """Whether a process shares our network namespace; assumed where that is denied."""
+    """Whether a process is in our network namespace; assumed to be true where access is denied."""
     try:
         return os.stat(f"/proc/{pid}/ns/net").st_ino == os.stat("/proc/self/ns/net").st_ino
     except OSError:

@@ -8,23 +8,23 @@ from typing import NamedTuple
 
 
 class Stat(NamedTuple):
-    """/proc/PID/stat: what is used of it. Times in clock ticks, start time since boot."""
+    """The fields of /proc/PID/stat that are used. Times in clock ticks, start time since boot."""
 
     state: str
     parent: int
     major_faults: int
-    """Pages that had to be read from disk, of this process."""
+    """Major page faults of this process: pages that had to be read from disk."""
     reaped_ticks: int
-    """CPU time of children that were waited for, and of theirs."""
+    """CPU time of its reaped children, including their reaped children."""
     threads: int
     started_ticks: int
     rss_pages: int
     wait_status: int
-    """Of a process that ended and was not waited for; also 0 where this process may not read it."""
+    """Wait status of a zombie; also 0 where this process may not read it."""
 
 
 class Schedule(NamedTuple):
-    """schedstat of one thread: nanoseconds on a core, nanoseconds runnable without one, and how often it ran."""
+    """schedstat of one thread: nanoseconds on a core, nanoseconds runnable without a core, number of time slices."""
 
     on_cpu_ns: int
     run_delay_ns: int
@@ -32,12 +32,12 @@ class Schedule(NamedTuple):
 
 
 class ProcessCpu(NamedTuple):
-    """/proc/PID/stat: whose CPU time it is. Times in clock ticks, start time since boot."""
+    """CPU time of a process from /proc/PID/stat, and what identifies it. Times in clock ticks, start time since boot."""
 
     name: str
     parent: int
     ticks: int
-    """Its own, of all its threads; not that of children."""
+    """CPU time of all its threads, without its children's."""
     started_ticks: int
 
 
@@ -79,13 +79,13 @@ def process_cpu(text: str | None) -> ProcessCpu | None:
 
 
 def process_name(comm: str) -> str:
-    """A comm as a log may show it: threads of the kernel without the core they run on, what cannot be printed as `?`."""
+    """A process's comm as the log shows it: kernel threads without their core, `?` for characters that cannot be printed."""
     kernel_thread = comm.partition("/")[0] if comm.startswith(("kworker/", "ksoftirqd/", "migration/", "rcu")) else comm
     return "".join(each if each.isprintable() else "?" for each in kernel_thread)
 
 
 def schedstat(text: str | None) -> Schedule | None:
-    """One thread. A kernel without this accounting prints three zeros, which is no measurement."""
+    """One thread. None also for three zeros, which a kernel without this accounting prints."""
     fields = (text or "").split()
     if len(fields) != 3 or fields == ["0", "0", "0"]:
         return None
@@ -99,7 +99,7 @@ def statm_rss_pages(text: str | None) -> int | None:
 
 
 def colon_table(text: str | None) -> dict[str, int]:
-    """`name: number ...` lines, such as io and meminfo (there in kB), first number of each."""
+    """`name: number ...` lines, such as those of io and meminfo (in kB): the first number of each."""
     table = {}
     for line in (text or "").splitlines():
         name, _, rest = line.partition(":")
@@ -116,7 +116,7 @@ def spaced_table(text: str | None) -> dict[str, int]:
 
 
 def listening(line: str) -> tuple[int, int] | None:
-    """Of a line of /proc/net/tcp: port and connections that wait, if that is a listener."""
+    """(port, connections that wait) of a line of /proc/net/tcp; None if it is not a listener."""
     fields = line.split(None, 5)
     if len(fields) < 5 or fields[3] != "0A":
         return None
@@ -163,13 +163,13 @@ def disk_busy_ms(text: str | None) -> dict[str, int]:
 
 
 def interface_bytes(text: str | None) -> tuple[int, int] | None:
-    """Received and sent by all interfaces of /proc/net/dev; None when there is none."""
+    """(received, sent) bytes of all interfaces in /proc/net/dev; None without one."""
     rows = [line.partition(":")[2].split() for line in (text or "").splitlines() if ":" in line]
     return (sum(int(row[0]) for row in rows), sum(int(row[8]) for row in rows)) if rows else None
 
 
 def file_nr(text: str | None) -> tuple[int, int] | None:
-    """Open files of the system and their limit."""
+    """(open files of the system, their limit) from /proc/sys/fs/file-nr."""
     fields = (text or "").split()
     return (int(fields[0]), int(fields[2])) if len(fields) == 3 else None
 

@@ -98,7 +98,7 @@ class TargetProbe:
         )
 
     def _cpu_ratio(self, tree: Sequence[Any], elapsed_s: float) -> float | None:
-        """Of the processes that were there at the last call, too."""
+        """CPU use, in cores, of the processes that were there at the last call, too."""
         grown = [growth for process in tree if (growth := self._growth(process, _cpu_ns(process))) is not None]
         return per_second(sum(grown), elapsed_s, 1e9) if grown else None
 
@@ -112,7 +112,7 @@ def _rss_bytes(process: Any) -> int | None:
 
 
 def _disk_free_bytes(process: Any) -> int | None:
-    """Of the file system of its working folder."""
+    """Free space on the file system of its working folder."""
     cwd = _or_none(process.cwd)
     return _or_none(lambda: int(psutil.disk_usage(cwd).free)) if cwd else None
 

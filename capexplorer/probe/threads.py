@@ -26,7 +26,7 @@ class Thread:
 
     @property
     def waits_for_fd(self) -> bool:
-        """It could not be opened because no descriptor was left."""
+        """Whether it could not be opened since no descriptor was left."""
         return self._file.waits_for_fd
 
     def read(self) -> parse.Schedule | None:

@@ -53,7 +53,7 @@ class Process:
 
     @property
     def waits_for_fd(self) -> bool:
-        """It could not be opened because no descriptor was left."""
+        """Whether it could not be opened since no descriptor was left."""
         return self._stat.waits_for_fd
 
     def ended_by(self) -> str | None:

@@ -175,7 +175,7 @@ class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
     protocol: int
     session: str
     path: str
-    """Of the session's log, absolute."""
+    """Absolute path of the session's log."""
     pid: int
     max_users: int
     can_restart: bool

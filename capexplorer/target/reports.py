@@ -9,9 +9,9 @@ class Started(msgspec.Struct, frozen=True, tag_field="type", tag="started"):
     """The target's process runs; it may not be ready yet."""
 
     run: int
-    """Which start this belongs to, as `Supervisor.start` returned it."""
+    """Number of the run, as `Supervisor.start` returned it."""
     pid: int
-    """Of the target's first process, which leads its own session and process group."""
+    """Process id of the target's first process, which leads its own session and process group."""
 
 
 class Output(msgspec.Struct, frozen=True, tag_field="type", tag="output"):
@@ -31,11 +31,11 @@ class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
     signal: str | None = None
     """Name of the signal that ended it, e.g. SIGKILL."""
     stopped: bool = False
-    """The app asked it to end. False: it ended by itself."""
+    """Whether the app asked it to end; otherwise it ended by itself."""
     reason: str | None = None
     """Why it never ran, or why its end is unknown."""
     output: tuple[str, ...] = ()
-    """Its last lines."""
+    """Its last lines of output."""
 
     @property
     def last_line(self) -> str:

@@ -29,7 +29,7 @@ class SupervisedRun:
         self.number = number
         self.lines = OutputLines()
         self.stopped = False
-        """The supervisor asked it to end."""
+        """Whether the supervisor asked it to end."""
         self.least_grace_s = 0.0
         """Lower bound of each grace period."""
         self._process = subprocess.Popen(
@@ -52,7 +52,7 @@ class SupervisedRun:
 
     @property
     def ending(self) -> bool:
-        """Its first process has ended, or was asked to."""
+        """Whether its first process has ended, or was asked to end."""
         return self.stopped or self._code is not None
 
     def stop(self, grace_s: float) -> None:

@@ -55,7 +55,7 @@ class Supervisor:
         """`next` is atomic: the target and the processes beside it are started by different threads."""
         self._target_run = 0
         self._least_grace_s = 0.0
-        """Of the targets so far."""
+        """The greatest `least_grace_s` of the targets so far."""
         self._started: Started | None = None
         self._exits: dict[int, Exited] = {}
         self._output: tuple[str, ...] = ()

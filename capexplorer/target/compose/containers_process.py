@@ -29,7 +29,7 @@ STOP_S = 20.0
 """Services may take this long to stop, then they are killed. Docker's own default is 10 s."""
 
 _STOP_FAILED_S = 5.0
-"""The same after a failure, which a person waits to read."""
+"""The same after a failure: the user waits for the message."""
 
 _INSPECT_EVERY_S = 0.5
 """While the containers start."""
