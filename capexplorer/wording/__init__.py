@@ -6,6 +6,7 @@ Text from a target or a user is inserted unchanged; the code that displays a sen
 from __future__ import annotations
 
 from ..analysis.causes.catalogue import where
+from ..analysis.causes.cause_of_request import counts_under
 from ..analysis.epoch_view import epochs, reported, standing
 from .advice import advice, advice_for
 from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
@@ -62,6 +63,7 @@ __all__ = [
     "clients",
     "command",
     "counted",
+    "counts_under",
     "doubts",
     "drops",
     "endpoints",

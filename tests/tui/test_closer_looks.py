@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from textual.geometry import Size
 
+from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
 from capexplorer.model.kept_request import Body, KeptRequest, NoRequests, Phases, RequestBrief
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.actions.steering import Steer
@@ -21,6 +23,7 @@ from capexplorer.tui.panes.request_lines import RequestPane, formatted, phase_li
 
 from .fakes import HOSTILE, session
 from .stage import NARROW, WIDE, Stage
+from .troubles import cause
 from .waiting import until
 
 WHOLE = Size(78, 60)
@@ -32,9 +35,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def request(number: int, name: str = "/cpu", status: int | None = 200, error: str = "", body: str = "") -> KeptRequest:
+def request(
+    number: int, name: str = "/cpu", status: int | None = 200, error: str = "", body: str = "", at_s: float | None = None
+) -> KeptRequest:
+    t_s = float(number) if at_s is None else at_s
     brief = RequestBrief(
-        number=number, why="first" if error else "even", t_s=float(number), level=1, method="GET", name=name, status=status,
+        number=number, why="first" if error else "even", t_s=t_s, level=1, method="GET", name=name, status=status,
         response_ms=12.5, error=error, kind=error,
     )  # fmt: skip
     return KeptRequest(brief=brief, url=f"http://h{name}", received=Body(text=body, size_bytes=len(body)))
@@ -150,8 +156,8 @@ def test_the_seconds_of_an_endpoint_are_aligned_with_those_of_the_timeline() -> 
 class Looking(Stage):
     """An app whose session has kept requests."""
 
-    def __init__(self, *requests: KeptRequest, why_none: str = "") -> None:
-        super().__init__(session())
+    def __init__(self, *requests: KeptRequest, why_none: str = "", events: Sequence[Event] = ()) -> None:
+        super().__init__(events or session())
         kept = NoRequests(why_none) if why_none else Requests(*requests)
         self.app = ExplorerApp(LiveFeed(self.source), Steer(self.controls), requests=kept)
 
@@ -191,6 +197,39 @@ async def test_from_the_failures_to_those_that_failed_and_one_of_them() -> None:
         await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
         await pilot.press("f")
         await until(pilot, lambda: stage.sees("3 of 3 kept"))
+
+
+async def test_from_a_chosen_cause_to_its_own_requests_and_to_all_that_failed() -> None:
+    def failing(*types: str, **fields: Any) -> FailureTick:
+        return FailureTick(name="/cpu", method="GET", signature=FailureSignature(types=types, **fields), count=3)
+
+    failures = failing("LocustBadStatusCode", status=503, text="busy"), failing("CatchResponseError", text="lost_updates")
+    last = next(event for event in reversed(session()) if isinstance(event, Sample))
+    causes = [
+        cause("load_shedding", last.t_s, 80, count=3, last_s=last.t_s + 1),
+        cause("failed_check", last.t_s, 80, count=3, last_s=last.t_s + 1, check="lost_updates"),
+    ]
+    stage = Looking(
+        request(1),
+        request(2, status=503, error="503 busy", at_s=last.t_s),
+        request(3, error="CatchResponseError lost_updates", at_s=last.t_s),
+        events=[*session(), replace(last, t_s=last.t_s + 1, failures=failures), *causes],
+    )
+    async with stage.run(NARROW) as pilot:
+        await pilot.press("f", "down", "R")
+        await until(pilot, lambda: stage.sees("Requests that failed: the service refuses requests (HTTP 503)  1 of 3 kept"))
+        await pilot.press("escape", "up", "down", "down", "R")
+        await until(pilot, lambda: stage.sees("Requests that failed: failed check: lost_updates  1 of 3 kept"))
+        assert "c cause/all   / filter   Esc close" in stage.screen_text()
+        await pilot.press("c")
+        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
+        await pilot.press("escape", "d")
+        await pilot.click("#failures", offset=(20, 1))
+        await pilot.press("R")
+        await until(pilot, lambda: stage.sees("Requests that failed: GET /cpu: "))
+        await pilot.press("escape", "up", "R")
+        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
+        assert stage.controls.calls == []
 
 
 async def test_from_a_point_and_from_its_level_to_the_requests_of_that_level_and_to_all() -> None:

@@ -90,7 +90,7 @@ class RequestSampling:
         if failure is None and not is_even and not is_slowest:
             return
         error = example(exception, response) if exception else ""
-        kind = _kind(signature) if signature is not None else ""
+        kind = signature.kind if signature is not None else ""
         raw = taken(method, name, response_ms, self._level, response, start_s, url, error=error, kind=kind)
         if failure is not None:
             self._taken[failure] = raw
@@ -150,11 +150,5 @@ def _place(where: _Where) -> Place:
     why: Why = where[0]
     if why in ("first", "last"):
         signature: FailureSignature = where[1]
-        return Place(why, f"{_kind(signature)} {'/'.join(signature.types)} {signature.reused}")
+        return Place(why, f"{signature.kind} {'/'.join(signature.types)} {signature.reused}")
     return Place(why, " ".join(map(str, where[1:])))
-
-
-def _kind(signature: FailureSignature) -> str:
-    """`503 code=503: upstream pool exhausted`, `[Errno 111] Connection refused`, `ReadTimeout timed out`."""
-    number = f"[Errno {signature.errno}]" if signature.errno is not None else str(signature.status or signature.types[-1])
-    return f"{number} {signature.text}".strip()

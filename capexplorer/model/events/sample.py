@@ -35,6 +35,12 @@ class FailureSignature(Reading, frozen=True, kw_only=True):
     reused: bool | None = None
     """Whether the connection had carried a request before; None: not known."""
 
+    @property
+    def kind(self) -> str:
+        """`503 code=503: upstream pool exhausted`, `[Errno 111] Connection refused`, `ReadTimeout timed out`."""
+        number = f"[Errno {self.errno}]" if self.errno is not None else str(self.status or "".join(self.types[-1:]))
+        return f"{number} {self.text}".strip()
+
 
 class EndpointTick(Reading, frozen=True, kw_only=True):
     """One endpoint in one tick. Counts, latencies and failures leave out `on_start` and each new user's first cycle."""

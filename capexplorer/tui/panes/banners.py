@@ -10,7 +10,7 @@ from ...model.events import Command
 from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
-from .failures import color_of
+from .failure_causes import color_of
 from .status_view import JOURNAL_BACK, View, last_of_autopilot
 
 VERDICT_LINES = 2

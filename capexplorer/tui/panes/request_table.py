@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from rich.style import Style
 from textual.strip import Strip
@@ -16,6 +17,15 @@ from .list_pane import Lines, ListPane
 
 WHY: dict[Why, str] = {"first": "first", "last": "last", "slowest": "slowest", "even": "sample"}
 _TITLES = f" {'time':>8} {'level':>5} {'why':<7} {'status':>6} {'ms':>6}  "
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """Those of the requests that belong to one thing. `title` may contain a target's text: escape it before display."""
+
+    title: str
+    at: Callable[[Timeline], Callable[[RequestBrief], bool]]
+    """Which belong to it, as of a moment."""
 
 
 class RequestTable(ListPane):

@@ -109,12 +109,12 @@ class Arrangement:
     def action_failures(self) -> None:
         """The failures by cause, and back."""
         if self.shown != FAILURES:
-            self._failures.toggle_raw(False)
+            self.failures.toggle_raw(False)
         self._there_and_back(FAILURES)
 
     def action_raw(self) -> None:
         """The raw errors, and back to their causes."""
-        self._failures.toggle_raw(None if self.shown == FAILURES else True)
+        self.failures.toggle_raw(None if self.shown == FAILURES else True)
         if self.shown != FAILURES:
             self._there_and_back(FAILURES)
 
@@ -123,7 +123,8 @@ class Arrangement:
         self._there_and_back(LOG)
 
     @property
-    def _failures(self) -> FailuresPane:
+    def failures(self) -> FailuresPane:
+        """The pane of the failures."""
         pane = self.panes[FAILURES]
         assert isinstance(pane, FailuresPane)
         return pane

@@ -86,7 +86,7 @@ class ExplorerScreen(Screen[None]):
             self,
             lambda: self.options.look(self.palette, large=True),
             requests or NoRequests("no requests were kept"),
-            lambda: self.arrangement.shown == FAILURES,
+            lambda: self.arrangement.failures if self.arrangement.shown == FAILURES else None,
             lambda: self.inspecting.level,
         )
         self._level: LevelScreen | None = None

@@ -9,28 +9,40 @@ from textual.binding import Binding, BindingType
 from ...model.kept_request import RequestBrief
 from ...model.level import Level
 from ..panes.request_lines import RequestPane
-from ..panes.request_table import RequestTable, searched
-from ..render.text import safe
+from ..panes.request_table import RequestTable, Subset, searched
+from ..render.text import safe, shorten_end
 from .overlay import ListOverlay, Overlay, Seen
+
+TITLE_CELLS = 44
+"""Most of a cause's name in the title: with the counts it fits 80 columns."""
 
 
 class RequestsScreen(ListOverlay):
-    """`failed`: only those that failed, to begin with. `endpoint`: (method, name) of the only one to show. `level`: the only one
-    to show, to begin with.
+    """`endpoint`: (method, name) of the only one to show. To begin with, `failed`: only those that failed; `level`: only its own;
+    `subset`: only those that belong to it.
     """
 
     KEYS = "↑↓ choose   Enter open   f failed/all   k kind"
     KEYS_OF_LEVEL = "↑↓ choose   Enter open   f failed   k kind   l level/all"
-    """Fits 80 columns with the keys of every list."""
+    KEYS_OF_SUBSET = "↑↓ choose   Enter open   f failed   k kind   c cause/all"
+    """Each fits 80 columns with the keys of every list."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "failed", show=False),
         Binding("k", "kind", show=False),
         Binding("l", "level", show=False),
+        Binding("c", "subset", show=False),
     ]
 
     def __init__(
-        self, seen: Seen, *, failed: bool = False, endpoint: tuple[str, str] | None = None, level: Level | None = None
+        self,
+        seen: Seen,
+        *,
+        failed: bool = False,
+        endpoint: tuple[str, str] | None = None,
+        level: Level | None = None,
+        subset: Subset | None = None,
     ) -> None:
+        self._subset, self._is_of_subset = subset, subset is not None
         self._level, self._is_of_level = level, level is not None
         self._requests = RequestTable()
         super().__init__(seen, self._requests)
@@ -38,14 +50,18 @@ class RequestsScreen(ListOverlay):
 
     @property
     def own_keys(self) -> str:
-        """`l` only where there is a level to leave."""
+        """`c` and `l` only where there is a cause or a level to leave."""
+        if self._subset is not None:
+            return self.KEYS_OF_SUBSET
         return self.KEYS if self._level is None else self.KEYS_OF_LEVEL
 
     def look_again(self) -> None:
         """The requests that are kept now; the chosen one stays chosen."""
         before = self._requests.brief
         briefs = self.seen.requests.briefs()
-        shown = [brief for brief in briefs if self._is_shown(brief)]
+        subset = self._subset if self._is_of_subset else None
+        belongs = subset.at(self.seen.timeline()) if subset is not None else lambda brief: True
+        shown = [brief for brief in briefs if self._is_shown(brief) and belongs(brief)]
         self._requests.briefs = shown
         if before is not None:
             places = (at for at, brief in enumerate(shown) if brief.number == before.number)
@@ -53,12 +69,15 @@ class RequestsScreen(ListOverlay):
         which = " that failed" if self._failed else ""
         if self._kind and shown:
             which += f": {safe(shown[0].error)[:60]}"
+        if subset is not None:
+            which += f": {shorten_end(safe(subset.title), TITLE_CELLS)}"
         whose = f" of {safe(' '.join(self._endpoint))}" if self._endpoint else ""
         when = f" of level {self._level.opened.index}" if self._level is not None and self._is_of_level else ""
         title = f"Requests{which}{whose}{when}  {len(shown)} of {len(briefs)} kept".replace("[", "\\[")
         if self._requests.border_title != title:
             self._requests.border_title = title
-        none_kept = f"none of the kept requests is among these: {'l' if when else 'f'} shows all"
+        back = "c" if subset is not None else "l" if when else "f"
+        none_kept = f"none of the kept requests is among these: {back} shows all"
         self._requests.NOTHING = self.seen.requests.why_none or (none_kept if briefs else "no request is kept yet")
 
     def _is_shown(self, brief: RequestBrief) -> bool:
@@ -79,9 +98,17 @@ class RequestsScreen(ListOverlay):
             self.table.chosen = 0
             self.draw()
 
+    def action_subset(self) -> None:
+        """Those of the cause from which the list was opened, or all that failed."""
+        if self._subset is not None:
+            self._is_of_subset, self._failed, self._kind = not self._is_of_subset, True, ""
+            self.table.chosen = 0
+            self.draw()
+
     def action_failed(self) -> None:
         """Those that failed, or all."""
-        self._failed, self._kind = not self._failed, ""
+        self._failed, self._kind = self._is_of_subset or not self._failed, ""
+        self._is_of_subset = False
         self.table.chosen = 0
         self.draw()
 
@@ -90,6 +117,7 @@ class RequestsScreen(ListOverlay):
         kinds = list(dict.fromkeys(brief.kind for brief in self.seen.requests.briefs() if brief.kind))
         after = kinds.index(self._kind) + 1 if self._kind in kinds else 0
         self._failed, self._kind = True, kinds[after] if after < len(kinds) else ""
+        self._is_of_subset = False
         self.table.chosen = 0
         self.draw()
 

@@ -1,0 +1,71 @@
+"""Which of the requests that are kept whole count under a cause, by what their failure may resolve to and by its time. Pure.
+
+A request is kept with the kind of its failure, not with its cause: that one depends on readings which arrive later. A request
+that two causes of the same seconds can explain counts under both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...model.events import FailureSignature, Mark
+from ...model.findings import Cause
+from ...model.kept_request import SHORT_MOST, RequestBrief
+from ...model.timeline import Timeline
+from .catalogue import DEATHS, ENTRIES
+from .classify import classify
+from .confirmation import ESTABLISHED, TIME_WAIT
+from .resolve import BROKEN, FAILED_TASK, NAMES, PORTS, TIMEOUTS, needs_readings
+
+_DESCRIPTORS = ("fd_exhaustion_generator", "fd_exhaustion_system")
+
+RESOLVED_TO: dict[str, frozenset[str]] = {
+    PORTS: frozenset((TIME_WAIT, ESTABLISHED, "unknown")),
+    NAMES: frozenset((NAMES, *_DESCRIPTORS)),
+    FAILED_TASK: frozenset((FAILED_TASK, "fd_exhaustion_target")),
+    **dict.fromkeys(
+        TIMEOUTS,
+        frozenset(
+            ("conntrack_table_full", *_DESCRIPTORS, "fd_exhaustion_target", "listen_backlog_overflow", "syn_queue_overflow",
+             "packet_loss", "unknown", *DEATHS)
+        ),
+    ),
+    **{
+        symptom: frozenset((symptom, "connection_reset", "keepalive_race", "tcp_memory_pressure", "target_restarted", *DEATHS))
+        for symptom in BROKEN
+    },
+}  # fmt: skip
+"""The causes that readings may resolve each symptom to (`resolve`, and `watch` where the target died)."""
+
+BEFORE_S, AFTER_S = 2.0, 1.0
+"""A cause's times are those of ticks, a second long, and a failure counts in the tick in which it ended."""
+
+
+def counts_under(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], bool]:
+    """Whether a kept request is one of the failures of this cause. None is one of a bottleneck or a leak."""
+    cause = mark.finding
+    if not isinstance(cause, Cause):
+        return lambda brief: False
+    system = timeline.header.host.system if timeline.header is not None else None
+    kinds = {
+        (failure.method, failure.name, failure.signature.kind[:SHORT_MOST])
+        for failure in timeline.failures.values()
+        if _may_be(cause, failure.signature, system)
+    }
+    first_s = -BEFORE_S if cause.first_s is None else cause.first_s - BEFORE_S
+    last_s = timeline.last_s if cause.last_s is None else cause.last_s
+
+    def counts(brief: RequestBrief) -> bool:
+        ended_s = brief.t_s + brief.response_ms / 1000
+        is_then = first_s <= ended_s <= last_s + AFTER_S
+        return is_then and (brief.method, brief.name, brief.kind[:SHORT_MOST]) in kinds
+
+    return counts
+
+
+def _may_be(cause: Cause, signature: FailureSignature, system: str | None) -> bool:
+    found = classify(signature, system)
+    found = found if found in ENTRIES else "unknown"
+    if needs_readings(found, signature):
+        return cause.name in RESOLVED_TO[found]
+    return cause.name == found and (found != "failed_check" or cause.check == signature.text)

@@ -1,0 +1,58 @@
+"""Lines of a list whose entries take several lines each: which lines belong to which entry."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.strip import Strip
+
+from ..look import Palette
+from ..render import text
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One entry, or a heading between entries."""
+
+    lines: tuple[Strip, ...]
+    key: Hashable = None
+    """Names the entry while its lines change; None: a heading, which cannot be chosen."""
+    named: int = 1
+    """Lines at the top that name the entry."""
+
+
+def keys(blocks: Iterable[Block]) -> list[Hashable]:
+    """Of the entries, in their order."""
+    return [block.key for block in blocks if block.key is not None]
+
+
+def lines(blocks: Iterable[Block], chosen: Hashable, palette: Palette, width: int) -> list[Strip]:
+    """All lines; those that name the chosen entry reversed, so that they read without colours."""
+    style = Style(color=palette.accent, reverse=True, bold=True)
+    drawn: list[Strip] = []
+    for block in blocks:
+        named = block.named if chosen is not None and block.key == chosen else 0
+        drawn += [text.line([(line.text, style)], width) for line in block.lines[:named]]
+        drawn += block.lines[named:]
+    return drawn
+
+
+def span(blocks: Iterable[Block], key: Hashable) -> tuple[int, int] | None:
+    """First and one past the last line of an entry; None: it is not there."""
+    first = 0
+    for block in blocks:
+        if block.key == key:
+            return first, first + len(block.lines)
+        first += len(block.lines)
+    return None
+
+
+def key_at(blocks: Sequence[Block], line: int) -> Hashable:
+    """The entry that has this line; None: none has."""
+    for block in blocks:
+        if line < len(block.lines):
+            return block.key
+        line -= len(block.lines)
+    return None

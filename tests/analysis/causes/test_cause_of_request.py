@@ -1,0 +1,74 @@
+"""Failed requests of a session, and the causes that count them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from capexplorer.analysis.causes.cause_of_request import counts_under
+from capexplorer.model.events import Ended, Event, FailureTick, Mark, Sample
+from capexplorer.model.findings import Cause
+from capexplorer.model.kept_request import RequestBrief
+from capexplorer.model.timeline import Timeline
+
+from ..seconds import EST, LINUX, NO_PORT, RESET, TIMED_OUT, TW, failed, ports, seconds, standing, target, watched
+from .test_watch import BLAMED
+
+SHED, LOST, SOLD_OUT = (
+    failed("LocustBadStatusCode", status=503),
+    failed("CatchResponseError", text="lost_updates"),
+    failed("CatchResponseError", text="sold_out"),
+)
+
+
+def requests(events: Sequence[Event]) -> list[RequestBrief]:
+    """One of each failure of each second, half a second before that second's end."""
+    return [
+        RequestBrief(t_s=event.t_s - 0.5, method=failure.method, name=failure.name, error="?", kind=failure.signature.kind)
+        for event in events
+        if isinstance(event, Sample)
+        for failure in event.failures
+    ]
+
+
+def of_cause(mark: Mark, events: Sequence[Event], kept: Sequence[RequestBrief]) -> list[RequestBrief]:
+    counts = counts_under(mark, Timeline([LINUX, *events]))
+    return [brief for brief in kept if counts(brief)]
+
+
+@pytest.mark.parametrize(("why", "events"), [case[:2] for case in BLAMED], ids=[why for why, _, _ in BLAMED])
+def test_every_failure_of_a_session_counts_under_one_of_its_causes(why: str, events: list[Event]) -> None:
+    marks = standing(watched([*events, Ended(t_s=60.0, reason="quit")])).values()
+    kept = requests(events)
+    counted = [brief for mark in marks for brief in of_cause(mark, events, kept)]
+    assert all(brief in counted for brief in kept)
+    for mark in marks:
+        if isinstance(mark.finding, Cause) and mark.finding.endpoints and not mark.finding.counted:
+            assert of_cause(mark, events, kept)
+
+
+@pytest.mark.parametrize(
+    ("events", "found", "failure"),
+    [
+        ([*seconds(2, 9, SHED), *seconds(10, 12, LOST)], "load_shedding", SHED),
+        ([*seconds(2, 9, SHED, LOST)], "failed_check", LOST),
+        ([*seconds(2, 9, SOLD_OUT, LOST)], "failed_check", None),
+        ([*seconds(2, 9, RESET, TIMED_OUT, **target(listen_queue=129))], "listen_backlog_overflow", TIMED_OUT),
+        ([*seconds(2, 9, NO_PORT, SHED, **ports(used=28_232, time_wait=28_000, established=200))], TW, NO_PORT),
+    ],
+)
+def test_a_cause_counts_no_failure_of_another_kind(events: list[Event], found: str, failure: FailureTick | None) -> None:
+    marks = [mark for mark in watched([*events, Ended(t_s=60.0, reason="quit")]) if mark.id == found and mark.revision == 1]
+    for mark in marks:
+        assert isinstance(mark.finding, Cause)
+        expected = failure.signature.kind if failure is not None else f"CatchResponseError {mark.finding.check}"
+        assert {brief.kind for brief in of_cause(mark, events, requests(events))} == {expected}
+
+
+def test_a_kind_of_failure_counts_under_the_cause_of_its_second() -> None:
+    waiting, established = ports(used=28_232, time_wait=28_000, established=200), ports(used=28_000, established=27_990)
+    events = [*seconds(2, 5, NO_PORT, **waiting), *seconds(6, 40), *seconds(41, 44, NO_PORT, **established)]
+    marks = standing(watched([*events, Ended(t_s=60.0, reason="quit")]))
+    assert {brief.t_s for brief in of_cause(marks[TW], events, requests(events))} == {1.5, 2.5, 3.5, 4.5}
+    assert {brief.t_s for brief in of_cause(marks[EST], events, requests(events))} == {40.5, 41.5, 42.5, 43.5}
