@@ -13,7 +13,7 @@ from ..panes.request_table import RequestTable, Subset, searched
 from ..render.text import safe, shorten_end
 from .overlay import ListOverlay, Overlay, Seen
 
-TITLE_CELLS = 44
+TITLE_CELLS = 46
 """Most of a cause's name in the title: with the counts it fits 80 columns."""
 
 
@@ -70,7 +70,7 @@ class RequestsScreen(ListOverlay):
         if self._kind and shown:
             which += f": {safe(shown[0].error)[:60]}"
         if subset is not None:
-            which += f": {shorten_end(safe(subset.title), TITLE_CELLS)}"
+            which = f": {shorten_end(safe(subset.title), TITLE_CELLS)}"
         whose = f" of {safe(' '.join(self._endpoint))}" if self._endpoint else ""
         when = f" of level {self._level.opened.index}" if self._level is not None and self._is_of_level else ""
         title = f"Requests{which}{whose}{when}  {len(shown)} of {len(briefs)} kept".replace("[", "\\[")
