@@ -14,7 +14,7 @@ from capexplorer.tui.look import Palette
 from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_axis
 from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag
 from capexplorer.tui.render.draw import draw_chart
-from capexplorer.tui.render.legend import DOTTED, SOLID, Legend
+from capexplorer.tui.render.legend import DASHED, DOTTED, SOLID, Legend, legend_segments
 from capexplorer.tui.render.raster import Pattern, Shape, spans
 from capexplorer.tui.render.reduce import pieces
 
@@ -195,10 +195,31 @@ def test_a_boundary_label_gives_way_to_data() -> None:
     assert "20" not in text(draw_chart(crowded, PALETTE, Size(60, 12)))[1]
 
 
-def test_a_legend_shortens_its_names_before_it_drops_its_last_entries() -> None:
-    assert text(draw_chart(labelled(), PALETTE, Size(32, 12)))[0].startswith("── good  50.0  ┈┈ all  51.0")
-    assert text(draw_chart(labelled(), PALETTE, Size(20, 12)))[0].startswith("── good  50.0")
-    assert "┈┈" not in text(draw_chart(labelled(), PALETTE, Size(20, 12)))[0]
+SERIES = (
+    Legend(SOLID, "from plan p50", "30.5", RED, short="p50"),
+    Legend(DASHED, "p95", "200.6", RED),
+    Legend(DOTTED, "p99", "1.21k", RED),
+    Legend("", "loop lag p99", "3.30", RED, short="loop lag", aside=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, "── from plan p50  30.5  ╌╌ p95 200.6  ┈┈ p99 1.21k  loop lag p99  3.30"),
+        (60, "── p50  30.5  ╌╌ p95 200.6  ┈┈ p99 1.21k  loop lag  3.30"),
+        (50, "── p50  30.5  ╌╌ p95 200.6  ┈┈ p99 1.21k"),
+        (38, "─ p50  30.5 ╌ p95 200.6 ┈ p99 1.21k"),
+        (32, "─p50 30.5 ╌p95 200.6 ┈p99 1.21k"),
+        (26, "─p50 30.5 ╌p95 200.6 ┈p99"),
+        (20, "─p50 30.5 ╌p95 ┈p99"),
+        (15, "─p50 30.5 ╌p95"),
+        (5, ""),
+        (0, ""),
+    ],
+)
+def test_a_legend_names_every_series_as_long_as_the_names_fit(width: int, shown: str) -> None:
+    assert "".join(segment.text for segment in legend_segments(SERIES, PALETTE, width)) == shown
 
 
 @pytest.mark.parametrize("width", range(1, 40, 3))

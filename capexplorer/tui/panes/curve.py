@@ -37,12 +37,13 @@ class CurvePane(ChartPane):
     """Goodput of each level against users; while a rate is offered, of each level of rates against the rate."""
 
     TITLE = "Capacity curve  goodput req/s by users"
-    RATE_TITLE = "Capacity curve  goodput by offered rate, iterations/s"
+    TITLES = (TITLE, "Capacity  goodput req/s by users")
+    RATE_TITLES = ("Capacity curve  goodput by offered rate, iterations/s", "Capacity  goodput by offered rate")
     by_load = True
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title names the axis."""
-        self.retitle(self.TITLE if timeline.offered_per_s is None else self.RATE_TITLE)
+        self.retitle(*(self.TITLES if timeline.offered_per_s is None else self.RATE_TITLES))
         super().show(timeline, cursor, look)
 
     def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:

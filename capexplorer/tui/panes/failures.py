@@ -21,14 +21,14 @@ from . import blocks, failure_causes, raw_errors
 from .request_table import Subset
 from .scrolling import ScrollingPane
 
-CAUSES = "Failures by cause   ↑↓ choose   R requests   d raw errors"
-RAW = "Raw errors by endpoint   ↑↓ choose   R requests   d causes"
+CAUSES = ("Failures by cause   ↑↓ choose   R requests   d raw errors", "Failures by cause   ↑↓ R d")
+RAW = ("Raw errors by endpoint   ↑↓ choose   R requests   d causes", "Raw errors by endpoint   ↑↓ R d")
 
 
 class FailuresPane(ScrollingPane):
     """`raw`: errors as they came, instead of their causes."""
 
-    TITLE = CAUSES
+    TITLE = CAUSES[0]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "choose(-1)", "Choose the one above", show=False),
         Binding("down", "choose(1)", "Choose the one below", show=False),
@@ -47,8 +47,12 @@ class FailuresPane(ScrollingPane):
         """Raw errors, or causes; the other of the two unless given."""
         self.raw = not self.raw if raw is None else raw
         self.chosen = None
-        self.border_title = RAW if self.raw else CAUSES
         self._rest_at(0)
+
+    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+        """Draw this moment; the title has the keys."""
+        self.retitle(*(RAW if self.raw else CAUSES))
+        super().show(timeline, cursor, look)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """Lines from the verdict down to where scrolling has reached."""

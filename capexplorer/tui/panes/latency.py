@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
 from textual.geometry import Size
 
@@ -24,25 +24,30 @@ ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
 """Successes that a percentile of a level must rest on; with fewer it is grey."""
 
 
-FORM_TITLES: Mapping[LatencyForm, Callable[[bool], str]] = {
-    "lines": lambda at_rate: "",
-    "heatmap": lambda at_rate: "Latency heatmap  ms" + ", service time" * at_rate,
-    "levels": lambda at_rate: "Latency by rate  ms, time from plan" if at_rate else "Latency by users  ms",
+TITLES: Mapping[LatencyForm, Sequence[str]] = {
+    "lines": ("Latency  ms",),
+    "heatmap": ("Latency heatmap  ms",),
+    "levels": ("Latency by users  ms",),
 }
-"""By whether a rate is offered; empty: the pane's own."""
+RATE_TITLES: Mapping[LatencyForm, Sequence[str]] = {
+    "lines": ("Latency  ms, time from plan (grey: service time)", "Latency  ms, time from plan", "Latency  ms from plan"),
+    "heatmap": ("Latency heatmap  ms, service time",),
+    "levels": ("Latency by rate  ms, time from plan", "Latency by rate  ms from plan", "Latency by rate  ms"),
+}
+"""While a rate is offered. Each from the longest to the shortest."""
 
 
 class LatencyPane(ChartPane):
     """p50, p95, p99 in ms; linear or logarithmic. While a rate is offered, of the time from plan, beside that of requests."""
 
     TITLE = "Latency  ms"
-    RATE_TITLE = "Latency  ms, time from plan (grey: service time)"
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title names the form and the scale."""
         at_rate = timeline.offered_per_s is not None
-        title = FORM_TITLES[look.latency_form](at_rate) or (self.RATE_TITLE if at_rate else self.TITLE)
-        self.retitle(f"{title}, log scale" if look.log_latency and look.latency_form != "heatmap" else title)
+        titles = (RATE_TITLES if at_rate else TITLES)[look.latency_form]
+        is_log = look.log_latency and look.latency_form != "heatmap"
+        self.retitle(*(f"{title}, log scale" for title in titles) if is_log else titles)
         self.by_load = look.latency_form == "levels"
         super().show(timeline, cursor, look)
 
@@ -95,14 +100,15 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     prefix = FROM_PLAN if at_rate else ""
 
     def percentile(name: str, key: str, color: str, aspect: str = "") -> Legend:
-        return Legend(key, f"{aspect}{name}", figure(shown.latest(f"{prefix}{name}_ms")), color, quiet=successes < ENOUGH[name])
+        value = figure(shown.latest(f"{prefix}{name}_ms"))
+        return Legend(key, f"{aspect}{name}", value, color, short=name, quiet=successes < ENOUGH[name])
 
     return (
         percentile("p50", SOLID, palette.primary, "from plan " if at_rate else ""),
         percentile("p95", DASHED, palette.secondary),
         percentile("p99", DOTTED, palette.accent),
-        *((Legend(SOLID, "service p99", figure(shown.latest("p99_ms")), palette.muted, short="svc p99"),) if at_rate else ()),
-        Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="loop lag"),
+        *((Legend(SOLID, "service p99", figure(shown.latest("p99_ms")), palette.muted, short="svc"),) if at_rate else ()),
+        Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="loop lag", aside=True),
         *_client_overhead(shown.timeline, palette),
     )
 
@@ -117,4 +123,8 @@ def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]
     """Median of the client by itself; of the slowest where several clients are in use."""
     overheads = timeline.header.client_overhead_ms.values() if timeline.header else ()
     slowest = max((floor.p50_ms for floor in overheads), default=None)
-    return (Legend("", "client overhead", figure(slowest), palette.muted, short="client"),) if slowest is not None else ()
+    return (
+        (Legend("", "client overhead", figure(slowest), palette.muted, short="client", aside=True),)
+        if slowest is not None
+        else ()
+    )

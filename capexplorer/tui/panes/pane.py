@@ -18,6 +18,9 @@ from ...model.timeline import Timeline
 from ..look import Look
 from ..messages import FeedFailed
 
+BESIDE_TITLE = 4
+"""Cells of the pane's width that a border leaves to no title."""
+
 
 class Pane(Widget, can_focus=True):
     """Base of panes. Subclasses set TITLE and define `draw`."""
@@ -37,8 +40,10 @@ class Pane(Widget, can_focus=True):
         self.look = Look()
         self._strips: list[Strip] = []
 
-    def retitle(self, title: str) -> None:
-        """Set the title where it is another one: setting it repaints the whole pane."""
+    def retitle(self, *titles: str) -> None:
+        """The first title that fits the border, else the last one. Set where it is another: setting it repaints the pane."""
+        fitting = (title for title in titles if cell_len(title) <= self.size.width - BESIDE_TITLE)
+        title = next(fitting, titles[-1])
         if title != self._title:
             self._title = self.border_title = title
 

@@ -1,9 +1,10 @@
-"""The line over a plot: each series' pattern, name and latest value. What does not fit is shortened, then dropped."""
+"""The line over a plot: each series' pattern, name and latest value. What does not fit is shortened; names leave last."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -14,7 +15,9 @@ from ..look import Palette
 SOLID, DASHED, DOTTED, BARS, STAIRCASE = "──", "╌╌", "┈┈", "▂▅", "▁▃"
 """Keys, as the lines are drawn."""
 
-_BETWEEN = "  "
+Form = Literal["full", "short", "tight", "tightest"]
+FORMS: tuple[Form, ...] = get_args(Form)
+"""From `short` on with short names, from `tight` on with keys of one cell; `tightest` without blanks inside an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +36,26 @@ class Legend:
     """The name is what matters."""
     width: int = 5
     """Values are right-aligned in as many cells, so that what stands behind them stays where it is."""
+    aside: bool = False
+    """Nothing that is drawn has this value: it leaves before those of the series."""
 
-    def texts(self, short: bool) -> tuple[str, str, str]:
+    def texts(self, form: Form) -> tuple[str, str, str]:
         """Key, name, value as they are written."""
-        name = self.short or self.name if short else self.name
-        return self.key, f" {name}" if self.key else name, f" {self.value:>{self.width}}" if self.value else ""
+        name = self.name if form == "full" else self.short or self.name
+        value = f" {self.value:>{0 if form == 'tightest' else self.width}}" if self.value else ""
+        key = self.key[:1] if form in ("tight", "tightest") else self.key
+        return key, f" {name}" if key and form != "tightest" else name, value
 
 
 def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> list[Segment]:
-    """At most `width` cells. The first entries matter most: the last ones go first."""
-    shown, short = list(legends), False
-    while shown and _length(shown, short) > width:
-        if short:
-            shown.pop()
-        short = True
+    """At most `width` cells. The first entries matter most; every series has its name as long as the names fit."""
+    shown, form = next((shown, form) for shown, form in _ever_shorter(legends) if not shown or _length(shown, form) <= width)
     segments: list[Segment] = []
     for legend in shown:
-        key, name, value = legend.texts(short)
+        key, name, value = legend.texts(form)
         quiet = Style(color=palette.muted)
         if segments:
-            segments.append(Segment(_BETWEEN))
+            segments.append(Segment(_between(form)))
         segments += [
             Segment(key, Style(color=legend.color, bold=True)),
             Segment(name, Style(color=palette.text, bold=True) if legend.strong else quiet),
@@ -61,5 +64,29 @@ def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> 
     return segments
 
 
-def _length(legends: Sequence[Legend], short: bool) -> int:
-    return sum(cell_len("".join(legend.texts(short))) for legend in legends) + len(_BETWEEN) * (len(legends) - 1)
+def _ever_shorter(legends: Sequence[Legend]) -> Iterator[tuple[list[Legend], Form]]:
+    """Whole; with short names; without what is not drawn; closer together; without the later values; without the last entries."""
+    shown = list(legends)
+    yield shown, "full"
+    yield shown, "short"
+    for legend in reversed(legends):
+        if legend.aside:
+            shown.remove(legend)
+            yield shown, "short"
+    yield shown, "tight"
+    yield shown, "tightest"
+    for index in range(len(shown) - 1, 0, -1):
+        shown[index] = replace(shown[index], value="")
+        yield shown, "tightest"
+    while shown:
+        shown.pop()
+        yield from ((shown, form) for form in FORMS[1:])
+
+
+def _length(legends: Sequence[Legend], form: Form) -> int:
+    between = len(_between(form)) * (len(legends) - 1)
+    return sum(cell_len("".join(legend.texts(form))) for legend in legends) + between
+
+
+def _between(form: Form) -> str:
+    return " " if form in ("tight", "tightest") else "  "
