@@ -39,7 +39,7 @@ FILES = (
 )
 ENVIRONMENT = (
     ("CAPEXPLORER_CONFIG", "the configuration file, in place of the usual one"),
-    ("NO_COLOR", "screens have no colours"),
+    ("NO_COLOR", "screens have no colours; lines have letters"),
 )
 
 

@@ -34,6 +34,8 @@ class Palette:
     error: str = "#ef5350"
     markers: Markers = "braille"
     """What charts are drawn with."""
+    colours: bool = True
+    """Without them (NO_COLOR) lines and their legends have letters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,9 @@ def theme_names() -> list[str]:
     return [*(theme.name for theme in OURS), *BUILTIN_THEMES]
 
 
-def palette_of(theme: Theme, markers: Markers | None = None) -> Palette:
+def palette_of(theme: Theme, markers: Markers | None = None, *, colours: bool = True) -> Palette:
     """The palette of a theme; colours that a theme leaves to the terminal are replaced by those of capexplorer's. `markers`: the
-    user's choice; None: what this terminal has.
+    user's choice; None: what this terminal has. `colours`: whether the screen has any.
     """
     ours = DARK if theme.dark else LIGHT
     background, text = (_color(theme, ours, name) for name in ("background", "foreground"))
@@ -90,6 +90,7 @@ def palette_of(theme: Theme, markers: Markers | None = None) -> Palette:
         muted=background.blend(text, 0.55).hex6,
         faint=background.blend(text, 0.25).hex6,
         markers=markers or ("blocks" if os.environ.get("TERM") == WITHOUT_BRAILLE else "braille"),
+        colours=colours,
         **{name: _color(theme, ours, name).hex6 for name in names},
     )
 

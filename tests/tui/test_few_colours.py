@@ -25,7 +25,8 @@ from capexplorer.tui.render.octants import octants
 from capexplorer.tui.render.raster import Pattern, Raster, Shape
 from capexplorer.tui.themes import DARK, SIXTEEN, dress, palette_of
 
-from .fakes import FakeSource
+from .fakes import FakeSource, session
+from .stage import NARROW, Stage
 
 SERIES = ("primary", "secondary", "accent", "error")
 """Colours of lines that share a chart."""
@@ -88,6 +89,31 @@ def test_lines_differ_without_colour_and_without_braille(markers: Markers) -> No
     assert " " not in solid and dashed.count(" ") >= 10
     if markers != "braille":
         assert not any(0x2800 <= ord(character) < 0x2900 for row in rows for character in row)
+
+
+def test_without_colours_lines_that_coincide_show_their_letters_in_turns_and_at_their_end() -> None:
+    xs = [float(x) for x in range(80)]
+    lines = [Series(xs, [10.0] * 80, "#ffffff", letter=letter) for letter in "abc"]
+    chart = Chart(Axis(0, 99), Axis(0, 40), series=(*lines, Series(xs, [30.0] * 80, "#ffffff", letter="d")))
+    rows = drawn(chart, replace(Palette(), colours=False))
+    together, alone = (next(row for row in rows if letter in row) for letter in "ad")
+    assert "".join(filter(str.isalpha, together)) == "abcabcabcabc"[: sum(map(str.isalpha, together)) - 3] + "abc"
+    assert set(filter(str.isalpha, alone)) == {"d"} and alone.count("d") >= 3
+    assert not any(character.isalpha() for row in drawn(chart, Palette()) for character in row)
+
+
+@pytest.mark.anyio
+async def test_a_screen_without_colours_has_letters_for_the_lines_of_a_chart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    stage = Stage(session())
+    async with stage.run(NARROW) as pilot:
+        await pilot.press("2", "z")
+        await pilot.pause()
+        lines = stage.screen_text().splitlines()
+        legend = next(line for line in lines if "p95" in line)
+        assert all(f"{letter} {name}" in legend for letter, name in (("a", "p50"), ("b", "p95"), ("c", "p99")))
+        plot = [line for line in lines[lines.index(legend) + 1 :] if "│" in line]
+        assert all(any(letter in line for line in plot) for letter in "abc")
 
 
 def test_half_blocks_light_the_half_that_has_dots() -> None:

@@ -75,12 +75,12 @@ class EndpointLatency(EndpointPane):
         starts, heights = _held(timeline, self.endpoint, shown)
         latest = heights[-1] if heights else math.nan
         legend = (
-            Legend(SOLID, "mean of each second", figure(means[-1]), palette.primary, short="mean"),
-            Legend(STAIRCASE, "p95 of each level", figure(latest), palette.secondary, short="p95"),
+            Legend(SOLID, "mean of each second", figure(means[-1]), palette.primary, short="mean", letter="m"),
+            Legend(STAIRCASE, "p95 of each level", figure(latest), palette.secondary, short="p95", letter="p"),
         )
         series = (
-            Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True),
-            Series(shown.column("t_s"), means, palette.primary, gap=shown.gap_s),
+            Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True, letter="p"),
+            Series(shown.column("t_s"), means, palette.primary, gap=shown.gap_s, letter="m"),
         )
         return draw_chart(_over_time(shown, (means, heights), legend, series, look, size), palette, size)
 
@@ -153,15 +153,15 @@ class EndpointCurve(EndpointPane):
             y=linear_axis(_most([point.throughput_rps for point in points]), y_ticks(size.height)),
             right=right,
             legend=(
-                Legend("●", "goodput req/s", figure(points[-1].goodput_rps), palette.secondary, short="good"),
-                Legend(DOTTED, "throughput", figure(points[-1].throughput_rps), palette.primary, short="total"),
-                Legend(DASHED, "p95 ms (right)", figure(points[-1].p95_ms), palette.accent),
+                Legend("●", "goodput req/s", figure(points[-1].goodput_rps), palette.secondary, short="good", letter="g"),
+                Legend(DOTTED, "throughput", figure(points[-1].throughput_rps), palette.primary, short="total", letter="t"),
+                Legend(DASHED, "p95 ms (right)", figure(points[-1].p95_ms), palette.accent, letter="p"),
                 Legend("", "by offered rate" if at_rate else "by users", "", palette.muted),
             ),
             series=(
-                Series(loads, [point.p95_ms for point in points], palette.accent, Pattern.DASHED, right=True),
-                Series(loads, [point.throughput_rps for point in points], palette.primary, Pattern.DOTTED),
-                Series(loads, [point.goodput_rps for point in points], palette.secondary),
+                Series(loads, [point.p95_ms for point in points], palette.accent, Pattern.DASHED, right=True, letter="p"),
+                Series(loads, [point.throughput_rps for point in points], palette.primary, Pattern.DOTTED, letter="t"),
+                Series(loads, [point.goodput_rps for point in points], palette.secondary, letter="g"),
             ),
             points=tuple(Point(point.load, point.goodput_rps, Shape.FILLED, palette.secondary) for point in points),
             boundaries=_degrades(timeline, self.endpoint, palette),

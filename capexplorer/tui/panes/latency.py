@@ -15,7 +15,7 @@ from ..render.raster import Pattern
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 from .chart_pane import ChartPane
 from .latency_heatmap import heatmap
-from .latency_levels import latency_by_level
+from .latency_levels import LETTERS, latency_by_level
 
 FROM_PLAN = "from_plan_"
 """Before the names of columns: the time from the moment that the schedule gave to the end of the task."""
@@ -69,11 +69,20 @@ class LatencyPane(ChartPane):
             y=_axis(shown, prefix, look.log_latency, y_ticks(size.height)),
             legend=_legend(shown, palette),
             series=(
-                *((Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s),) if at_rate else ()),
+                *((Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s, letter="s"),) if at_rate else ()),
                 # where they share cells the later one's colour stays: p95 can be missed best
-                Series(times, shown.column(f"{prefix}p95_ms"), palette.secondary, Pattern.DASHED, gap=shown.gap_s),
-                Series(times, shown.column(f"{prefix}p50_ms"), palette.primary, gap=shown.gap_s),
-                Series(times, shown.column(f"{prefix}p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s),
+                Series(
+                    times,
+                    shown.column(f"{prefix}p95_ms"),
+                    palette.secondary,
+                    Pattern.DASHED,
+                    gap=shown.gap_s,
+                    letter=LETTERS["p95"],
+                ),
+                Series(times, shown.column(f"{prefix}p50_ms"), palette.primary, gap=shown.gap_s, letter=LETTERS["p50"]),
+                Series(
+                    times, shown.column(f"{prefix}p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s, letter=LETTERS["p99"]
+                ),
             ),
             boundaries=boundaries(shown, look.palette),
             tags=tags(shown, palette, words=look.large),
@@ -101,13 +110,17 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
 
     def percentile(name: str, key: str, color: str, aspect: str = "") -> Legend:
         value = figure(shown.latest(f"{prefix}{name}_ms"))
-        return Legend(key, f"{aspect}{name}", value, color, short=name, quiet=successes < ENOUGH[name])
+        return Legend(key, f"{aspect}{name}", value, color, short=name, letter=LETTERS[name], quiet=successes < ENOUGH[name])
 
     return (
         percentile("p50", SOLID, palette.primary, "from plan " if at_rate else ""),
         percentile("p95", DASHED, palette.secondary),
         percentile("p99", DOTTED, palette.accent),
-        *((Legend(SOLID, "service p99", figure(shown.latest("p99_ms")), palette.muted, short="svc"),) if at_rate else ()),
+        *(
+            (Legend(SOLID, "service p99", figure(shown.latest("p99_ms")), palette.muted, short="svc", letter="s"),)
+            if at_rate
+            else ()
+        ),
         Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="loop lag", aside=True),
         *_client_overhead(shown.timeline, palette),
     )

@@ -19,6 +19,8 @@ from ..render.legend import DASHED, DOTTED, SOLID, Legend
 from ..render.raster import Pattern, Shape
 from . import baseline_curve
 
+LETTERS = {"p50": "a", "p95": "b", "p99": "c"}
+"""Of the lines, where there are no colours."""
 LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99", DOTTED, Pattern.DOTTED))
 
 
@@ -102,7 +104,7 @@ def _read(timeline: Timeline, points: Sequence[LevelLatency], tick: int | None) 
 def _series(curve: Sequence[LevelLatency], colors: dict[str, str]) -> Iterator[Series]:
     loads = [point.load for point in curve]
     for name, _, pattern in LINES:
-        yield Series(loads, [_of(point, name) for point in curve], colors[name], pattern)
+        yield Series(loads, [_of(point, name) for point in curve], colors[name], pattern, letter=LETTERS[name])
 
 
 def _points(
@@ -125,5 +127,5 @@ def _legend(
 ) -> tuple[Legend, ...]:
     shown = read or last
     load = f"{shown.load:g}{'/s' if at_rate else ' users'}"
-    values = (Legend(key, name, figure(_of(shown, name)), colors[name]) for name, key, _ in LINES)
+    values = (Legend(key, name, figure(_of(shown, name)), colors[name], letter=LETTERS[name]) for name, key, _ in LINES)
     return (Legend("", load, "", look.palette.text, strong=True), *values, *baseline_curve.legend(look))

@@ -63,12 +63,12 @@ def _series(shown: TimePage, steps: Steps, offered: Steps, palette: Palette) -> 
     times, gap_s = shown.column("t_s"), shown.gap_s
     return (
         Series(times, shown.column("failures_rps"), palette.error, bars=True, gap=gap_s),
-        Series(times, shown.column("users"), palette.accent, Pattern.DASHED, right=True, gap=gap_s),
+        Series(times, shown.column("users"), palette.accent, Pattern.DASHED, right=True, gap=gap_s, letter="u"),
         Series(*steps, palette.accent, Pattern.DASHED, staircase=True, right=True),
-        Series(*offered, palette.text, Pattern.DASHED, staircase=True),
+        Series(*offered, palette.text, Pattern.DASHED, staircase=True, letter="o"),
         *((Series(times, shown.column("offered_per_s"), palette.text, Pattern.DASHED, gap=gap_s),) if _ramps(shown) else ()),
-        Series(times, shown.column("throughput_rps"), palette.primary, Pattern.DOTTED, gap=gap_s),
-        Series(times, shown.column("goodput_rps"), palette.secondary, gap=gap_s),
+        Series(times, shown.column("throughput_rps"), palette.primary, Pattern.DOTTED, gap=gap_s, letter="t"),
+        Series(times, shown.column("goodput_rps"), palette.secondary, gap=gap_s, letter="g"),
     )
 
 
@@ -79,11 +79,13 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     failures, offered = shown.latest("failures_rps"), shown.latest("offered_per_s")
     failing = Legend(BARS, "failures", figure(failures), palette.error, short="fail")
     return (
-        Legend(SOLID, work_name(shown.timeline), figure(shown.latest("goodput_rps")), palette.secondary, short="good"),
+        Legend(
+            SOLID, work_name(shown.timeline), figure(shown.latest("goodput_rps")), palette.secondary, short="good", letter="g"
+        ),
         *((failing,) if shown.highest("failures_rps") > 0 else ()),
-        *((Legend(STAIRCASE, "offered", figure(offered), palette.text, short="off"),) if offered == offered else ()),
-        Legend(STAIRCASE, "users", count, palette.accent, width=3),
-        Legend(DOTTED, "throughput", figure(shown.latest("throughput_rps")), palette.primary, short="total"),
+        *((Legend(STAIRCASE, "offered", figure(offered), palette.text, short="off", letter="o"),) if offered == offered else ()),
+        Legend(STAIRCASE, "users", count, palette.accent, width=3, letter="u"),
+        Legend(DOTTED, "throughput", figure(shown.latest("throughput_rps")), palette.primary, short="total", letter="t"),
     )
 
 

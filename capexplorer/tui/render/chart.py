@@ -37,6 +37,8 @@ class Series:
     """Against the right scale."""
     gap: float = math.inf
     """No sample for longer than this is a gap too."""
+    letter: str = ""
+    """Names the line where there are no colours, here and there on it and at its end; the legend has it in place of its key."""
 
 
 @dataclass(frozen=True, slots=True)

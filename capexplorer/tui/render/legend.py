@@ -36,6 +36,8 @@ class Legend:
     """The name is what matters."""
     width: int = 5
     """Values are right-aligned in as many cells, so that what stands behind them stays where it is."""
+    letter: str = ""
+    """In place of the key where there are no colours."""
     aside: bool = False
     """Nothing that is drawn has this value: it leaves before those of the series."""
 
@@ -49,6 +51,8 @@ class Legend:
 
 def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> list[Segment]:
     """At most `width` cells. The first entries matter most; every series has its name as long as the names fit."""
+    if not palette.colours:
+        legends = [replace(legend, key=legend.letter or legend.key) for legend in legends]
     shown, form = next((shown, form) for shown, form in _ever_shorter(legends) if not shown or _length(shown, form) <= width)
     segments: list[Segment] = []
     for legend in shown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,6 +21,9 @@ HATCH = 4
 HEAT_BLENDS = (0.5, 0.4, 0.25, 0.1, 0.0)
 """How far the colour of each shade lies from that of the greatest share."""
 
+LETTER_COLUMNS = 4
+"""From a letter of one line to that of the next."""
+
 LABEL_ROWS = 3
 """Rows from the top in which a finding's label looks for room."""
 
@@ -30,8 +34,9 @@ def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster
     _draw_behind(raster, chart, palette)
     if chart.heat is not None:
         _draw_heat(raster, chart, chart.heat, palette)
-    for series in chart.series:
-        _draw_series(raster, chart, series)
+    lines = [(series, _draw_series(raster, chart, series)) for series in chart.series]
+    if not palette.colours:
+        _write_letters(raster, [(series, tops) for series, tops in lines if series.letter and tops])
     _draw_points(raster, chart)
     _draw_boundary_labels(raster, chart, palette)
     return raster
@@ -91,7 +96,8 @@ def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:
             raster.span(x, y, y, ink)
 
 
-def _draw_series(raster: Raster, chart: Chart, series: Series) -> None:
+def _draw_series(raster: Raster, chart: Chart, series: Series) -> dict[int, int]:
+    """The highest dot of each dot column that a line crosses; of bars nothing."""
     axis = chart.right if series.right and chart.right else chart.y
     ink = raster.ink(style(series.color))
     points: list[tuple[int, int] | None] = []
@@ -104,8 +110,23 @@ def _draw_series(raster: Raster, chart: Chart, series: Series) -> None:
         for dot in points:
             if dot is not None and dot[1] < raster.height - 1:
                 raster.span(dot[0], dot[1], raster.height - 1, ink)
-    else:
-        raster.line(points, ink, series.pattern)
+        return {}
+    return raster.line(points, ink, series.pattern)
+
+
+def _write_letters(raster: Raster, lines: Sequence[tuple[Series, dict[int, int]]]) -> None:
+    """Each line's letter at its end, and on it in turns, so that lines which coincide show all of their letters."""
+    for series, tops in lines:
+        last = max(tops)
+        ink, row = raster.ink(style(series.color, bold=True)), tops[last] // DOTS_Y
+        next((x for x in range(last // DOTS_X + 1, raster.columns) if raster.text(x, row, series.letter, ink)), None)
+    period = LETTER_COLUMNS * len(lines)
+    for index, (series, tops) in enumerate(lines):
+        ink = raster.ink(style(series.color, bold=True))
+        for column in range(LETTER_COLUMNS * index + 1, raster.columns, max(period, 1)):
+            top = tops.get(column * DOTS_X)
+            if top is not None and column + LETTER_COLUMNS <= max(tops) // DOTS_X:
+                raster.text(column, top // DOTS_Y, series.letter, ink, over=True)
 
 
 def _draw_points(raster: Raster, chart: Chart) -> None:

@@ -99,12 +99,16 @@ class Raster:
             masks[cell] = mask if inks[cell] <= behind < ink else masks[cell] | mask
             inks[cell] = ink
 
-    def line(self, points: Iterable[tuple[int, int] | None], ink: int, pattern: Pattern = Pattern.SOLID) -> None:
-        """A line through dots in order of x; None lifts the pen. A pattern thins flat parts only: no spike is dashed away."""
+    def line(self, points: Iterable[tuple[int, int] | None], ink: int, pattern: Pattern = Pattern.SOLID) -> dict[int, int]:
+        """A line through dots in order of x; None lifts the pen. A pattern thins flat parts only: no spike is dashed away.
+        Returns the highest dot of each dot column that the line crosses.
+        """
         on, period = pattern.value
-        for x, (top, bottom) in spans(points, self.width).items():
+        found = spans(points, self.width)
+        for x, (top, bottom) in found.items():
             if top != bottom or x % period < on:
                 self.span(x, top, bottom, ink)
+        return {x: top for x, (top, _) in found.items()}
 
     def shape(self, x: int, y: int, shape: Shape, ink: int) -> None:
         """A shape around a dot."""

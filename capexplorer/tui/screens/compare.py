@@ -112,7 +112,7 @@ class CompareScreen(Screen[None]):
 
     def lay_out(self) -> None:
         """Everything for this size, theme and view."""
-        palette = palette_of(self.app.current_theme, self._markers)
+        palette = palette_of(self.app.current_theme, self._markers, colours=not self.app.no_color)
         width = max(self.size.width - 2, 20)
         self.set_class(self.wide, "-wide")
         self.query_one("#top", Static).update(compare_text.top(self.comparison, palette, width, _MOST_TOP[self.wide]))

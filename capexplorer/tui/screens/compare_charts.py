@@ -88,10 +88,10 @@ def _chart(
     for index, (curve, each) in enumerate(zip(comparison.curves, points, strict=True)):
         color, (shape, key) = colors(palette)[index % 4], _SHAPES[index % 3]
         ys = [one.value or 0.0 for _, one in each]
-        series.append(Series([users for users, _ in each], ys, color, _PATTERNS[index % 3]))
+        series.append(Series([users for users, _ in each], ys, color, _PATTERNS[index % 3], letter=curve.letter))
         drawn += [_point(users, one, shape, color) for users, one in each]
         value = figure(max(ys, default=None))
-        legend.append(Legend(f"{key} {curve.letter}", "at most", value, color, width=len(value)))
+        legend.append(Legend(key, f"{curve.letter} at most", value, color, width=len(value)))
     return Chart(
         x=users,
         y=y,

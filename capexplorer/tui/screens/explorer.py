@@ -125,12 +125,12 @@ class ExplorerScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Follow the theme."""
-        self.palette = palette_of(self.app.current_theme, self.preferences.markers)
+        self.palette = palette_of(self.app.current_theme, self.preferences.markers, colours=not self.app.no_color)
         self.app.theme_changed_signal.subscribe(self, lambda theme: self._themed())
         self.arrangement.panes[0].focus()
 
     def _themed(self) -> None:
-        self.palette = palette_of(self.app.current_theme, self.preferences.markers)
+        self.palette = palette_of(self.app.current_theme, self.preferences.markers, colours=not self.app.no_color)
         self.draw()
 
     def on_resize(self, event: Resize) -> None:
