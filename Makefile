@@ -126,6 +126,8 @@ aa: setup
 pictures: setup
 	$(BIN)/python docs/tour.py
 	$(BIN)/python docs/pictures.py sessions/sample.jsonl docs/pictures
+	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-warning 15
+	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-failures inf f
 	$(BIN)/python docs/cast.py
 
 setup: $(READY)

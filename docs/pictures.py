@@ -22,6 +22,7 @@ from capexplorer.session.reader import read
 from capexplorer.tui.actions.watching import Watch
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
+from docs.smaller_svg import smaller
 
 SIZES = {"wide": (120, 40), "narrow": (80, 24), "large": (200, 60)}
 THEMES = {
@@ -70,7 +71,7 @@ async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float 
         for key in keys:
             await pilot.press(key)
             await pilot.pause(0.2)
-        drawn = FONT_FACE.sub("", app.export_screenshot(title="capexplorer"))
+        drawn = smaller(FONT_FACE.sub("", app.export_screenshot(title="capexplorer")))
     return COLOUR.sub(_of_sixteen, drawn) if theme == "16 colours" else drawn
 
 
