@@ -48,6 +48,7 @@ def main(options: Sequence[str] = ()) -> None:
         print(f"on disk                          {path.stat().st_size / MB:6.1f} MB   (at most 200); there is no index file")
         _baseline(path)
         _open(path, other)
+        _keys(path)
         asyncio.run(_seek(path))
         asyncio.run(_inspect(path))
 
@@ -115,6 +116,43 @@ def _cpu_s(pid: int) -> float:
     """User and system time."""
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
+FRAME_ENDS_S = 0.06
+"""Seconds without output after which a frame was whole: the terminal gets it in one or two pieces."""
+LEFT, RIGHT, UP, DOWN, LEAP_LEFT, LEAP_RIGHT = "\x1b[D", "\x1b[C", "\x1b[A", "\x1b[B", "\x1b[1;2D", "\x1b[1;2C"
+MOVING_KEYS = (LEFT, LEFT, UP, RIGHT, LEAP_LEFT, DOWN, RIGHT, LEAP_RIGHT, LEAP_LEFT, DOWN)
+
+
+def _keys(path: Path) -> None:
+    """From a key to the last byte of its frame on a terminal of 120x40: time in a replay, then the inspection cursor."""
+    run = rig.OnTerminal([sys.executable, "-m", "capexplorer", "replay", str(path), "--at", "50%"])
+    run.seen(b"Throughput")
+    _until_quiet(run, 5.0)  # by then what makes jumps quick has been got ready
+    for sentence, first in (("replay, time moved", "w"), ("inspection cursor moved", "i")):
+        _painted_ms(run, first)
+        used_s = _cpu_s(run.pid)
+        took_ms = [_painted_ms(run, MOVING_KEYS[index % len(MOVING_KEYS)]) for index in range(SEEKS)]
+        cpu_ms = 1000 * (_cpu_s(run.pid) - used_s) / SEEKS
+        figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f}"
+        print(f"{sentence + ', key to painted frame':46} {figures}, cpu mean {cpu_ms:5.1f} ms   (at most 50)", flush=True)
+    run.end()
+
+
+def _painted_ms(run: rig.OnTerminal, key: str) -> float:
+    before, began_s = len(run.chunks), time.monotonic()
+    run.press(key)
+    while len(run.chunks) == before and time.monotonic() < began_s + 2.0:
+        time.sleep(0.001)
+    _until_quiet(run, FRAME_ENDS_S)
+    return 1000 * (run.chunks[-1][0] - began_s)
+
+
+def _until_quiet(run: rig.OnTerminal, quiet_s: float) -> None:
+    """Until nothing was written for so long, at most a minute."""
+    until_s = time.monotonic() + 60.0
+    while time.monotonic() < min(until_s, run.chunks[-1][0] + quiet_s):
+        time.sleep(0.005)
 
 
 async def _seek(path: Path) -> None:

@@ -29,6 +29,9 @@ class ScreenAccess(Protocol):
     def show_message(self, message: str = "", *, alarm: bool = False) -> None:
         """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
 
+    def forget_message(self) -> None:
+        """The next drawing of the status has no message."""
+
     def ask(self, question: ModalScreen[Answer], answered: Callable[[Answer | None], None]) -> None:
         """Open a dialog over the screen."""
 

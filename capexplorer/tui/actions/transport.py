@@ -89,9 +89,9 @@ class Transport:
         self._moved()
 
     def _moved(self) -> None:
-        self._screen.show_message()
+        self._screen.forget_message()
         self._feed.moved()
-        self._screen.catch_up()
+        self._screen.catch_up()  # draws the status too; once more before was 6% of a seek
 
     def action_play(self) -> None:
         """Play or pause."""

@@ -228,6 +228,10 @@ class ExplorerScreen(Screen[None]):
             self.set_timer(MESSAGE_S, lambda: self.show_message() if self._message_count == count else None)
         self._draw_status()
 
+    def forget_message(self) -> None:
+        """The next drawing of the status has no message."""
+        self._message, self._alarm = "", False
+
     def _write(self, sequence: str) -> None:
         """To the terminal, as App.copy_to_clipboard does, which knows no tmux."""
         if self.app._driver is not None:
