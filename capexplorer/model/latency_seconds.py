@@ -1,7 +1,7 @@
-"""How the latencies of each second spread: counts by bucket on a logarithmic scale, small enough to keep for a day.
+"""How the latencies of each second spread: counts by bucket on a logarithmic scale, and each endpoint's p95.
 
-A timeline drops the histograms of seconds. A live screen keeps their counts here (about 100 bytes a second); a replay reads a
-second of the log again when it is asked for. Latencies are those of requests that succeeded.
+A timeline drops the histograms of seconds. A live screen keeps their counts here (about 100 bytes a second), and 4 bytes for each
+endpoint; a replay reads a second of the log again when it is asked for. Latencies are those of requests that succeeded.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 from . import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
+import math
+from array import array
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .events import Sample
-from .histogram import counts_between
+from .endpoint_columns import ENDPOINTS_MOST, EndpointKey
+from .events import EndpointTick, Sample
+from .histogram import counts_between, merged
 
 PER_DECADE = 24
 LOWEST_MS = 0.01
@@ -35,20 +38,36 @@ class LatencySeconds(Protocol):
     def counts(self, tick: int) -> NDArray[np.int64]:
         """BUCKETS counts of the tick with this column index; zeros where it is not known."""
 
+    def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
+        """Of one endpoint in that tick; NaN where it had no success, or is not known."""
+
 
 class KeptLatencies:
     """The counts of a running session: `add` each sample in order."""
 
     def __init__(self) -> None:
         self._ticks: list[bytes] = []
+        self._p95_ms: dict[EndpointKey, array[float]] = {}
 
     def add(self, sample: Sample) -> None:
         """Keep a second."""
+        for tick in sample.endpoints:
+            kept = self._p95_ms.get((tick.method, tick.name))
+            if kept is None and len(self._p95_ms) < ENDPOINTS_MOST:
+                kept = self._p95_ms[tick.method, tick.name] = array("f")
+            if kept is not None:
+                kept.extend([math.nan] * (len(self._ticks) - len(kept)))
+                kept.append(_p95_ms(tick))
         self._ticks.append(_packed(sample))
 
     def counts(self, tick: int) -> NDArray[np.int64]:
         """Of this tick."""
         return _unpacked(self._ticks[tick] if 0 <= tick < len(self._ticks) else b"")
+
+    def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
+        """Of one endpoint in this tick."""
+        kept = self._p95_ms.get(endpoint, ())
+        return kept[tick] if 0 <= tick < len(kept) else math.nan
 
 
 class ReadLatencies:
@@ -57,6 +76,7 @@ class ReadLatencies:
     def __init__(self, read: Callable[[int], Sample]) -> None:
         self._read = read
         self._known: dict[int, bytes] = {}
+        self._p95_ms: dict[tuple[int, EndpointKey], float] = {}
 
     def counts(self, tick: int) -> NDArray[np.int64]:
         """Of this tick."""
@@ -64,6 +84,21 @@ class ReadLatencies:
         if found is None:
             found = self._known[tick] = _packed(self._read(tick))
         return _unpacked(found)
+
+    def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
+        """Of one endpoint in this tick."""
+        found = self._p95_ms.get((tick, endpoint))
+        if found is None:
+            of_it = (each for each in self._read(tick).endpoints if (each.method, each.name) == endpoint)
+            found = self._p95_ms[tick, endpoint] = next(map(_p95_ms, of_it), math.nan)
+        return found
+
+
+def _p95_ms(tick: EndpointTick) -> float:
+    if tick.p95_ms is not None:  # as the recorder has computed it; the log has the histogram alone
+        return tick.p95_ms
+    (found,) = merged([tick.latency] if tick.latency else []).percentiles_ms((0.95,))
+    return math.nan if found is None else found
 
 
 def _packed(sample: Sample) -> bytes:

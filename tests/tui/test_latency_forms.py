@@ -9,7 +9,8 @@ import pytest
 from textual.geometry import Size
 
 from capexplorer.errors import InputError
-from capexplorer.model.events import Event
+from capexplorer.model.events import EndpointTick, Event, Sample
+from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.latency_seconds import EDGES_MS, KeptLatencies, ReadLatencies
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, curve_of_last
@@ -76,6 +77,28 @@ def test_kept_and_read_counts_are_those_of_the_second() -> None:
         if filled.size:
             assert EDGES_MS[filled[-1]] <= (sample.max_ms or 0.0) <= EDGES_MS[filled[-1] + 1] * 1.001
     assert kept.counts(99).sum() == 0
+
+
+def test_the_p95_of_an_endpoint_in_a_second_is_that_of_the_histogram_of_that_second() -> None:
+    def second(*ticks: EndpointTick) -> Sample:
+        return Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", endpoints=ticks)
+
+    def endpoint(name: str, *latencies_ms: float, measured: bool = False) -> EndpointTick:
+        histogram = LatencyHistogram()
+        histogram.record_us([1000 * each for each in latencies_ms])
+        p95_ms = histogram.percentiles_ms((0.95,))[0] if measured else None
+        return EndpointTick(name=name, requests=len(latencies_ms), latency=histogram.encode(), p95_ms=p95_ms)
+
+    fast, slow = [float(each) for each in range(1, 101)], [10.0] * 19 + [500.0] * 2
+    samples = [second(endpoint("/a", *fast, measured=True)), second(), second(endpoint("/b", 3.0), endpoint("/a", *slow))]
+    kept, read = KeptLatencies(), ReadLatencies(samples.__getitem__)
+    for sample in samples:
+        kept.add(sample)
+    for found in (kept, read):
+        of_a = [found.p95_ms(tick, ("GET", "/a")) for tick in range(3)]
+        assert of_a[0] == pytest.approx(95.0, rel=0.01) and np.isnan(of_a[1]) and of_a[2] == pytest.approx(500.0, rel=0.01)
+        assert np.isnan(found.p95_ms(0, ("GET", "/b"))) and found.p95_ms(2, ("GET", "/b")) == pytest.approx(3.0, rel=0.01)
+    assert np.isnan(kept.p95_ms(99, ("GET", "/a")))
 
 
 # -- the heatmap

@@ -61,8 +61,12 @@ class EndpointThroughput(EndpointPane):
         return draw_chart(_over_time(shown, (rates,), legend, series, look, size), palette, size)
 
 
+SECONDS_MOST = 600
+"""Seconds of a page whose p95 is drawn, of a longer one every n-th: a replay reads each from its log, which takes 0.2 ms."""
+
+
 class EndpointLatency(EndpointPane):
-    """Mean latency of each second, and the p95 of each level."""
+    """Mean and p95 of each second, and the p95 of each level."""
 
     TITLE = "Latency  ms"
 
@@ -72,17 +76,28 @@ class EndpointLatency(EndpointPane):
         means = self.seconds(shown, "mean_ms") if shown is not None else ()
         if shown is None or not means:
             return message(_NO_SECONDS, palette, size)
+        ticks = range(shown.first, shown.stop, -(-(shown.stop - shown.first) // SECONDS_MOST))
+        seconds, times = timeline.latency_seconds, timeline.columns["t_s"]
+        p95s = [seconds.p95_ms(tick, self.endpoint) if seconds is not None else math.nan for tick in ticks]
         starts, heights = _held(timeline, self.endpoint, shown)
         latest = heights[-1] if heights else math.nan
         legend = (
             Legend(SOLID, "mean of each second", figure(means[-1]), palette.primary, short="mean", letter="m"),
-            Legend(STAIRCASE, "p95 of each level", figure(latest), palette.secondary, short="p95", letter="p"),
+            Legend(DOTTED, f"its p95{_every(ticks.step)}", figure(p95s[-1]), palette.accent, short="p95", letter="p"),
+            Legend(STAIRCASE, "p95 of each level", figure(latest), palette.secondary, short="level p95", letter="l"),
         )
         series = (
-            Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True, letter="p"),
+            Series(
+                [times[tick] for tick in ticks], p95s, palette.accent, Pattern.DOTTED, gap=shown.gap_s * ticks.step, letter="p"
+            ),
+            Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True, letter="l"),
             Series(shown.column("t_s"), means, palette.primary, gap=shown.gap_s, letter="m"),
         )
-        return draw_chart(_over_time(shown, (means, heights), legend, series, look, size), palette, size)
+        return draw_chart(_over_time(shown, (means, p95s, heights), legend, series, look, size), palette, size)
+
+
+def _every(step: int) -> str:
+    return f", every {step}th second" if step > 1 else ""
 
 
 def _over_time(

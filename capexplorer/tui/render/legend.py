@@ -12,12 +12,12 @@ from rich.style import Style
 
 from ..look import Palette
 
-SOLID, DASHED, DOTTED, BARS, STAIRCASE = "──", "╌╌", "┈┈", "▂▅", "▁▃"
+LINES = SOLID, DASHED, DOTTED, BARS, STAIRCASE = "──", "╌╌", "┈┈", "▂▅", "▁▃"
 """Keys, as the lines are drawn."""
 
 Form = Literal["full", "short", "tight", "tightest"]
 FORMS: tuple[Form, ...] = get_args(Form)
-"""From `short` on with short names, from `tight` on with keys of one cell; `tightest` without blanks inside an entry."""
+"""From `short` on with short names, from `tight` on with keys of lines in one cell; `tightest` without blanks inside an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Legend:
         """Key, name, value as they are written."""
         name = self.name if form == "full" else self.short or self.name
         value = f" {self.value:>{0 if form == 'tightest' else self.width}}" if self.value else ""
-        key = self.key[:1] if form in ("tight", "tightest") else self.key
+        key = self.key[:1] if form in ("tight", "tightest") and self.key in LINES else self.key
         return key, f" {name}" if key and form != "tightest" else name, value
 
 
