@@ -15,6 +15,7 @@ import click
 
 from . import configuration, stdout
 from .commands import version
+from .commands.configured_preferences import use_units
 from .commands.error_output import print_error
 from .errors import CapexplorerError, TargetError
 
@@ -81,6 +82,7 @@ def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None) ->
     if config is not None:
         os.environ[configuration.VARIABLE] = str(config.resolve())  # also for the processes that a command becomes or starts
     own = configuration.load()
+    use_units(own)
     if sessions_dir is None and own.sessions_dir is not None:
         sessions_dir = Path(own.sessions_dir).expanduser()
     if ctx.invoked_subcommand is None:

@@ -39,6 +39,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     markers: Markers | None = None
     """Characters of the charts. Octants need a terminal, a font and a tmux with Unicode 16, and are torn elsewhere; blocks and
     ascii have a quarter of the resolution. Default: braille; on the Linux console, which has none, blocks."""
+    byte_units: Literal["binary", "decimal"] = "binary"
+    """Units of bytes on the screen and in reports: binary has powers of 1024 (KiB, MiB), decimal of 1000 (kB, MB). JSON and CSV
+    stay as they are."""
     sessions_dir: str | None = None
     """Folder in which all commands save and look up sessions; `--sessions-dir` overrides it. `~` is your home folder. Default:
     `sessions` in a checkout, else your data folder."""

@@ -1,4 +1,4 @@
-"""The user's preferences for a screen, read before it takes the terminal: a mistake in the configuration file is one line."""
+"""The user's preferences, read before a command does anything else: a mistake in the configuration file is one line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from .. import configuration
 
 if TYPE_CHECKING:
     from ..tui.preferences import Preferences
+
+
+def use_units(own: configuration.Configuration) -> None:
+    """For all that this process writes."""
+    if own.byte_units != configuration.Configuration().byte_units:  # a start without a choice imports no sentences for it
+        from ..wording import byte_units
+
+        byte_units.choose(own.byte_units)
 
 
 def own_preferences() -> Preferences:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..wording import byte_units
+
 MISSING = "–"
 
 
@@ -37,12 +39,8 @@ def size(value: float | None) -> str:
     """Bytes: `142 MiB`."""
     if value is None:
         return MISSING
-    unit = "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):  # noqa: B007 - the last one stands
-        if abs(value) < 999.5 or unit == "TiB":
-            break
-        value /= 1024
-    return f"{number(value)} {unit}"
+    unit = byte_units.unit_of(value)
+    return f"{number(byte_units.in_unit(value, unit))} {unit}"
 
 
 def users(value: float) -> str:

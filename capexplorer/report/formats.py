@@ -9,6 +9,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..model.events import Event
 from ..model.timeline import Timeline
+from ..wording import byte_units
 from . import csv, hgrm, json, locust_csv, markdown
 from .summary import summarise
 from .writing import Files, write_beside, write_folder
@@ -44,8 +45,14 @@ def _page(timeline: Timeline) -> bytes:
     return html.render(timeline)
 
 
+@byte_units.fixed()
 def _summary(timeline: Timeline) -> bytes:
     return json.render(summarise(timeline))
+
+
+@byte_units.fixed()
+def _tables(timeline: Timeline, name: str) -> Files:
+    return csv.render(timeline)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -69,7 +76,7 @@ FORMATS: Mapping[str, Format] = {
         Format(
             name="csv",
             description="a folder of tables: levels, endpoints, seconds, causes, parts",
-            files=lambda timeline, _: csv.render(timeline),
+            files=_tables,
             text=csv.levels,
             text_lacks="the levels only; -o FOLDER writes all tables",
         ),

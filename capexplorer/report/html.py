@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from .. import wording
 from ..model.timeline import FailureCount, Timeline
+from ..wording import byte_units
 from . import capacity, charts, figures, knees, page_templates, rate_table
 from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
@@ -29,9 +30,11 @@ from .svg import PAGE, rules
 _LEVEL_TITLES = (
     ("epoch", ""), ("level", ""), ("users", ""), ("settled", "s"),
     ("requests", ""), ("goodput", "/s"), ("±", "/s"), ("throughput", "/s"), ("p50", "ms"),
-    ("p95", "ms"), ("p99", "ms"), ("max", "ms"), ("failed", "%"), ("target CPU", "cores"), ("target RSS", "MiB"),
+    ("p95", "ms"), ("p99", "ms"), ("max", "ms"), ("failed", "%"), ("target CPU", "cores"), ("target RSS", "bytes"),
     ("host CPU", "cores"), ("generator CPU", "cores"), ("generator lag p99", "ms"), ("ports used", ""),
 )  # fmt: skip
+_MEGABYTES = 2
+"""Of `byte_units.names`: in that unit are bytes in the table of levels."""
 _ENDPOINT_TITLES = (("endpoint", ""), ("requests", ""), ("failed", ""), ("failed", "%"))
 _ENDPOINT_LEVEL_TITLES = (
     ("endpoint", ""), ("epoch", ""), ("users", ""), ("requests", ""), ("goodput", "/s"), ("mean", "ms"), ("p50", "ms"),
@@ -43,7 +46,8 @@ _FAILURE_TITLES = (("failure", ""), ("endpoint", ""), ("count", ""), ("first", "
 
 def render(timeline: Timeline) -> bytes:
     """The whole page."""
-    script = _resource("page.js")
+    units = msgspec.json.encode({"base": byte_units.base(), "names": byte_units.names()}).decode()
+    script = f"const BYTES = {units};\n{_resource('page.js')}"
     return page_templates.render(
         "session.html",
         policy=Markup(_policy(script)),
@@ -56,7 +60,7 @@ def render(timeline: Timeline) -> bytes:
         rates=rate_table.lines(timeline),
         rate_titles=[(title, "") for title in rate_table.TITLES],
         about_rates=rate_table.ABOUT,
-        level_titles=_LEVEL_TITLES,
+        level_titles=[(title, _megabytes() if unit == "bytes" else unit) for title, unit in _LEVEL_TITLES],
         charts=len(timeline) > 0,
         endpoints=[_endpoint(each) for each in summarise(timeline)["endpoints"]],
         endpoint_titles=_ENDPOINT_TITLES,
@@ -69,6 +73,10 @@ def render(timeline: Timeline) -> bytes:
         data=_data(timeline),
         script=Markup(script),
     )
+
+
+def _megabytes() -> str:
+    return byte_units.names()[_MEGABYTES]
 
 
 def _policy(script: str) -> str:
@@ -186,7 +194,7 @@ _SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "held": "×", "rate": ""}
 
 def _row(row: ReportedLevel) -> _Row:
     shown, latency = row.figures, row.figures.latency_ms
-    mib = None if shown.target_rss_bytes is None else shown.target_rss_bytes / 2**20
+    rss = None if shown.target_rss_bytes is None else byte_units.in_unit(shown.target_rss_bytes, _megabytes())
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
     users = f"{_SIGNS[row.kind]}{figures.load(row.users, row.offered_per_s)}"
     cells = [
@@ -194,7 +202,7 @@ def _row(row: ReportedLevel) -> _Row:
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
         _cell(shown.throughput_rps), _cell(latency.p50),
         _cell(latency.p95, few=row.few_for_p95), _cell(latency.p99, few=row.few_for_p99), _cell(latency.max),
-        _cell(percent), _cell(shown.target_cpu_ratio), _cell(mib), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
+        _cell(percent), _cell(shown.target_cpu_ratio), _cell(rss), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
         _cell(shown.loop_lag_p99_ms), _cell(shown.ports_used),
     ]  # fmt: skip
     return _Row(row.opened.index, "" if row.bin is None else row.bin, cells)

@@ -1,6 +1,7 @@
-"use strict";
 // Draws the charts over time from the page's data, and lets tables be sorted. Texts go in as text only, never as markup.
+// BYTES, the units of bytes, stands before it.
 (() => {
+  "use strict";
   const element = document.getElementById("data");
   const data = JSON.parse(element.textContent);
   const times = data.times_s;
@@ -23,8 +24,8 @@
 
   function size(value) {
     let unit = 0;
-    while (Math.abs(value) >= 999.5 && unit < 4) { value /= 1024; unit += 1; }
-    return figure(Number(value.toPrecision(3))) + " " + ["B", "KiB", "MiB", "GiB", "TiB"][unit];
+    while (Math.abs(value) >= 999.5 && unit < 4) { value /= BYTES.base; unit += 1; }
+    return figure(Number(value.toPrecision(3))) + " " + BYTES.names[unit];
   }
 
   function formatted(value, unit) {
@@ -41,7 +42,7 @@
   // -- axes
 
   function ticks(top, most, unit) {
-    const base = unit.startsWith("bytes") ? 1024 ** Math.max(0, Math.floor(Math.log(Math.max(top, 1)) / Math.log(1024))) : 1;
+    const base = unit.startsWith("bytes") ? BYTES.base ** Math.max(0, Math.floor(Math.log(Math.max(top, 1)) / Math.log(BYTES.base))) : 1;
     const raw = top / base / most, power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 5, 10].map(n => n * power).find(n => n >= raw * (1 - 1e-9)) * base;
     const count = Math.ceil(top / step - 1e-9);

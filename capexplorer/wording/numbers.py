@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import byte_units
+
 
 def users(value: float | None) -> str:
     """A number of users: whole from ten on, two digits below: `1,250`, `47`, `8.9`."""
@@ -38,12 +40,9 @@ def percent(ratio: float) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes in powers of 1024: `512 B`, `142 MiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 999.5:
-            return f"{number(round(value, 1))} {unit}"
-        value /= 1024
-    return f"{number(round(value, 1))} TiB"
+    """Bytes: `512 B`, `142 MiB`."""
+    unit = byte_units.unit_of(value)
+    return f"{number(round(byte_units.in_unit(value, unit), 1))} {unit}"
 
 
 def span(seconds: float) -> str:

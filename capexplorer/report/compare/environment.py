@@ -16,6 +16,7 @@ from ... import wording
 from ...model.clients import clients_of
 from ...model.events import Header
 from ...model.limits import set_limits
+from ...wording import byte_units
 
 MISSING = "–"
 _SAME_MEMORY = 0.01
@@ -97,7 +98,10 @@ def _memory(made: Sequence[Made]) -> list[Differing]:
     known = [size for size in sizes if size is not None]
     if len(known) in (0, len(sizes)) and (not known or max(known) - min(known) <= _SAME_MEMORY * max(known)):
         return []
-    return [Differing("memory", tuple(MISSING if size is None else f"{size / 2**30:.1f} GiB" for size in sizes))]
+    giga = byte_units.names()[3]
+    return [
+        Differing("memory", tuple(MISSING if size is None else f"{byte_units.in_unit(size, giga):.1f} {giga}" for size in sizes))
+    ]
 
 
 def _tasks(made: Sequence[Made]) -> list[Differing]:

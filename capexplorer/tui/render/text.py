@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from ...wording import numbers
+from ...wording import byte_units, numbers
 
 Piece = tuple[str, Style]
 
@@ -175,20 +175,19 @@ def percent(ratio: float | None) -> str:
 
 
 def size(value: float | None, *, beside: float | None = None) -> str:
-    """Bytes in powers of 1024: 512 B, 1.21 KiB, 142 MiB; `beside`: in the unit that this greater value has."""
+    """Bytes: 512 B, 1.21 KiB, 142 MiB; `beside`: in the unit that this greater value has."""
     if value is None or math.isnan(value):
         return MISSING
-    greatest = abs(value if beside is None else beside)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if greatest < 999.5 or unit == "TiB":
-            break
-        value, greatest = value / 1024, greatest / 1024
-    return f"{value:.0f} B" if unit == "B" else f"{three_digits(value)} {unit}"
+    unit = byte_units.unit_of(value if beside is None else beside)
+    return f"{value:.0f} B" if unit == "B" else f"{three_digits(byte_units.in_unit(value, unit))} {unit}"
 
 
 def short_size(value: float | None) -> str:
-    """Bytes in at most six cells: 512B, 1.2K, 142M."""
-    return MISSING if value is None else size(value).replace(" ", "").replace("iB", "")
+    """Bytes in at most six cells: 512B, 1.21K, 142M."""
+    if value is None:
+        return MISSING
+    number, _, unit = size(value).partition(" ")
+    return f"{number}{unit[:1]}"
 
 
 def span(seconds: float) -> str:
