@@ -1,7 +1,7 @@
 """The units in which bytes are written: powers of 1024 (KiB, MiB) or of 1000 (kB, MB), for the screen and for all reports.
 
-One choice a process, made as a command starts, from the user's configuration file: a preference of the reader, on which nothing that
-programs read depends (`fixed`).
+Chosen once in each process, as a command starts, from the user's configuration file. It is a preference of the reader: nothing
+that programs read depends on it (`fixed`).
 """
 
 from __future__ import annotations
