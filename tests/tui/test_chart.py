@@ -222,6 +222,13 @@ def test_a_legend_names_every_series_as_long_as_the_names_fit(width: int, shown:
     assert "".join(segment.text for segment in legend_segments(SERIES, PALETTE, width)) == shown
 
 
+def test_the_letter_of_a_line_never_touches_its_name() -> None:
+    legends = [replace(legend, letter=letter) for legend, letter in zip(SERIES[:3], "abc", strict=True)]
+    for width in range(10, 60):
+        shown = "".join(segment.text for segment in legend_segments(legends, replace(PALETTE, colours=False), width))
+        assert shown.startswith("a p50") or shown.startswith("a from plan p50")
+
+
 @pytest.mark.parametrize("width", range(1, 40, 3))
 @pytest.mark.parametrize("height", range(1, 14))
 def test_a_chart_fits_its_size(width: int, height: int) -> None:

@@ -17,7 +17,7 @@ LINES = SOLID, DASHED, DOTTED, BARS, STAIRCASE = "──", "╌╌", "┈┈", "
 
 Form = Literal["full", "short", "tight", "tightest"]
 FORMS: tuple[Form, ...] = get_args(Form)
-"""From `short` on with short names, from `tight` on with keys of lines in one cell; `tightest` without blanks inside an entry."""
+"""From `short` on with short names, from `tight` on with keys of lines in one cell; `tightest` without a blank behind those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,9 @@ class Legend:
         """Key, name, value as they are written."""
         name = self.name if form == "full" else self.short or self.name
         value = f" {self.value:>{0 if form == 'tightest' else self.width}}" if self.value else ""
-        key = self.key[:1] if form in ("tight", "tightest") and self.key in LINES else self.key
-        return key, f" {name}" if key and form != "tightest" else name, value
+        is_line = self.key in LINES
+        key = self.key[:1] if is_line and form in ("tight", "tightest") else self.key
+        return key, f" {name}" if key and not (is_line and form == "tightest") else name, value
 
 
 def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> list[Segment]:
