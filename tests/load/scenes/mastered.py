@@ -190,7 +190,9 @@ def workers_take_over_the_users_of_this_process() -> list[Any]:
 
 def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:
     rig = _Rig()
-    one, two = _FakeWorker(rig, "here_1", clock_s=500.0), _FakeWorker(rig, "there_2", HERE_ELSEWHERE, clock_s=-70.0)
+    one = _FakeWorker(rig, "here_1", clock_s=500.0)
+    rig.until(lambda: len(rig.of(WorkersChanged)) == 1, one)  # workers are numbered in the order in which they join
+    two = _FakeWorker(rig, "there_2", HERE_ELSEWHERE, clock_s=-70.0)
     rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
     boundary_s = time.monotonic() + 2.0
     rig.host.thread.post(lambda: rig.engine.desk.align_seconds(boundary_s))
