@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,6 @@ from .tmux_rig import Screen, needs_tmux, on_screen
 
 pytestmark = [pytest.mark.slow, needs_tmux]
 
-SIZES = [(120, 40), (80, 24)]
 NOTE = "cache warm [red]now[/red] [/] 🚀 ü"
 
 FIRST = re.compile(
@@ -48,17 +46,19 @@ def settled_s(text: str) -> int:
     return int(found[1]) if found else 0
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, size: tuple[int, int]) -> None:
-    with on_screen(tmp_path, "mixed", size=size) as screen:
-        screen.shows("mixed", "ready", "level ")
-        for users in (2, 3, 4):
-            screen.press("+")
-            follows(screen, users)
-        screen.press("]")
-        screen.shows("step 2")
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> Screen:
+    """A run that is driven by keys alone, the first ones before there is a screen; each is waited for on the screen."""
+    with on_screen(tmp_path_factory.mktemp("driven"), "actor", size=(80, 24)) as screen:
+        screen.press("+", "+", "]", "+")
+        screen.shows("actor", "ready")
+        follows(screen, 6)
         screen.press("-")
-        follows(screen, 2)
+        follows(screen, 4)
+        screen.press("[")
+        screen.shows("step 1")
+        screen.press("-")
+        follows(screen, 3)
         screen.press("g")
         screen.shows("Go to how many users?")
         screen.type("60")
@@ -72,8 +72,7 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         screen.type(NOTE)
         screen.shows(NOTE)
         screen.press("Enter")
-        if size == (80, 24):
-            screen.press("6")
+        screen.press("6")
         screen.shows(f"✎ {NOTE}")
         screen.press("x")
         follows(screen, 0)
@@ -81,22 +80,39 @@ def test_the_screen_follows_each_key_and_the_session_holds_it(tmp_path: Path, si
         screen.press("q")
         assert screen.exit_code() == 0  # no load: nothing to ask
         assert "saved: " in screen.text()
-    commands = [(command.name, command.by, command.args) for command in of(screen.events(), Command)]
-    assert commands == [
-        ("users", "user", {"users": 2, "before": 1}),
+    return screen
+
+
+def commands(screen: Screen) -> list[tuple[str, str, dict[str, object]]]:
+    return [(command.name, command.by, dict(command.args)) for command in of(screen.events(), Command)]
+
+
+def test_keys_pressed_during_start_up_are_kept(driven: Screen) -> None:
+    assert commands(driven)[:4] == [
         ("users", "user", {"users": 3, "before": 2}),
         ("users", "user", {"users": 4, "before": 3}),
         ("step", "user", {"step": 2}),
-        ("users", "user", {"users": 2, "before": 4}),
-        ("users", "user", {"users": 60, "before": 2}),
+        ("users", "user", {"users": 6, "before": 4}),
+    ]
+
+
+def test_the_session_holds_each_key_that_the_screen_followed(driven: Screen) -> None:
+    assert commands(driven)[4:] == [
+        ("users", "user", {"users": 4, "before": 6}),
+        ("step", "user", {"step": 1}),
+        ("users", "user", {"users": 3, "before": 4}),
+        ("users", "user", {"users": 60, "before": 3}),
         ("note", "user", {"text": NOTE}),
         ("zero", "user", {"before": 60}),
         ("quit", "user", {}),
     ]
-    assert levels(screen) == [1, 2, 3, 4, 2, 60, 0]
-    assert [note.text for note in of(screen.events(), Note)] == [NOTE]
-    assert isinstance(screen.events()[-1], Ended)
-    assert export(screen.sessions)["notes"][0]["text"] == NOTE
+    assert levels(driven)[-5:] == [6, 4, 3, 60, 0]
+    assert isinstance(driven.events()[-1], Ended)
+
+
+def test_a_note_is_in_the_session_and_in_its_export(driven: Screen) -> None:
+    assert [note.text for note in of(driven.events(), Note)] == [NOTE]
+    assert export(driven.sessions)["notes"][0]["text"] == NOTE
 
 
 def seconds(clock: str) -> int:
@@ -149,47 +165,16 @@ def later_than(screen: Screen, second: int) -> str:
     return until(unchanged, "a screen that does not change")
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_every_figure_on_the_screen_is_that_of_the_log(tmp_path: Path, size: tuple[int, int]) -> None:
-    with on_screen(tmp_path, "actor", "--users", "5", size=size) as screen:
+@pytest.fixture(scope="module")
+def toured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Screen, list[str]]:
+    """Tabs, resizing, a new level, a pause, and a restart with another parameter; and screens captured between two redraws."""
+    with on_screen(tmp_path_factory.mktemp("toured"), "actor", size=(80, 24)) as screen:
+        shown_s = settled_s(screen.shows(", settled "))
         captured = []
-        shown_s = settled_s(screen.shows("settled "))
         for keys in (("1", "z"), ("5",)):
-            if size == (80, 24):
-                screen.press(*keys)
+            screen.press(*keys)
             captured.append(later_than(screen, shown_s))
             shown_s = settled_s(captured[-1])
-        screen.press("q")
-        screen.shows("Quit?")
-        screen.press("Enter")
-        assert screen.exit_code() == 0
-    moments = at_each_second(screen.events())
-    for text in captured:
-        assert LEGEND.search(text) or ENDPOINT.search(text), text
-        first = FIRST.search(text)
-        assert first and (first["profile"], first["target"], first["users"]) == ("actor", "ready", "5")
-        # the screen may be caught between two samples: the status then is one ahead of the panes
-        near = [moment for moment in moments if moment.last and abs(int(moment.last.t_s) - seconds(first["clock"])) <= 1]
-        assert any(agrees(text, moment) for moment in near), text
-
-
-def test_keys_pressed_during_start_up_are_kept(tmp_path: Path) -> None:
-    with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
-        screen.press("+", "+", "]", "+")
-        screen.shows("actor", "ready")
-        follows(screen, 6)
-        screen.press("x")
-        follows(screen, 0)
-        screen.press("q")
-        assert screen.exit_code() == 0
-    commands = [(command.name, command.args.get("users")) for command in of(screen.events(), Command)]
-    assert commands == [("users", 3), ("users", 4), ("step", None), ("users", 6), ("zero", None), ("quit", None)]
-
-
-def test_a_tour(tmp_path: Path) -> None:
-    """New level, hold, tabs, resizing, and a restart with another parameter."""
-    with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
-        screen.shows(", settled ")
         for key, seen in zip(
             "87654321", ("Log", "Failures", "Journal", "Endpoints", "Resources", "Capacity", "Latency", "Throughput"), strict=True
         ):
@@ -199,7 +184,9 @@ def test_a_tour(tmp_path: Path) -> None:
         screen.shows("╭─ Latency")
 
         screen.resize(120, 40)
+        screen.press("z")
         screen.shows("╭─ Throughput", "╭─ Latency", "╭─ Capacity", "╭─ Resources", "╭─ Endpoints", "╭─ Journal")
+        captured.append(later_than(screen, settled_s(screen.text())))
         screen.press("m")
         screen.shows("level 1,", "new level at the same count")
 
@@ -226,12 +213,29 @@ def test_a_tour(tmp_path: Path) -> None:
         screen.shows("Quit?")
         screen.press("y")
         assert screen.exit_code() == 0
-    events = screen.events()
+    return screen, captured
+
+
+def test_every_figure_on_the_screen_is_that_of_the_log(toured: tuple[Screen, list[str]]) -> None:
+    screen, captured = toured
+    moments = at_each_second(screen.events())
+    assert len(captured) == 3
+    for text in captured:
+        assert LEGEND.search(text) or ENDPOINT.search(text), text
+        first = FIRST.search(text)
+        assert first and (first["profile"], first["target"], first["users"]) == ("actor", "ready", "2")
+        # the screen may be caught between two samples: the status then is one ahead of the panes
+        near = [moment for moment in moments if moment.last and abs(int(moment.last.t_s) - seconds(first["clock"])) <= 1]
+        assert any(agrees(text, moment) for moment in near), text
+
+
+def test_a_new_level_and_a_restart_with_another_parameter_are_in_the_session(toured: tuple[Screen, list[str]]) -> None:
+    events = toured[0].events()
     assert [(level.users, level.epoch) for level in of(events, LevelOpened)] == [(2, 0), (2, 0), (2, 1)]
     states = [(target.state, target.epoch) for target in of(events, Target)]
     assert states == [
         ("starting", 0), ("ready", 0), ("stopping", 1), ("starting", 1), ("ready", 1), ("stopping", 1), ("stopped", 1),
     ]  # fmt: skip
     assert [target.params for target in of(events, Target) if target.state == "ready"][-1] == {"act": "serves", "delay_ms": 7}
-    levels = export(screen.sessions)["levels"]
+    levels = export(toured[0].sessions)["levels"]
     assert [(level["epoch"], level["settled"]) for level in levels] == [(0, True), (0, True), (1, True)]

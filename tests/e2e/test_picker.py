@@ -15,15 +15,14 @@ from .tmux_rig import needs_tmux, on_screen
 pytestmark = [pytest.mark.slow, needs_tmux]
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_picker_uses_the_sessions_folder_that_is_given(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_the_picker_uses_the_sessions_folder_that_is_given(tmp_path: Path) -> None:
     sessions, here = tmp_path / "sessions", tmp_path / "here"
     sessions.mkdir()
     here.mkdir()
     shutil.copy(paths.sample_sessions()["sample-taskqueue"], sessions)
     shutil.copy(paths.profile("mixed"), here / "zz-mine.toml")
     words = ["sh", "-c", f'exec "{PROGRAM}" --sessions-dir "{sessions}"', "sh"]  # what the rig adds is not read
-    with on_screen(tmp_path, size=size, cwd=here, before=words) as screen:
+    with on_screen(tmp_path, size=(80, 24), cwd=here, before=words) as screen:
         screen.shows("Profiles", "zz-mine")
         screen.press("?")
         screen.shows("go to the other list")

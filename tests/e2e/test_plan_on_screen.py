@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from itertools import pairwise
 
 import pytest
 
@@ -18,11 +18,22 @@ ENDED = ("PLAN ENDED", "4 users keep running; + - load, a autopilot, p plan, x z
 
 
 def begin_plan(screen: Screen, plan: str) -> None:
-    screen.shows("users 2 ", "level ")
+    screen.shows("level ")
     screen.press("p")
     screen.shows("Which plan?")
     screen.type(plan)
     screen.press("Enter")
+
+
+def begin_autopilot(screen: Screen) -> None:
+    before = autopilot_levels(screen)
+    screen.press("a")
+    screen.once(lambda text: "PLAN ENDED" not in text, "the autopilot has taken over")
+    until(lambda: autopilot_levels(screen) > before, "a level of the autopilot")
+
+
+def autopilot_levels(screen: Screen) -> int:
+    return len([each for each in of(screen.events(), LevelOpened) if each.by == "autopilot"])
 
 
 def leave(screen: Screen) -> None:
@@ -32,26 +43,35 @@ def leave(screen: Screen) -> None:
     screen.exit_code()
 
 
-def test_what_users_do_after_a_plan_is_measured_in_its_last_level(tmp_path: Path) -> None:
-    with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
+@pytest.fixture(scope="module")
+def after_plans(tmp_path_factory: pytest.TempPathFactory) -> Screen:
+    """A plan that ends and is left alone for a while, the autopilot, a plan that ends with a ramp, and the autopilot again."""
+    with on_screen(tmp_path_factory.mktemp("plans"), "actor", size=(120, 40)) as screen:
         begin_plan(screen, "hold 4 3s")
         screen.shows(*ENDED)
         screen.once(lambda text: re.search(r"level 1, settled ([89]|1\d) s", text), "the level goes on")
-        leave(screen)
-    events = screen.events()
-    settled_s = sum(sample.duration_s for sample in of(events, Sample) if sample.phase == "settled" and sample.level == 1)
-    level = export(screen.sessions)["levels"][1]
-    assert level["requests"] / level["throughput_rps"] == pytest.approx(settled_s, rel=0.001) and settled_s > 7
-    plans = [command.args for command in of(events, Command) if command.name == "plan"]
-    assert [(args["why"], args["users"]) for args in plans if not args.get("on", True)] == [("finished", 4)]
-
-
-@pytest.mark.parametrize("plan", ["hold 4 1s", "ramp to 4 3s"])
-def test_the_autopilot_steps_after_a_plan(tmp_path: Path, plan: str) -> None:
-    with on_screen(tmp_path, "actor", size=(120, 40)) as screen:
-        begin_plan(screen, plan)
+        begin_autopilot(screen)
+        begin_plan(screen, "ramp to 4 3s")
         screen.shows(*ENDED)
-        screen.press("a")
-        screen.once(lambda text: "PLAN ENDED" not in text, "the autopilot has taken over")
-        until(lambda: [each for each in of(screen.events(), LevelOpened) if each.by == "autopilot"], "a level of the autopilot")
+        begin_autopilot(screen)
         leave(screen)
+    return screen
+
+
+def test_what_users_do_after_a_plan_is_measured_in_its_last_level(after_plans: Screen) -> None:
+    events = after_plans.events()
+    settled_s = sum(sample.duration_s for sample in of(events, Sample) if sample.phase == "settled" and sample.level == 1)
+    level = export(after_plans.sessions)["levels"][1]
+    assert level["requests"] / level["throughput_rps"] == pytest.approx(settled_s, rel=0.001) and settled_s > 7
+
+
+def test_the_session_says_that_each_plan_has_finished_and_with_how_many_users(after_plans: Screen) -> None:
+    plans = [command.args for command in of(after_plans.events(), Command) if command.name == "plan"]
+    assert [(args["why"], args["users"]) for args in plans if not args.get("on", True)] == [("finished", 4)] * 2
+
+
+def test_the_autopilot_steps_after_a_plan_that_holds_and_after_one_that_ramps(after_plans: Screen) -> None:
+    events = after_plans.events()
+    finished = [at for at, event in enumerate(events) if isinstance(event, Command) and event.args.get("why") == "finished"]
+    for since, until_next in pairwise([*finished, len(events)]):
+        assert "autopilot" in [level.by for level in of(events[since:until_next], LevelOpened)]
