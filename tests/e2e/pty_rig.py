@@ -14,7 +14,7 @@ from struct import pack
 from time import monotonic, sleep
 from typing import Any
 
-from .rig import HERE, PROGRAM, TIMEOUT_S, Marked, Run
+from .rig import HERE, PROGRAM, TIMEOUT_S, Marked, Run, session_path
 
 _AS_LEADER = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -90,6 +90,16 @@ class OnTerminal(Run):
             assert monotonic() < deadline_s, f"not seen: {what}; it wrote {self.written[-2000:]!r}"
             _ = self.written
             sleep(0.05)
+
+    def assert_given_back(self) -> None:
+        """The stream ends on the main screen, with the cursor, without mouse and paste modes, and a line about the session."""
+        written = self.written
+        assert "\x1b[?1049h" in written
+        _, leave, rest = written.rpartition("\x1b[?1049l")
+        assert leave, "the alternate screen was not left"
+        assert "\x1b[?1049h" not in rest
+        assert not modes_left_on(written)
+        assert f"saved: {session_path(self.sessions)}" in rest
 
     def close(self) -> None:
         """Our descriptors."""

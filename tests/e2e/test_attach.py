@@ -23,11 +23,11 @@ pytestmark = pytest.mark.slow
 BRIEFLY = str(HERE / "profiles" / "briefly-unattended.toml")
 
 
-@pytest.fixture(autouse=True)
-def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture(autouse=True, scope="module")
+def runtime() -> Iterator[Path]:
     """A runtime folder for these runs alone; its path is short, as that of a socket must be."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
+    with tempfile.TemporaryDirectory(dir="/tmp") as name, pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_RUNTIME_DIR", name)
         yield Path(name)
 
 
@@ -75,7 +75,7 @@ def test_load_by_hand_continues_without_its_terminal_for_a_while_and_the_session
 
 
 def test_a_plan_runs_to_its_end_without_its_terminal(tmp_path: Path) -> None:
-    with on_terminal(tmp_path, BRIEFLY, "--plan", "3:8s") as run:
+    with on_terminal(tmp_path, BRIEFLY, "--plan", "3:5s") as run:
         samples(run, 2)
         os.kill(run.process.pid, signal.SIGHUP)
         run.wait_for(lambda: "the run goes on without this screen: " in run.written, "how to attach")
@@ -86,53 +86,70 @@ def test_a_plan_runs_to_its_end_without_its_terminal(tmp_path: Path) -> None:
     assert (ended.reason, ended.signal) == ("plan finished", None)
 
 
-def test_an_attached_screen_shows_the_run_steers_it_and_ends_it(tmp_path: Path) -> None:
-    with on_terminal(tmp_path, "actor") as run:
+def share(run: OnTerminal, folder: Path) -> None:
+    """Two screens beside the run's own: the controls are handed over and returned, a step is seen on each screen."""
+    with (
+        command_on_terminal(folder, "attach", session_of(run)) as other,
+        command_on_terminal(folder, "attach", "--watch", session_of(run)) as watcher,
+    ):
+        other.wait_for(lambda: "has the controls; c asks for them" in other.written, "who has the controls")
+        watcher.wait_for(lambda: "this screen only watches" in watcher.written, "that it only watches")
+        other.type("++c")
+        run.wait_for(lambda: "asks for the controls: c gives them" in run.written, "that it is asked")
+        run.type("c")
+        other.wait_for(lambda: "this screen has the controls; 3 screens" in other.written, "the controls")
+        other.type("+")
+        run.wait_for(lambda: level_of(run, 3) in run.written, "the step on the run's own screen")
+        watcher.wait_for(lambda: level_of(run, 3) in watcher.written, "the step on the screen that watches")
+        watcher.hang_up()
+        other.type("q")
+        other.wait_for(lambda: "The run goes on." in other.written, "the question")
+        other.type("q")
+        assert other.exit_code() == 0
+        assert watcher.exit_code() == 128 + signal.SIGHUP
+    run.wait_for(lambda: of(run.events(), Command)[-1].args.get("holder"), "the controls back")
+
+
+def steer_to_the_end(run: OnTerminal, folder: Path) -> None:
+    """A screen that is attached when the run's own terminal is gone steps, and ends the run."""
+    with command_on_terminal(folder, "attach", session_of(run)) as screen:
+        screen.wait_for(lambda: level_of(run, 3) in screen.written, "the level")
+        screen.type("+")
+        screen.wait_for(lambda: level_of(run, 4) in screen.written, "the level of the step")
+        screen.type("Q")
+        screen.wait_for(lambda: "End the run?" in screen.written, "the question")
+        screen.type("y")
+        screen.wait_for(lambda: "session ended" in screen.written, "the end")
+        screen.type("q")
+        assert screen.exit_code() == 0
+        assert f"replay {session_of(run)}" in screen.written
+
+
+@pytest.fixture(scope="module")
+def attended(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
+    """Of a run that is shared by three screens, loses its terminal, and is ended by a screen that is attached then."""
+    folder = tmp_path_factory.mktemp("attended")
+    with on_terminal(folder, "actor") as run:
         samples(run, 2)
+        share(run, folder)
         run.hang_up()
-        with command_on_terminal(tmp_path, "attach", session_of(run)) as screen:
-            screen.wait_for(lambda: level_of(run, 2) in screen.written, "the level")
-            screen.type("+")
-            screen.wait_for(lambda: level_of(run, 3) in screen.written, "the level of the step")
-            screen.type("Q")
-            screen.wait_for(lambda: "End the run?" in screen.written, "the question")
-            screen.type("y")
-            screen.wait_for(lambda: "session ended" in screen.written, "the end")
-            screen.type("q")
-            assert screen.exit_code() == 0
-            assert f"replay {session_of(run)}" in screen.written
+        steer_to_the_end(run, folder)
         assert run.exit_code() == 0
-    assert_undisturbed(run.events())
-    assert ended_of(run.events()).reason == "ended by the user"
+    return run.events()
 
 
-def test_two_screens_share_a_run_and_one_of_them_has_the_controls(tmp_path: Path) -> None:
-    with on_terminal(tmp_path, "actor") as run:
-        samples(run, 2)
-        with (
-            command_on_terminal(tmp_path, "attach", session_of(run)) as other,
-            command_on_terminal(tmp_path, "attach", "--watch", session_of(run)) as watcher,
-        ):
-            other.wait_for(lambda: "has the controls; c asks for them" in other.written, "who has the controls")
-            watcher.wait_for(lambda: "this screen only watches" in watcher.written, "that it only watches")
-            other.type("++c")
-            run.wait_for(lambda: "asks for the controls: c gives them" in run.written, "that it is asked")
-            run.type("c")
-            other.wait_for(lambda: "this screen has the controls; 3 screens" in other.written, "the controls")
-            other.type("+")
-            run.wait_for(lambda: level_of(run, 3) in run.written, "the step on the run's own screen")
-            watcher.wait_for(lambda: level_of(run, 3) in watcher.written, "the step on the screen that watches")
-            watcher.hang_up()
-            other.type("q")
-            other.wait_for(lambda: "The run goes on." in other.written, "the question")
-            other.type("q")
-            assert other.exit_code() == 0
-            assert watcher.exit_code() == 128 + signal.SIGHUP
-        run.wait_for(lambda: of(run.events(), Command)[-1].args.get("holder"), "the controls back")
-        run.type("qq")
-        assert run.exit_code() == 0
-    assert {level.users for level in of(run.events(), LevelOpened)} == {2, 3}
-    assert_undisturbed(run.events())
+def test_only_the_screen_that_has_the_controls_steps_a_run_that_several_screens_share(attended: list[Event]) -> None:
+    held = [each.args.get("holder") is not None for each in of(attended, Command) if each.name == "controls"]
+    assert held == [False, True, True, False, True], "released, taken, returned; lost with the terminal, taken"
+    assert list(dict.fromkeys(level.users for level in of(attended, LevelOpened))) == [2, 3, 4], "the keys ++ had no effect"
+
+
+def test_an_attached_screen_ends_a_run_whose_terminal_is_gone(attended: list[Event]) -> None:
+    assert ended_of(attended).reason == "ended by the user"
+
+
+def test_screens_that_come_and_go_disturb_no_request(attended: list[Event]) -> None:
+    assert_undisturbed(attended)
 
 
 def test_a_detached_run_is_ready_when_the_command_returns_and_is_stopped_whole(tmp_path: Path) -> None:
@@ -164,19 +181,27 @@ def test_attach_and_stop_without_a_run_say_so_in_a_line(tmp_path: Path) -> None:
     assert stopped.stderr.startswith("capexplorer: session `nothing` is not running") and stopped.stderr.count("\n") == 1
 
 
-def test_garbage_at_the_socket_is_a_line_in_the_session_and_nothing_else(tmp_path: Path, runtime: Path) -> None:
+def test_garbage_at_the_socket_is_a_line_in_the_session_and_quitting_restores_the_terminal(tmp_path: Path, runtime: Path) -> None:
     import socket
 
     with on_terminal(tmp_path, "actor") as run:
+        before = run.settings()
         samples(run, 2)
+        assert run.settings() != before
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(runtime / "capexplorer" / f"{session_of(run)}.sock"))
             with pytest.raises(OSError):  # it is closed in the middle
                 connection.sendall(b"\xff" * (1 << 20))
         run.wait_for(lambda: [each for each in of(run.events(), Log) if "socket was refused" in each.text], "a line")
-        run.type("qq")
+        run.type("q")
+        run.wait_for(lambda: "Quit?" in run.written, "the question")
+        run.type("y")
         assert run.exit_code() == 0
+        assert run.settings() == before
+        run.assert_given_back()
     assert_undisturbed(run.events())
+    ended = ended_of(run.events())
+    assert (ended.signal, ended.exit_code) == (None, 0)
 
 
 @needs_root
@@ -210,4 +235,4 @@ def test_a_killed_ssh_client_ends_its_screen_and_disturbs_no_request(tmp_path: P
     replayed.close()
     assert_undisturbed(events_in(sessions))
     handed = [each for each in of(events_in(sessions), Command) if each.name == "controls"]
-    assert [each.args["holder"] is not None for each in handed] == [False, True, False]
+    assert [each.args.get("holder") is not None for each in handed] == [False, True, False]

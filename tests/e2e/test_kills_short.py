@@ -1,4 +1,4 @@
-"""Six of the kills of `make kills`: each surface, each stage, app, supervisor and both, workers and a daemon."""
+"""Four of the kills of `make kills`: each surface, each stage, app, supervisor and both, workers and a daemon."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .pty_rig import modes_left_on
 
 pytestmark = pytest.mark.slow
 
-SEEDS = (2, 13, 9, 23, 38, 54)
+SEEDS = (0, 20, 39, 58)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
