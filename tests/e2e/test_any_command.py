@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
 from capexplorer.commands.adhoc import target_of
+from capexplorer.commands.resolving import RunArguments, resolve
 from capexplorer.model.events import Header, Sample, Target
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port
 
-from .rig import actor_service, answer, capexplorer, export, of, start
+from .rig import Run, actor_service, answer, export, of, start
 
 pytestmark = pytest.mark.slow
 
@@ -31,38 +34,48 @@ def test_any_command_with_a_port_is_a_target(tmp_path: Path) -> None:
     assert level["requests"] > 0 and level["failures"] == 0 and level["target_cpu_ratio"] is not None
 
 
+SECRET = "hunter2xyzzy"
+
+
+def assert_secret_is_nowhere(run: Run) -> None:
+    [log] = run.sessions.glob("*.jsonl")
+    assert SECRET not in log.read_text() + log.name + run.stdout + run.stderr
+
+
 def test_secrets_of_a_command_reach_neither_the_log_nor_its_name(tmp_path: Path) -> None:
-    secret = "hunter2xyzzy"
-    shell = f"MY_TOKEN={secret} DB_PASSW0RD={secret} exec {SERVER}"
-    command = f'env PASSW0RD={secret} sh -c "{shell} # --pw {secret} SESSION_SECRET={secret}"'
-    for number, words in enumerate((command, f'sh -c "X_TOKEN={secret} exec {SERVER} # API_KEY={secret}"')):
-        (folder := tmp_path / str(number)).mkdir()
-        with start(folder, "--target-cmd", words, "--ready", "/", *PLAN) as run:
-            assert run.exit_code() == 0, run.stderr
-        [log] = run.sessions.glob("*.jsonl")
-        assert secret not in log.read_text() + log.name + run.stdout + run.stderr
+    shell = f"MY_TOKEN={SECRET} DB_PASSW0RD={SECRET} exec {SERVER}"
+    command = f'env PASSW0RD={SECRET} sh -c "{shell} # --pw {SECRET} SESSION_SECRET={SECRET}"'
+    with start(tmp_path, "--target-cmd", command, "--ready", "/", *PLAN) as run:
+        assert run.exit_code() == 0, run.stderr
+    assert_secret_is_nowhere(run)
 
 
-def test_a_command_with_a_fixed_port_runs_the_users_of_a_profile(tmp_path: Path) -> None:
+def test_a_command_with_a_fixed_port_and_secrets_in_a_shell_runs_the_users_of_a_profile(tmp_path: Path) -> None:
     port = free_port()
-    command, ready = SERVER.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
+    served, ready = SERVER.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
+    command = f'sh -c "X_TOKEN={SECRET} exec {served} # API_KEY={SECRET}"'
     with start(tmp_path, "actor", "--target-cmd", command, "--ready", ready, *PLAN) as run:
         assert run.exit_code() == 4  # the profile's paths are not there
     [header] = of(run.events(), Header)
     assert (header.target.url, header.profile["name"]) == (f"http://127.0.0.1:{port}", "actor")
+    assert_secret_is_nowhere(run)
 
 
-@pytest.mark.parametrize("option", ["--pid", "--port-of"])
-def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path, option: str) -> None:
+def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path) -> None:
     """As where a proxy stands before the service."""
     front, back = free_port(), free_port()
     with actor_service(front), actor_service(back) as behind:
-        named = str(behind.pid if option == "--pid" else back)
-        with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{front}", option, named, *PLAN) as run:
+        with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{front}", "--pid", str(behind.pid), *PLAN) as run:
             assert run.exit_code() == 0
         assert behind.poll() is None
     readings = [reading for sample in of(run.events(), Sample) for reading in sample.targets]
     assert {reading.pid for reading in readings} == {behind.pid}
+
+
+def test_the_process_to_watch_may_be_named_by_its_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert resolve(RunArguments(host="http://127.0.0.1:7", port_of=port)).watched_pid == os.getpid()
 
 
 @pytest.mark.parametrize(
@@ -86,20 +99,6 @@ def test_an_impossible_command_is_refused_in_one_line(tmp_path: Path, arguments:
     done = answer("run", *arguments, *PLAN, "--sessions-dir", str(tmp_path / "sessions"))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert message in done.stderr
-
-
-def test_a_command_that_ends_is_reported_with_its_last_lines(tmp_path: Path) -> None:
-    done = capexplorer(
-        "run", "--target-cmd", f"{sys.executable} -c 'print(4711); exit(3)' {{port}}", *PLAN, "--sessions-dir", str(tmp_path)
-    )
-    assert done.returncode == 4
-    assert "exit code 3" in done.stderr and "4711" in done.stderr
-
-
-def test_a_command_may_take_as_long_as_its_time_limit(tmp_path: Path) -> None:
-    never = f"{sys.executable} -c 'import signal; signal.pause()' {{port}}"
-    done = capexplorer("run", "--target-cmd", never, "--ready-timeout", "1.5", *PLAN, "--sessions-dir", str(tmp_path))
-    assert (done.returncode, "not ready after 1.5 s" in done.stderr) == (4, True), done.stderr
 
 
 def test_a_command_has_more_time_than_go_needs_to_compile() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer.model.events import Ended, Log, Sample, Target
 
-from .rig import of, start
+from .rig import PROGRAM, of, start
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
@@ -47,22 +47,15 @@ def test_a_build_that_fails_is_one_line(tmp_path: Path) -> None:
     assert [event.state for event in of(run.events(), Target)] == ["building", "failed"]
 
 
-def test_a_signal_ends_a_build_too(tmp_path: Path) -> None:
-    with start(tmp_path, "built", "--set", f"gate={tmp_path / 'gate'}", *PLAN) as run:
-        run.until(Log, lambda log: log.text == "compiling")
-        os.kill(run.process.pid, signal.SIGTERM)
-        assert run.exit_code() == 128 + signal.SIGTERM
-    events = run.events()
-    assert [event.state for event in of(events, Target)] == ["building", "stopping", "stopped"]
-    assert isinstance(events[-1], Ended)
-
-
 @needs_tmux
-def test_the_screen_says_that_it_builds(tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    with on_screen(tmp_path, "built", "--set", f"gate={gate}", size=(100, 30)) as screen:
+def test_the_screen_says_that_it_builds_and_a_signal_ends_the_build(tmp_path: Path) -> None:
+    with on_screen(tmp_path, "built", "--set", f"gate={tmp_path / 'gate'}", size=(100, 30)) as screen:
         screen.shows(" building ")
         screen.press("8")
         screen.shows("compiling")
-        release(gate, "built")
-        screen.shows(" ready ", "level ")
+        [app] = [pid for pid, command in screen.left().items() if f"{PROGRAM} run" in command]
+        os.kill(app, signal.SIGTERM)
+        assert screen.exit_code() == 128 + signal.SIGTERM
+    events = screen.events()
+    assert [event.state for event in of(events, Target)] == ["building", "stopping", "stopped"]
+    assert isinstance(events[-1], Ended)

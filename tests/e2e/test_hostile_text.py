@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Log, Sample
+from capexplorer.model.events import Ended, Log, Sample
 
 from .pty_rig import on_terminal
 from .rig import HERE, of
@@ -54,6 +54,8 @@ def test_a_headless_run_on_a_terminal_does_not_obey_it(tmp_path: Path) -> None:
     for obeyed in ("\x1b[2J", "\x1b[H", "\x1b]0;", "\x07", "\x9b"):
         assert obeyed not in written
     events = run.events()
+    last = events[-1]
+    assert isinstance(last, Ended) and last.exit_code == 4 and last.reason.startswith("no request succeeded")
     assert any("\x1b[31mHOSTILE" in log.text for log in of(events, Log) if log.source == "target")  # kept as it was
     assert any("\x1b[31mHOSTILE" in log.text for log in of(events, Log) if log.source == "stdout")
     assert written.count("HOSTILE") == written.count("\\x1b[31mHOSTILE") == 1

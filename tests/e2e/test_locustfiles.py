@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from capexplorer.model.events import Event, Header, LevelOpened, Log, Sample, Target
-from capexplorer.target.free_port import free_port
 
-from .rig import HERE, Run, actor_service, answer, ended, export, of, session_path, start
+from .rig import HERE, Run, answer, ended, export, of, session_path, start
 
 pytestmark = pytest.mark.slow
 
@@ -19,14 +18,10 @@ SHAPED = str(HERE / "locustfiles" / "shaped.py")
 PLAN = ("--headless", "--plan", "6:4s")
 
 
-@pytest.fixture(scope="module", params=["--host", "PROFILE"])
-def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
-    folder = tmp_path_factory.mktemp("full")
-    if request.param == "PROFILE":
-        return ended(folder, "actor", "-f", FULL, *PLAN)
-    port = free_port()
-    with actor_service(port):
-        return ended(folder, "-f", FULL, "--host", f"http://127.0.0.1:{port}", *PLAN)
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
+    """With a profile; alone, with --host: test_user_code.py."""
+    return ended(tmp_path_factory.mktemp("full"), "actor", "-f", FULL, *PLAN)
 
 
 @pytest.fixture(scope="module")

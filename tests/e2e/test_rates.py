@@ -27,25 +27,26 @@ def assert_conserved(run: Run) -> None:
 
 
 def test_rates_and_users_take_turns_in_one_plan(tmp_path: Path) -> None:
-    with start(tmp_path, "actor", "--headless", "--plan", "rate 40/s 6s, 3:3s, rate 20/s 6s") as run:
+    with start(tmp_path, "actor", "--headless", "--plan", "rate 20/s 6s, 3:2s, rate 10/s 6s") as run:
         assert run.exit_code() == 0, run.stderr
     assert_conserved(run)
     opened = [(level.users, level.offered_per_s) for level in of(run.events(), LevelOpened)]
-    assert opened == [(0, 40.0), (3, None), (0, 20.0)]
+    assert opened == [(0, 20.0), (3, None), (0, 10.0)]
     closed = of(run.events(), LevelClosed)
     assert [level.figures.offered is not None for level in closed] == [True, False, True]
     assert all(level.figures.offered.finished > 0 for level in closed if level.figures.offered)
 
 
-def test_workers_share_a_rate_and_the_others_take_over_the_share_of_a_lost_one(tmp_path: Path) -> None:
-    with start(tmp_path, "actor", "--headless", "--workers", "2", "--plan", "rate 40/s 10m") as run:
+def test_workers_take_over_the_share_of_a_lost_one_and_the_run_fails_when_none_is_left(tmp_path: Path) -> None:
+    with start(tmp_path, "actor", "--headless", "--workers", "2", "--plan", "rate 20/s 10m") as run:
         run.until(Sample, lambda event: event.settled)
         os.kill(run.marked.pids("capexplorer worker --join")[0], signal.SIGKILL)
         run.until(Command, lambda event: event.name == "workers" and event.args.get("change") == "lost")
         run.until(Sample, lambda event: event.level == 1 and event.settled)
-        run.process.send_signal(signal.SIGTERM)
-        assert run.exit_code() == 128 + signal.SIGTERM
-    first, second = of(run.events(), LevelClosed)
-    assert (first.void, second.void) == ("worker_lost", None)
-    figures = second.figures.offered
-    assert figures is not None and figures.offered_per_s == 40.0 and figures.finished > 0
+        os.kill(run.marked.pids("capexplorer worker --join")[0], signal.SIGKILL)
+        assert run.exit_code() == 4
+    assert run.stderr.rstrip().endswith("capexplorer: no worker is left")
+    first, second, *_ = of(run.events(), LevelClosed)
+    assert (first.void, second.void) == ("worker_lost", "worker_lost")
+    offered = [sample.offered for sample in of(run.events(), Sample) if sample.level == 1 and sample.settled and sample.offered]
+    assert {tick.offered_per_s for tick in offered} == {20.0} and sum(tick.finished for tick in offered) > 0

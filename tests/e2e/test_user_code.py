@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from load.servers import server
 
-from capexplorer.model.events import Command, Ended, LevelOpened, Log, Mark, Sample
+from capexplorer.model.events import Command, Ended, Header, LevelOpened, Log, Mark, Sample
 
-from .rig import ROOT, Run, ended, of, start
+from .rig import ROOT, Run, answer, ended, of, start
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
@@ -57,15 +57,50 @@ def examples(run: Run, cause: str) -> set[str]:
     return {str(mark.finding.figures()["example"]) for mark in of(run.events(), Mark) if mark.id == cause}
 
 
-def test_an_exception_that_would_end_a_process_ends_one_user(tmp_path: Path) -> None:
+EXITS = f"""if self.visits == 3 and next(deaths) < 2: sys.exit(3)
+        if self.visits > 2: return
+        sys.path.insert(0, {str(ROOT)!r})
+        from tests.load.scenes.children import started
+        print(*started().values())
+"""
+
+
+@pytest.fixture(scope="module")
+def exits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
+    """Users start processes in their first two tasks; two of them exit in their third one."""
+    return run_with(tmp_path_factory.mktemp("exits"), EXITS, "2:4s,3:4s")
+
+
+def test_an_exception_that_would_end_a_process_ends_one_user(exits: tuple[Run, int]) -> None:
     """The load thread once ended unseen: 0/s without a mark, and a plan that waited for ever. Others: tests/load."""
-    run, code = run_with(tmp_path, "if self.visits == 3 and next(deaths) < 2: sys.exit(3)", "2:4s,3:4s")
+    run, code = exits
     assert code == 0, run.stderr
     assert last(run).reason == "plan finished"
     assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:16 in visit)"}
     samples = of(run.events(), Sample)
     assert samples[-1].users == 3
     assert sum(tick.requests + tick.warmup_requests for sample in samples[-2:] for tick in sample.endpoints) > 0
+
+
+def test_tasks_may_start_processes(exits: tuple[Run, int]) -> None:
+    """The children once ran, and whoever waited for them got an error of gevent's: here only the exits are errors."""
+    run, _ = exits
+    assert {log.text for log in of(run.events(), Log) if log.source == "stdout"} == {"hi ['through', 0] 5 6 3"}
+    assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:16 in visit)"}
+
+
+def assert_clients_are_named(run: Run, classes: tuple[str, ...], client_name: str, locustfile: str) -> None:
+    (header,) = of(run.events(), Header)
+    assert header.clients == classes
+    assert "client" not in header.profile["users"]  # the profile's own setting had no part in it
+    markdown = answer("export", "last", "--format", "md", "--sessions-dir", str(run.sessions)).stdout
+    assert f"| client | `{client_name}` |" in markdown
+    assert f"| locustfile | `{locustfile}` |" in markdown
+
+
+def test_the_session_names_the_client_class_of_the_users(exits: tuple[Run, int]) -> None:
+    """Several classes: test_locustfiles.py; a profile's: test_headless.py."""
+    assert_clients_are_named(exits[0], ("HttpUser",), "requests (HttpUser)", "visits.py")
 
 
 def test_a_task_that_never_yields_ends_the_run_with_its_place(tmp_path: Path) -> None:
@@ -101,11 +136,15 @@ def quit(exit_code, **_):
 """
 
 
-@pytest.mark.parametrize(("call", "code"), [("quit", 7), ("stop", 0)])
-def test_a_locustfile_may_end_the_run_as_in_locust(tmp_path: Path, call: str, code: int) -> None:
-    exit_code = f"self.environment.process_exit_code = {code}; " if code else ""
-    task = f"if self.visits > 10: {exit_code}self.environment.runner.{call}()\n{LISTENERS}"
-    run, found = run_with(tmp_path, task, "3:60s")
+@pytest.mark.parametrize(("call", "set_by_user", "set_by_listener", "code"), [("quit", 7, None, 7), ("stop", 0, 5, 5)])
+def test_a_locustfile_may_end_the_run_as_in_locust(
+    tmp_path: Path, call: str, set_by_user: int, set_by_listener: int | None, code: int
+) -> None:
+    """With the exit code that users set, or a listener as the run ends: how a pipeline learns that a run was not good enough."""
+    exit_code = f"self.environment.process_exit_code = {set_by_user}; " if set_by_user else ""
+    sets = f'print("quitting heard"); environment.process_exit_code = {set_by_listener}'
+    listeners = LISTENERS if set_by_listener is None else LISTENERS.replace('print("quitting heard")', sets)
+    run, found = run_with(tmp_path, f"if self.visits > 10: {exit_code}self.environment.runner.{call}()\n{listeners}", "3:60s")
     assert found == code, run.stderr
     assert last(run).reason == f"the locustfile ended the load: runner.{call}()" and last(run).exit_code == code
     assert f"capexplorer: the locustfile ended the load: runner.{call}()" in run.stderr
@@ -114,14 +153,6 @@ def test_a_locustfile_may_end_the_run_as_in_locust(tmp_path: Path, call: str, co
     (ended,) = [command for command in of(run.events(), Command) if command.name == "runner"]
     assert ended.args == {"call": call}
     assert of(run.events(), LevelOpened)[-1].by == "guard", "nobody stepped"
-
-
-def test_the_exit_code_that_a_listener_sets_as_the_run_ends_holds(tmp_path: Path) -> None:
-    """How locustfiles tell a pipeline that a run was not good enough."""
-    task = "pass\n" + LISTENERS.replace('print("quitting heard")', "environment.process_exit_code = 5")
-    run, code = run_with(tmp_path, task, "1:2s")
-    assert code == 5 == last(run).exit_code
-    assert last(run).reason == "plan finished"
 
 
 @needs_tmux
@@ -139,21 +170,6 @@ def test_the_screen_says_that_the_locustfile_ended_the_load_and_one_may_step_aga
         screen.press("Enter")
         screen.exit_code()
         assert "capexplorer: the locustfile" not in screen.text()
-
-
-CHILDREN = f"""
-        sys.path.insert(0, {str(ROOT)!r})
-        from tests.load.scenes.children import started
-        print(*started().values())
-"""
-
-
-def test_tasks_may_start_processes(tmp_path: Path) -> None:
-    """The children once ran, and whoever waited for them got an error of gevent's."""
-    run, code = run_with(tmp_path, CHILDREN.strip(), "1:6s")
-    assert code == 0, run.stderr
-    assert not examples(run, "user_code_error")
-    assert {log.text for log in of(run.events(), Log) if log.source == "stdout"} == {"hi ['through', 0] 5 6 3"}
 
 
 def test_an_invalid_wait_time_is_a_user_error(tmp_path: Path) -> None:
@@ -229,15 +245,25 @@ class Raw(User):
 """
 
 
-def test_users_that_open_sockets_themselves_take_a_host_and_a_port(tmp_path: Path) -> None:
-    path = tmp_path / "raw.py"
+@pytest.fixture(scope="module")
+def sockets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
+    folder = tmp_path_factory.mktemp("sockets")
+    path = folder / "raw.py"
     path.write_text(RAW, encoding="utf-8")
     with echo_service() as port:
-        run, code = ended(tmp_path, "-f", str(path), "--host", f"localhost:{port}", "--headless", "--plan", "2:7s")
+        return ended(folder, "-f", str(path), "--host", f"localhost:{port}", "--headless", "--plan", "2:6s")
+
+
+def test_users_that_open_sockets_themselves_take_a_host_and_a_port(sockets: tuple[Run, int]) -> None:
+    run, code = sockets
     assert code == 0, run.stderr
     samples = of(run.events(), Sample)
     assert sum(tick.requests for sample in samples for tick in sample.endpoints if tick.name == "ping") > 0
     assert not examples(run, "user_code_error")
+
+
+def test_the_session_names_users_without_an_http_client(sockets: tuple[Run, int]) -> None:
+    assert_clients_are_named(sockets[0], ("User",), "other (User)", "raw.py")
 
 
 def test_users_that_speak_http_need_a_url(tmp_path: Path) -> None:

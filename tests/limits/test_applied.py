@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from e2e.rig import ROOT, Run, ended, export, of, start
@@ -51,32 +52,45 @@ def test_few_ports_without_keep_alive_are_exhausted_by_connections_in_time_wait(
     assert not 32_768 <= port <= 32_867
 
 
-def test_limits_of_cores_and_files_apply_to_each_side_alone(tmp_path: Path) -> None:
+class Limited(NamedTuple):
+    """A run with limits of either side, whose users need more files than the generator may open."""
+
+    run: Run
+    target_cores: set[int]
+    generator_cores: set[int]
+    code: int
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Limited:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         pytest.skip("needs two cores")
-    args = ("mixed", "--headless", "--plan", "2:4s", "--limit", "target.open_files=99")
-    with start(tmp_path, *args, "--limit", f"generator.cpus=[{cores[0]}]", "--limit", "generator.open_files=200") as run:
-        assert allowed(run.target_pid()) == set(cores), "the target does not inherit the generator's"
-        app = run.process.pid
-        assert {core for tid in os.listdir(f"/proc/{app}/task") for core in allowed(int(tid))} == {cores[0]}
-        assert run.exit_code() == 0, run.stderr
-        last = of(run.events(), Sample)[-1]
-        assert last.targets[0].fds_limit == 99
-        assert last.generator and last.generator.fds_limit == 200
-        assert of(run.events(), Header)[0].host.fds_limit == 200
+    limits = ("target.open_files=99", f"generator.cpus=[{cores[0]}]", "generator.open_files=64")
+    options = [word for limit in limits for word in ("--limit", limit)]
+    light = ("--set", "cpu_work=1000")
+    with start(tmp_path_factory.mktemp("limited"), "mixed", *light, "--headless", "--plan", "60:5s", *options) as run:
+        of_target = allowed(run.target_pid())
+        threads = os.listdir(f"/proc/{run.process.pid}/task")
+        of_generator = {core for thread in threads for core in allowed(int(thread))}
+        return Limited(run, of_target, of_generator, run.exit_code())
 
 
-def test_a_generator_that_runs_out_of_files_continues_reading_and_ends_normally(tmp_path: Path) -> None:
-    run, code = ended(tmp_path, "mixed", "--headless", "--plan", "60:5s", "--limit", "generator.open_files=64")
-    assert code == 0, run.stderr
+def test_limits_of_cores_and_files_apply_to_each_side_alone(limited: Limited) -> None:
+    cores = os.sched_getaffinity(0)
+    assert limited.target_cores == cores, "the target does not inherit the generator's"
+    assert limited.generator_cores == {min(cores)}
+    last = of(limited.run.events(), Sample)[-1]
+    assert last.targets[0].fds_limit == 99
+    assert last.generator and last.generator.fds_limit == 64
+    assert of(limited.run.events(), Header)[0].host.fds_limit == 64
+
+
+def test_a_generator_that_runs_out_of_files_continues_reading_and_ends_normally(limited: Limited) -> None:
+    run = limited.run
+    assert limited.code == 0, run.stderr
     assert errnos(run.events()).get(24, 0) > 10
-    _reads_to_the_end(run)
-    assert export(run.sessions)["session"]["complete"] is True
-
-
-def _reads_to_the_end(run: Run) -> None:
     last = of(run.events(), Sample)[-1]
     assert last.ports and last.ports.used and last.targets[0].cpu_ratio is not None
-    assert last.generator and last.generator.fds_limit == 64
     assert [event.state for event in of(run.events(), Target)][-1] == "stopped"
+    assert export(run.sessions)["session"]["complete"] is True

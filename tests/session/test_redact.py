@@ -21,6 +21,7 @@ SECRET = "hunter2-S3cr3t"
     [
         (f"http://user:{SECRET}@host:80/x", "http://***@host:80/x"),
         (f"postgres://{SECRET}@db/name", "postgres://***@db/name"),
+        (f"http://{SECRET}@127.0.0.1:80", "http://***@127.0.0.1:80"),
         (f"http://u:p@{SECRET}@host/", "http://***@host/"),
         (f"GET /x?token={SECRET}&page=2", "GET /x?token=***&page=2"),
         (f"/x?page=2&api_key={SECRET}", "/x?page=2&api_key=***"),

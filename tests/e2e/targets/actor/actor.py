@@ -12,12 +12,9 @@ HOSTILE = "\x1b[2J\x1b[H\x1b[31mHOSTILE\x1b[0m\x1b]0;title\x07 \x9b2J [bold red]
 
 class Actor(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    ready = True
 
     def do_GET(self) -> None:  # noqa: N802 - the library's name
-        if self.path == "/health" and not self.ready:
-            self.answer(503, "not yet")
-        elif self.path == "/hostile":
+        if self.path == "/hostile":
             self.answer(500, HOSTILE)
         else:
             time.sleep(0.002)
@@ -55,11 +52,7 @@ def main() -> None:
         sys.exit("no configuration found")
     if act == "dies_hostile":
         sys.exit(HOSTILE)
-    Actor.ready = act != "never_ready"
     server = Server(("127.0.0.1", port), Actor)
-    if act == "cannot_bind":
-        Server.allow_reuse_address = False
-        Server(("127.0.0.1", port), Actor)
     if act == "prints_hostile":
         threading.Thread(target=print_hostile, daemon=True).start()
     server.serve_forever()
