@@ -22,7 +22,8 @@ SHARES = {"/health": 0.5, "/io": 0.3, "/cpu": 0.2}
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
-    return ended(tmp_path_factory.mktemp("mixed"), "mixed", "--headless", "--keep-bodies", "--plan", "5:5s,10:7s")
+    folder = tmp_path_factory.mktemp("mixed")
+    return ended(folder, "mixed", "--set", "cpu_work=20000", "--headless", "--keep-bodies", "--plan", "5:5s,10:7s")
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,19 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [wheel] = built.glob("capexplorer-*.whl")
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--no-deps",
+        "--no-index",
+        str(wheel),
+    ]
     subprocess.run(install, check=True, capture_output=True, timeout=TIMEOUT_S)
     _borrow_dependencies(folder / "venv")
     return folder / "venv" / "bin" / "capexplorer"

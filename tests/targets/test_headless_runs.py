@@ -45,7 +45,7 @@ def test_a_map_without_a_lock_crashes_and_go_says_why(tmp_path: Path) -> None:
 
 @needs_go
 def test_an_atomic_counter_is_never_accused(tmp_path: Path) -> None:
-    code, errors, summary = ran(tmp_path, "kv-go-counter", "--set", "counter=atomic", "--plan", "30:4s")
+    code, errors, summary = ran(tmp_path, "kv-go-counter", "--set", "counter=atomic", "--plan", "6:4s")
     assert code == 0, errors
     assert failures(summary) == {"GET /counter": 0, "POST /increment": 0}
 
