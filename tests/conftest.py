@@ -48,10 +48,12 @@ LONGEST = (
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `-m slow...`, files without slow tests need not be imported: they are nine of ten, and each worker would."""
-    if not collection_path.name.startswith("test_") or not config.getoption("markexpr").startswith("slow"):
+    """With `-m slow...`, files and folders without slow tests are not imported: nine of ten, and each worker would."""
+    if not config.getoption("markexpr").startswith("slow"):
         return None
-    return True if "mark.slow" not in collection_path.read_text(encoding="utf-8") else None
+    is_test = collection_path.name.startswith("test_")
+    files = collection_path.rglob("test_*.py") if collection_path.is_dir() else iter([collection_path] * is_test)
+    return None if any("mark.slow" in file.read_text(encoding="utf-8") for file in files) else True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,10 +1,7 @@
-"""Stop rules over a run: they end plans (and headless runs, with exit code 3), and by hand only mark."""
+"""Stop rules over a run: they end plans, and by hand only mark. Exit code 3: tests/e2e/test_stopped_by_a_rule.py."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,6 @@ import pytest
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
-from capexplorer.model.events import Ended, LevelOpened, Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import MetricLimit, StopRules
 from capexplorer.report.summary import summarise
@@ -21,18 +17,6 @@ from capexplorer.session.reader import read
 from trials.marked import marked
 
 from .driven import Driven
-
-PROFILE = """
-title = "Twice as slow as allowed"
-target = "sleepers"
-params = { workers = 2, sleep_ms = 50 }
-[users]
-wait_s = { constant = 0.2 }
-[[users.task]]
-name = "/work"
-[stop]
-p95_ms = 200
-"""
 
 
 def test_a_profile_s_rules_have_names() -> None:
@@ -94,26 +78,6 @@ def test_reanalysis_keeps_stop_rules_as_they_are(tmp_path: Path) -> None:
     run.seconds([20] * 10, 500.0)
     run.end()
     assert run.marked("stop_rule") and reanalyse(Timeline(read(run.path))).changes == ()
-
-
-@pytest.mark.slow
-def test_a_headless_run_that_a_rule_ends_exits_with_3_and_says_which(tmp_path: Path) -> None:
-    profile = tmp_path / "slow.toml"
-    profile.write_text(PROFILE)
-    command = [sys.executable, "-m", "capexplorer", "run", str(profile), "--headless", "--sessions-dir", str(tmp_path / "s")]
-    run = subprocess.run([*command, "--plan", "3:5s,30:15s,60:30s"], capture_output=True, text=True, check=False)
-    assert run.returncode == 3, run.stderr
-    assert "stop rule: p95 ms" in run.stderr.splitlines()[-1] and "Traceback" not in run.stderr
-    (path,) = run.stdout.split()
-    events = list(read(Path(path)))
-    (mark,) = [event for event in events if isinstance(event, Mark) and event.kind == "stop_rule"]
-    assert (mark.finding.figures()["rule"], mark.finding.figures()["ended"], mark.users) == ("p95_ms", "plan", 30)
-    ended = events[-1]
-    assert isinstance(ended, Ended) and ended.exit_code == 3 and "p95" in ended.reason
-    assert [event.users for event in events if isinstance(event, LevelOpened)] == [3, 30, 0]
-    assert reanalyse(Timeline(events)).changes == ()
-    document = json.dumps(summarise(Timeline(events)))
-    assert "p95_ms" in document
 
 
 def test_a_rule_ends_a_run_also_in_a_level_that_the_generator_spoiled(tmp_path: Path) -> None:
