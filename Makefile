@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Each file goes to one of 8 workers. Each worker collects all files, which takes it 2 s of CPU.
+# Each file goes to one of 8 workers. Each worker imports all files with slow tests, which takes it 1 s of CPU.
 WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow and not trial" tests
 
 # To collect all of these takes 10 s of CPU: five processes have folders of their own, instead of workers that share all. They wait
