@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def test_a_percentile_imports_nothing() -> None:
+def test_the_first_percentile_imports_no_further_module() -> None:
     look = (
         "import sys, numpy as np, capexplorer.analysis.epoch.onset; before = set(sys.modules); "
         "np.percentile(np.arange(9.0), 50); print(sorted(set(sys.modules) - before))"

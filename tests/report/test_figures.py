@@ -32,7 +32,7 @@ def test_an_error_says_how_many_digits_count(value: float | None, error: float |
 @pytest.mark.parametrize(
     ("value", "sentence"), [(None, "–"), (512.0, "512 B"), (1024.0 * 142, "142 KiB"), (1.5 * 2**30, "1.50 GiB")]
 )
-def test_bytes(value: float | None, sentence: str) -> None:
+def test_a_size_in_bytes_is_shown_with_its_unit(value: float | None, sentence: str) -> None:
     assert figures.size(value) == sentence
 
 

@@ -48,5 +48,5 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
          "cause: the generator's CPU is saturated at 8 users (low confidence): grounds busy, idle target"),
     ],
 )  # fmt: skip
-def test_readings_are_words(sentence: str, expected: str) -> None:
+def test_a_mark_states_its_readings_in_a_sentence(sentence: str, expected: str) -> None:
     assert sentence == expected

@@ -183,7 +183,7 @@ def test_a_full_disk_is_named_where_all_requests_fail_and_load_explains_nothing(
     ],
     ids=str,
 )
-def test_pressure_or_faults_alone_do_not(readings: dict[str, float]) -> None:
+def test_pressure_or_faults_alone_are_no_bottleneck(readings: dict[str, float]) -> None:
     assert ids(found(Load(8, 80, 50, readings=readings))) == {}
 
 

@@ -30,7 +30,9 @@ FOUND = [
 @pytest.mark.parametrize(
     ("cpu_ratio", "readings", "target_ratio", "saturated"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
 )
-def test_saturation(cpu_ratio: float | None, readings: dict[str, float], target_ratio: float, saturated: bool | None) -> None:
+def test_a_busy_generator_is_saturated_beside_an_idle_service_or_without_idle_time(
+    cpu_ratio: float | None, readings: dict[str, float], target_ratio: float, saturated: bool | None
+) -> None:
     figures = LevelFigures(settled=True, generator_cpu_ratio=cpu_ratio, target_cpu_ratio=target_ratio, readings=readings)
     assert is_saturated(figures) is saturated
 

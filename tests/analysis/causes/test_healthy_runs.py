@@ -97,12 +97,12 @@ HEALTHY: list[tuple[str, Sequence[Event]]] = [
 
 
 @pytest.mark.parametrize(("why", "events"), HEALTHY, ids=[why for why, _ in HEALTHY])
-def test_nothing_is_marked(why: str, events: Sequence[Event]) -> None:
+def test_a_healthy_run_has_no_cause_mark(why: str, events: Sequence[Event]) -> None:
     assert watched([*events, Ended(t_s=60.0, reason="quit")]) == []
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_noise_is_not_blamed(seed: int) -> None:
+def test_ten_noisy_minutes_of_a_healthy_service_have_no_cause_mark(seed: int) -> None:
     """Ten minutes of a healthy service on a busy machine: steps, restarts with other parameters, bursts of lateness."""
     random = np.random.default_rng(seed)
     events: list[Event] = []

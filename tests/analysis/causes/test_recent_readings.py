@@ -45,7 +45,7 @@ def test_growth_is_summed_over_ticks_and_counters_and_none_if_nothing_was_read()
     assert growth([tick(1)], "resets_sent") is None
 
 
-def test_the_most_of_all_targets() -> None:
+def test_most_is_the_highest_reading_of_all_targets_and_ticks() -> None:
     ticks = [
         tick(1, targets=(TargetReading(pid=1, fds=5), TargetReading(pid=2, fds=9))),
         tick(2, targets=(TargetReading(pid=1),)),
@@ -57,13 +57,13 @@ def test_the_most_of_all_targets() -> None:
 @pytest.mark.parametrize(
     ("pairs", "expected"), [([(5, 10), (90, 100), (None, 5)], (90, 100)), ([(5, None), (5, 0)], None), ([], None)]
 )
-def test_the_fullest_is_nearest_to_its_limit(
+def test_the_fullest_pair_is_the_one_nearest_to_its_limit(
     pairs: list[tuple[int | None, int | None]], expected: tuple[int, int] | None
 ) -> None:
     assert fullest(pairs) == expected
 
 
-def test_counts_hold_warm_up_and_repeated_attempts_are_apart() -> None:
+def test_counts_include_warm_up_and_repeated_attempts_are_counted_separately() -> None:
     endpoint = EndpointTick(name="/", requests=10, failures=2, warmup_requests=3, warmup_failures=1)
     ticks = [tick(1, endpoints=(endpoint,), connects=4, failures=(reset(2),), retried=(reset(5),)), tick(2, connects=1)]
     counted = {"requests": requests(ticks), "failures": failures(ticks), "connects": connects(ticks), "retried": retried(ticks)}

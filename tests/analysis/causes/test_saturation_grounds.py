@@ -45,7 +45,9 @@ GROUNDS: dict[str, tuple[dict[str, Any], tuple[str, ...], bool | None, bool]] = 
 
 
 @pytest.mark.parametrize(("measured", "reasons", "saturated", "starved"), GROUNDS.values(), ids=GROUNDS)
-def test_grounds(measured: dict[str, Any], reasons: tuple[str, ...], saturated: bool | None, starved: bool) -> None:
+def test_the_measured_grounds_decide_whether_the_generator_is_saturated_or_starved(
+    measured: dict[str, Any], reasons: tuple[str, ...], saturated: bool | None, starved: bool
+) -> None:
     found = SaturationGrounds(**measured)
     assert {"reasons": found.reasons, "saturated": found.saturated, "starved": found.starved} == {
         "reasons": reasons,

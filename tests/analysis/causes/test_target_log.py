@@ -41,12 +41,12 @@ def test_an_error_of_long_before_or_of_user_code_is_not_evidence() -> None:
     assert quoted(logged(8.9, "ERROR: mine", source="stderr"), second(9, ERROR_500)) == ""
 
 
-def test_it_is_next_to_causes_of_the_target_alone() -> None:
+def test_causes_outside_the_target_quote_no_line_of_its_log() -> None:
     marks = standing(watched([logged(2.5, "ERROR: too many clients"), second(3, NO_NAME), second(4, NO_NAME)]))
     assert all(not mark.finding.logged for mark in marks.values() if isinstance(mark.finding, Cause))
 
 
-def test_it_is_shown_with_the_example() -> None:
+def test_the_example_of_a_cause_shows_the_line_of_the_log() -> None:
     marks = standing(watched([logged(2.5, "ERROR: too many clients"), second(3, ERROR_500)]))
     assert wording.example(marks["server_error"].finding).endswith("the target's log: ERROR: too many clients")
 
@@ -59,10 +59,10 @@ def test_it_is_shown_with_the_example() -> None:
         ("token ghp_16C7e42F292c6912E7710c838347Ae178B4a denied", "token # denied"),
     ],
 )
-def test_times_numbers_and_tokens_are_folded(line: str, expected: str) -> None:
+def test_times_numbers_and_tokens_of_a_line_are_replaced_by_placeholders(line: str, expected: str) -> None:
     assert folded(line).endswith(expected.removeprefix("Z] "))
 
 
-def test_it_is_bounded_and_ends_with_a_word() -> None:
+def test_a_long_line_is_cut_after_a_whole_word() -> None:
     line = folded("cannot connect " * 100)
     assert len(line) <= LENGTH_MOST and line.endswith(("cannot", "connect"))

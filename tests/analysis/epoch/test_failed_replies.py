@@ -31,6 +31,8 @@ def session(*statuses: int | None) -> Timeline:
     ],
     ids=["no failures", "no reply", "an error", "refusals", "of all kinds"],
 )
-def test_shares(statuses: tuple[int | None, ...], shares: tuple[float, float] | None) -> None:
+def test_shares_of_failures_with_any_reply_and_with_a_refusal(
+    statuses: tuple[int | None, ...], shares: tuple[float, float] | None
+) -> None:
     timeline = session(*statuses)
     assert replied_shares(timeline, timeline.levels[0]) == shares

@@ -25,7 +25,7 @@ def test_a_level_that_saturated_fewer_workers_than_a_later_one_has_is_left_out()
     assert outgrown_levels(_levels((0, 0.5), (0, 1.0), (2, 0.6), (2, 1.0), (3, 0.7)), 0.0) == (1, 3)
 
 
-def test_one_that_did_not_saturate_them_stays() -> None:
+def test_a_level_that_did_not_saturate_its_workers_stays() -> None:
     assert outgrown_levels(_levels((0, 0.5), (2, 0.4)), 0.0) == ()
 
 

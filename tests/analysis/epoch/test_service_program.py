@@ -30,7 +30,9 @@ def ready(epoch: int, pid: int, program: str | None = None) -> Target:
     ],
     ids=["no header", "not started here", "by its command", "by a command of Windows", "as the system reports it"],
 )
-def test_program(timeline: Timeline, program: str | None) -> None:
+def test_the_program_is_the_one_reported_by_the_system_or_else_that_of_the_command(
+    timeline: Timeline, program: str | None
+) -> None:
     assert program_of(timeline) == program
 
 
@@ -39,10 +41,12 @@ def test_program(timeline: Timeline, program: str | None) -> None:
     [("python3.11", 1.0, True), ("python3.11", 2.0, True), ("python3.11", 4.0, False), ("nginx", 1.0, False), (None, None, False),
      ("python", None, True)],
 )  # fmt: skip
-def test_one_interpreter_lock(program: str | None, processes: float | None, one: bool) -> None:
+def test_only_a_python_service_of_at_most_two_processes_is_one_python_process(
+    program: str | None, processes: float | None, one: bool
+) -> None:
     assert is_one_python_process(program, processes) is one
 
 
-def test_the_process_of_an_epoch_is_its_latest() -> None:
+def test_the_pid_of_an_epoch_is_that_of_its_latest_start() -> None:
     timeline = session(ready(0, 10), ready(0, 11), Target(t_s=2.0, state="stopped"), ready(1, 20))
     assert [pid_of(timeline, epoch) for epoch in (0, 1, 2)] == [11, 20, None]

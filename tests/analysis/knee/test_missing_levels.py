@@ -23,12 +23,12 @@ KNEE = 50
     ],
     ids=["nothing", "one level", "a straight line", "at or below", "too few beyond the knee", "a gap around the knee"],
 )
-def test_kinds(users: list[float], kinds: list[str]) -> None:
+def test_the_advice_names_the_kinds_of_missing_levels_in_order(users: list[float], kinds: list[str]) -> None:
     assert [each.kind for each in judge(ideal(users)).missing] == kinds
 
 
 @pytest.mark.parametrize(("users", "count"), [([], 3), ([10], 2), ([10, 20], 1)])
-def test_advice_needs_three_user_counts(users: list[float], count: int) -> None:
+def test_below_three_user_counts_the_advice_states_how_many_are_missing(users: list[float], count: int) -> None:
     (found,) = judge(ideal(users)).missing
     assert found.count == count
 

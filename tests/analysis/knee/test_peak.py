@@ -29,12 +29,14 @@ def peak(*after: tuple[float, float]) -> Peak | None:
     ],
     ids=["the top is the last level", "a plateau", "a fall under 5%", "a fall by a quarter", "a fall by more than half"],
 )
-def test_shape(after: list[tuple[float, float]], shape: str | None) -> None:
+def test_the_peak_is_retrograde_or_a_collapse_by_how_far_goodput_falls_after_it(
+    after: list[tuple[float, float]], shape: str | None
+) -> None:
     found = peak(*after)
     assert (None if found is None else found.shape) == shape
 
 
-def test_its_fall_is_a_share_of_the_greatest() -> None:
+def test_the_fall_is_relative_to_the_highest_goodput() -> None:
     found = peak((60, 100), (80, 60), (100, 30))
     assert found is not None
     assert found.goodput_rps == 100 and found.fall_ratio == pytest.approx(0.7)

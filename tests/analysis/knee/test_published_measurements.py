@@ -72,7 +72,9 @@ def knee_of(verdict: CapacityVerdict) -> KneeVerdict:
         pytest.param("fast-failures", 240, 310, "errors", id="a ramp into fast failures"),
     ],
 )
-def test_knees_of_others(read: object, name: str, least: float, most: float, limit: str) -> None:
+def test_the_knee_and_its_limit_agree_with_the_published_ones(
+    read: object, name: str, least: float, most: float, limit: str
+) -> None:
     assert callable(read)
     knee = knee_of(read(name))
     assert knee.kind == "knee"
@@ -89,7 +91,7 @@ def test_specsdm91_is_mildly_retrograde_beyond_72(read: object) -> None:
 
 
 @READERS
-def test_plateaus_are_recognised(read: object) -> None:
+def test_a_published_plateau_has_no_peak(read: object) -> None:
     assert callable(read)
     for name in ("cisco", "myrocks-read-only", "soy-a"):
         assert knee_of(read(name)).peak is None

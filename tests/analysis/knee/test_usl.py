@@ -21,7 +21,7 @@ def law(rate: float, sigma: float, kappa: float, users: tuple[int, ...] = USERS)
     [(10.0, 0.05, 0.001), (10.0, 0.05, 0.0), (10.0, 0.0, 0.001), (10.0, 0.0, 0.0)],
     ids=["both", "contention alone", "coherency alone", "a straight line"],
 )
-def test_coefficients_are_found_again(rate: float, sigma: float, kappa: float) -> None:
+def test_the_fit_recovers_the_coefficients_of_the_curve(rate: float, sigma: float, kappa: float) -> None:
     found = fit(law(rate, sigma, kappa), bent=True)
     assert found is not None
     assert (found.lambda_rps, found.sigma, found.kappa) == pytest.approx((rate, sigma, kappa), rel=0.01, abs=1e-6)
@@ -43,7 +43,9 @@ def test_the_peak_is_at_the_root_of_1_minus_sigma_over_kappa() -> None:
     ],
     ids=["six levels and more", "no bend", "four levels", "a collapse"],
 )
-def test_when_it_is_greyed_out(curve: CapacityCurve, bent: bool, grey: str | None) -> None:
+def test_a_fit_is_grey_without_a_bend_on_few_levels_or_if_it_fits_poorly(
+    curve: CapacityCurve, bent: bool, grey: str | None
+) -> None:
     found = fit(curve, bent=bent)
     assert found is not None and found.grey == grey
 

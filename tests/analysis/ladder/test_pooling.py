@@ -56,5 +56,7 @@ def test_disagreement_widens_the_error_by_at_most_five_times(other_rps: float, f
         ({"generator_saturated": None}, "generator_saturated", None),
     ],
 )
-def test_a_field_of_two_levels(changes: dict[str, object], field: str, expected: object) -> None:
+def test_each_field_of_two_pooled_levels_is_their_mean_their_sum_or_the_worse_of_both(
+    changes: dict[str, object], field: str, expected: object
+) -> None:
     assert getattr(of_two(**changes), field) == expected

@@ -28,7 +28,7 @@ LOW = LowLoad(service_ms=20.0)
     ],
     ids=str,
 )
-def test_the_state_of_a_level(found: RateLevel, state: str) -> None:
+def test_a_level_is_kept_queues_fails_drops_or_is_unsure(found: RateLevel, state: str) -> None:
     assert state_of(found, LOW) == state
 
 
@@ -51,5 +51,5 @@ def test_equal_failures_at_every_rate_are_not_a_departure() -> None:
     assert state_of(level(100, 80, failed=20), low_load(lowest)) == "fails"
 
 
-def test_a_lowest_rate_that_mostly_fails_is_not_taken_for_usual() -> None:
+def test_a_lowest_rate_that_mostly_fails_is_no_baseline() -> None:
     assert state_of(level(100, 40, failed=60), low_load(level(50, 20, failed=30))) == "fails"
