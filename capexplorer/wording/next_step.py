@@ -53,7 +53,7 @@ WAITS = {
     "measuring": "measuring {users}",
     "worker": "a worker process is starting",
     "plan": "the plan sets the load",
-    "rate_search": "the autopilot searches the capacity as an offered rate",
+    "rate_search": "the autopilot searches for the capacity as an offered rate",
 }
 
 SOAK = "soak at {users}"
@@ -76,10 +76,11 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
         return NextStep("t", "restart the target") if can_restart else NextStep("", "the target is not running")
     if timeline.proposed is None:
         return NextStep("", WAITS["starting"]) if state in ("building", "starting") else None
-    return _said(timeline.proposed, timeline, exported=exported)
+    return _step_for(timeline.proposed, timeline, exported=exported)
 
 
-def _said(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep:
+def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep:
+    """The step for a proposal; once a level has opened after it, that the load is changing."""
     level, taken = timeline.level, isinstance(proposed.proposal, GoTo | Hold)
     if proposed.proposal == Hold("rate"):
         return _at_a_rate(timeline)

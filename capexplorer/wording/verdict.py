@@ -34,7 +34,7 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     chosen = max(epochs_with_findings(timeline), default=None) if epoch is None else epoch
     found = conclude(timeline, chosen)
     named = "" if chosen is None else epoch_name(timeline, chosen)
-    sentence = f"{_capital(named)}: {_sentence(found)}" if named else _sentence(found)
+    sentence = f"{_upper_first(named)}: {_sentence(found)}" if named else _sentence(found)
     return Judgement(sentence, found.severity, found.marked, found.invalid)
 
 
@@ -50,14 +50,14 @@ def epoch_name(timeline: Timeline, epoch: int) -> str:
 
 def _sentence(found: Conclusion) -> str:
     first, *beside = found.clauses
-    sentence, before = _capital(_headline(first)).removesuffix("."), first
+    sentence, before = _upper_first(_headline(first)).removesuffix("."), first
     for each in beside:
         words = (
             think_time_in_full(each)
             if isinstance(each, ThinkTimeLimit) and isinstance(before, CpuUsedByOthers)
-            else _small(clause(each))
+            else _lower_first(clause(each))
         )
-        sentence, before = f"{sentence}{_joint(before, each)}{words.removesuffix('.')}", each
+        sentence, before = f"{sentence}{_separator(before, each)}{words.removesuffix('.')}", each
     return f"{sentence}."
 
 
@@ -65,16 +65,17 @@ def _headline(first: Clause) -> str:
     return think_time_in_full(first) if isinstance(first, ThinkTimeLimit) else clause(first)
 
 
-def _joint(before: Clause, after: Clause) -> str:
+def _separator(before: Clause, after: Clause) -> str:
+    """A colon where one clause explains the other; otherwise a semicolon."""
     no_level_left_out = isinstance(before, CpuUsedByOthers) and not (before.left_out_users or before.left_out_per_s)
     reason = isinstance(before, UsersTooNew) or (isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet))
     return ": " if no_level_left_out or reason else "; "
 
 
-def _small(sentence: str) -> str:
-    """A clause that is a whole sentence elsewhere, with a small first letter."""
+def _lower_first(sentence: str) -> str:
+    """A clause that ends with a full stop, with a lower-case first letter; others stay as they are."""
     return f"{sentence[:1].lower()}{sentence[1:]}" if sentence.endswith(".") else sentence
 
 
-def _capital(sentence: str) -> str:
+def _upper_first(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
