@@ -94,7 +94,7 @@ def read(path: Path, *, reanalyse: bool = False) -> tuple[Timeline, SecondLatenc
     """A whole session with the histograms of its seconds, and its reader, closed. Raises SessionError."""
     latencies = SecondLatencies()
     with open_session(path) as log:
-        timeline = Timeline(latencies.noting(with_found(path, log) if reanalyse else log))
+        timeline = Timeline(latencies.collecting(with_found(path, log) if reanalyse else log))
     return timeline, latencies, log
 
 

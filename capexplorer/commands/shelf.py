@@ -108,7 +108,7 @@ def _missing(entry: SessionEntry) -> bool:
 def _session(entry: SessionEntry) -> Session:
     latencies = SecondLatencies()
     with open_session(entry.path) as log:
-        timeline = Timeline(latencies.noting(log))
+        timeline = Timeline(latencies.collecting(log))
     return Session(timeline, title=titles.read(entry.path), damaged=log.damaged, latencies=latencies)
 
 

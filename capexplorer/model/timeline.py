@@ -169,15 +169,15 @@ class Timeline:
                 if level is not None:
                     level.close(event)
             case Mark() | Note() | Command() | Target():
-                self._enter(event)
+                self._add_to_journal(event)
             case Log():
                 self._lines.append(event)
                 if (event.source, event.level) == ("capexplorer", "critical"):
                     self.broken = event
             case _:
-                self._know(event)
+                self._store(event)
 
-    def _enter(self, event: Mark | Note | Command | Target) -> None:
+    def _add_to_journal(self, event: Mark | Note | Command | Target) -> None:
         """Add an event to the journal."""
         self.journal.append(event)
         match event:
@@ -188,7 +188,7 @@ class Timeline:
             case Target():
                 self.target = event
 
-    def _know(self, event: Event) -> None:
+    def _store(self, event: Event) -> None:
         """Store an event that concerns the whole session or an epoch."""
         match event:
             case Header():
@@ -196,7 +196,7 @@ class Timeline:
             case Verdict():
                 self.verdicts[event.epoch] = event
             case PartState():
-                self._know_part(event)
+                self._store_part(event)
             case Ended():
                 self.ended = event
             case Proposed():
@@ -204,8 +204,8 @@ class Timeline:
             case Reanalysed():
                 self.reanalysed = event
 
-    def _know_part(self, part: PartState) -> None:
-        """What was known of a part that is not read any more stays known."""
+    def _store_part(self, part: PartState) -> None:
+        """Store the state of a part; one that can no longer be read keeps the facts of its last state."""
         before = self.parts.get(part.name)
         if part.state == "unread" and before is not None:
             part = msgspec.structs.replace(before, t_s=part.t_s, state=part.state, reason=part.reason)

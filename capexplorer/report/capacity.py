@@ -56,7 +56,7 @@ def drawing(timeline: Timeline) -> str | None:
     foot = [*_signs(scene, drawn=bool(verdicts)), *capacity_verdict.foot_lines(verdicts)]
     height = HEIGHT + 8 + _LINE * len(foot)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_alt(rows, foot)}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_label(rows, foot)}">',
         rectangle("paper", 0, 0, WIDTH, height),
         *(knees if verdicts else capacity_verdict.marked(timeline, scene.goodput, scene.latency)),
         *scene.goodput.axes("Goodput (finished work per second), mean with its 95% interval"),
@@ -93,7 +93,7 @@ def _latency(rows: list[ReportedLevel]) -> tuple[str, Callable[[ReportedLevel], 
     return f"Latency of successes: {'mean, ms' if known else 'not measured'}", lambda row: row.figures.latency_ms.mean
 
 
-def _alt(rows: list[ReportedLevel], foot: list[str]) -> str:
+def _label(rows: list[ReportedLevel], foot: list[str]) -> str:
     best = max(rows, key=lambda row: row.figures.goodput_rps or 0)
     most = f"{figures.number(best.figures.goodput_rps)}/s at {figures.users(best.users)} users"
     return html("; ".join((f"Goodput against users; the highest is {most}", *foot)))

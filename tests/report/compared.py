@@ -73,7 +73,7 @@ def session(levels: Sequence[Seen], **header: Any) -> Session:
     for event in events(levels, **header):
         found += [*_seconds(levels[event.index], event), event] if isinstance(event, LevelClosed) else [event]
     latencies = SecondLatencies()
-    return Session(Timeline(latencies.noting(found)), latencies=latencies)
+    return Session(Timeline(latencies.collecting(found)), latencies=latencies)
 
 
 def _seconds(level: Seen, closed: LevelClosed) -> list[Sample]:

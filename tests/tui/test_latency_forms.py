@@ -50,7 +50,7 @@ def curve_of(levels: list[tuple[int, int]], seed: int = 3) -> Curve:
     for users, seconds in levels:
         events += [*made.open(users), *(made.tick() for _ in range(seconds))]
     latencies = SecondLatencies()
-    return curve_of_last(Compared(Timeline(latencies.noting([*events, *made.close()])), latencies=latencies))
+    return curve_of_last(Compared(Timeline(latencies.collecting([*events, *made.close()])), latencies=latencies))
 
 
 def drawn(pane: Pane, timeline: Timeline, look: Look, size: Size) -> str:

@@ -44,7 +44,7 @@ def session(name: str, levels: Sequence[ObservedLevel]) -> Session:
     """A session with the marks that detectors find, as if it had been recorded."""
     latencies = SecondLatencies()
     timeline = Timeline()
-    for event in latencies.noting(_events(name, levels, timeline)):
+    for event in latencies.collecting(_events(name, levels, timeline)):
         timeline.apply(event)
     for found in detect(timeline):
         timeline.apply(found)

@@ -1,8 +1,8 @@
 """N* of a service that refuses requests and accepts a varying number from level to level (docs/knee.md, section 6).
 
 A rate limiter loses the part of its allowance that clumped arrivals leave unused. Goodput beyond the knee is then uneven, and a
-lower bound of the limit: N* is not below the crossing. Nor is it above the first level with refusals. The geometric middle is
-reported.
+lower bound of the limit: N* is not below the crossing. Nor is it above the first level with refusals. The geometric mean of
+both is reported.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A level beside the same load of another session, in a few words: for a screen that shows one while it is measured.
 
-It says less than a comparison: percentiles of the level have no known noise, since the histograms of its seconds are not at hand.
+It is less precise than a comparison: the noise of percentiles is unknown, because the histograms of single seconds are not
+available.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def differences(before: Mapping[str, Estimate], after: LevelFigures) -> str:
     """`goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`: about, where the noise is not known."""
     ours = estimates(after)
     found = (difference(name, before.get(name), ours[name]) for name in _NAMES)
-    return ", ".join(_said(each) for each in found if each.judgement != "not_measured") or "nothing to compare"
+    return ", ".join(_sentence(each) for each in found if each.judgement != "not_measured") or "nothing to compare"
 
 
 def estimates(figures: LevelFigures) -> dict[str, Estimate]:
@@ -34,7 +35,7 @@ def estimates(figures: LevelFigures) -> dict[str, Estimate]:
     return {"goodput": goodput, "p95": Estimate(figures.latency_ms.p95, None, seconds)}
 
 
-def _said(one: Difference) -> str:
+def _sentence(one: Difference) -> str:
     name, unit = _NAMES[one.figure]
     words = f"{name} {number(one.before.value)} → {number(one.after.value)}{unit}"
     if one.ratio is None:

@@ -19,8 +19,8 @@ class SecondLatencies:
         self._ticks: list[tuple[str, ...]] = []
         self._from_plan: list[str | None] = []
 
-    def noting(self, events: Iterable[Event]) -> Iterator[Event]:
-        """The same events; the histograms of samples are kept on the way."""
+    def collecting(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Pass the events through unchanged, and keep the histograms of each sample."""
         for event in events:
             if isinstance(event, Sample):
                 self._ticks.append(tuple(tick.latency for tick in event.endpoints if tick.latency))
@@ -32,5 +32,5 @@ class SecondLatencies:
         return merged([text for tick in ticks if tick < len(self._ticks) for text in self._ticks[tick]])
 
     def from_plan(self, ticks: Sequence[int]) -> LatencyHistogram:
-        """The same of the times from plan of iterations at offered rates."""
+        """Times from plan of all iterations at offered rates in these ticks, merged."""
         return merged([text for tick in ticks if tick < len(self._from_plan) and (text := self._from_plan[tick])])
