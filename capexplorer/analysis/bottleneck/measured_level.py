@@ -17,9 +17,9 @@ from ...model.level import Level
 from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
-from ..epoch.crowded_seconds import withheld_from
 from ..epoch.failed_replies import REFUSING, failures_by_status
 from ..epoch.measured_epoch import MeasuredEpoch
+from ..epoch.neighbour_seconds import withheld_from
 from ..epoch.neighbours import NeighbourCheck, Withheld
 from ..epoch.service_program import is_one_python_process, program_of
 from ..knee.limit import REPLIED_LEAST

@@ -24,10 +24,10 @@ from ..causes.generator_saturation import is_saturated, own_time_ms
 from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
-from .crowded_seconds import withheld_from
 from .failed_replies import replied_shares
 from .measured_epoch import MeasuredEpoch
 from .measured_rates import RateLadder, rate_ladder
+from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck, disturbance_of
 from .onset import halves_of, parts_of
 from .outgrown import outgrown_levels

@@ -18,11 +18,11 @@ from ..ladder import Measured, Part
 from ..rates.departure import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
-from .crowded_seconds import withheld_from
 from .failed_replies import replied_shares
 from .failing_seconds import CLEAN_MOST
 from .judgeable import is_invalidated
 from .measured_epoch import MeasuredEpoch
+from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck
 from .onset import cut, halves_of, parts_of
 from .rate_ramps import growth_of_rate, in_time, slope_of

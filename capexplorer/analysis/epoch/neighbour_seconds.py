@@ -1,0 +1,50 @@
+"""The seconds of a level in which other processes used CPU.
+
+Means over a level hide a neighbour that starts in its middle: the machine seems to have idle cores, and the service to need less
+CPU, since the seconds before count as well. So whether the service needed more CPU is judged by the seconds in which other
+processes used it; whether they withheld a relevant amount, by the whole level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from ...model.figures import LevelFigures
+from ...model.level import Level
+from ...model.timeline import Timeline
+from ..causes.saturation_grounds import OTHERS_LEAST
+from ..ladder import Part
+from .neighbours import NeighbourCheck, Withheld
+from .part_figures import part_figures
+
+
+def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: Part) -> Withheld | None:
+    """What other processes withheld from a part of a level; None: no relevant amount, or unknown."""
+    found = check.withheld(part.figures)
+    if found is not None or level.opened.ramp or not check.may_matter(part.figures):
+        return found
+    beside_neighbours = _figures_beside_neighbours(timeline, level, part)
+    return None if beside_neighbours is None else check.withheld(beside_neighbours)
+
+
+_cached: WeakKeyDictionary[Level, dict[float, tuple[int, LevelFigures | None]]] = WeakKeyDictionary()
+"""By level and start of a part: the number of its seconds, and their figures. An epoch is judged many times as it grows."""
+
+
+def _figures_beside_neighbours(timeline: Timeline, level: Level, part: Part) -> LevelFigures | None:
+    """Figures of the seconds in which others used CPU; None if they did in all of its seconds, or in none."""
+    ticks = [tick for tick in timeline.seconds_of(level) if _is_within(part, timeline.columns["t_s"][tick])]
+    by_start = _cached.setdefault(level, {})
+    if by_start.get(part.started_s, (-1, None))[0] != len(ticks):
+        by_start[part.started_s] = (len(ticks), _compute(timeline, level, ticks))
+    return by_start[part.started_s][1]
+
+
+def _compute(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures | None:
+    beside_neighbours = [tick for tick in ticks if timeline.columns["others_cpu_ratio"][tick] >= OTHERS_LEAST]
+    return part_figures(timeline, level, beside_neighbours) if 0 < len(beside_neighbours) < len(ticks) else None
+
+
+def _is_within(part: Part, ended_s: float) -> bool:
+    return part.started_s < ended_s and (part.ended_s is None or ended_s <= part.ended_s)
