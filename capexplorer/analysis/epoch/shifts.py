@@ -123,7 +123,7 @@ def cuts_of(
     least = STATISTIC_LEAST * math.sqrt(1 + SHORT_S / max(len(series), 1)) if strength_least is None else strength_least
     while cuts:
         edges = [0, *cuts, len(series)]
-        means = [float(series[start:end].mean()) for start, end in zip(edges, edges[1:], strict=False)]
+        means = [float(np.add.reduce(series[start:end])) / (end - start) for start, end in zip(edges, edges[1:], strict=False)]
         error = _long_run_error(series, edges, means)
         strengths = [
             _strength(before, after, error, (cut - start, end - cut), gap)
@@ -169,7 +169,8 @@ def _best(part: Series, side_least: int) -> tuple[int, float] | None:
         return None
     before = np.arange(side_least, count - side_least + 1)
     sums = np.cumsum(part)[before - 1]
-    explained = (sums - before * part.mean()) ** 2 * count / (before * (count - before))
+    mean = np.add.reduce(part) / count  # what `part.mean()` computes, in half of its time
+    explained = (sums - before * mean) ** 2 * count / (before * (count - before))
     best = int(explained.argmax())
     return int(before[best]), float(explained[best])
 
