@@ -167,9 +167,10 @@ def test_an_earlier_cursor_shows_no_later_second() -> None:
 def test_one_more_second_changes_few_cells(pane: type[Pane], size: Size) -> None:
     """At most 15% of the cells are written in seconds in which nothing pages: what the terminal gets."""
     events = session([(10, 40), (20, 80)])
+    timeline = Timeline(events[:59])
     before, shares = None, []
-    for end in range(60, len(events)):
-        timeline = Timeline(events[:end])
+    for event in events[59:-1]:
+        timeline.apply(event)
         strips = [strip.adjust_cell_length(size.width) for strip in drawn(pane(), timeline, size)]
         if before is not None:
             spans = [changed_span(old, new) for old, new in zip(before, strips, strict=True)]
