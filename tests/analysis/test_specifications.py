@@ -22,7 +22,7 @@ ELSEWHERE = {
     "analysis/epoch/test_moving_rates.py": ("bottleneck/axes", "epoch/offered_part", "epoch/steady_queue"),
     "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
     "analysis/epoch/test_regimes.py": (
-        "epoch/failing_seconds", "epoch/level_changes", "epoch/level_comparison", "epoch/neighbour_seconds", "epoch/onset",
+        "epoch/level_changes", "epoch/level_comparison", "epoch/neighbour_seconds", "epoch/onset",
         "epoch/part_figures", "epoch/regime", "epoch/regime_verdicts", "epoch/settling_failures",
     ),
     "analysis/epoch/test_service_program.py": ("target_process",),

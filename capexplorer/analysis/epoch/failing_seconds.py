@@ -31,12 +31,14 @@ BUSY_PERCENTILE, BUSY_LEAST = 75, 5
 """Requests in a usual busy second of the level, from which a second without any says that the service stalled."""
 
 
-def failing_changes(requests: Series, failures: Series) -> list[int]:
+def failing_changes(requests: Series, failures: Series, in_flight: Series | None = None) -> list[int]:
     """The first second of each stretch but the first, ascending. One without any answer of a service that is usually busy
-    counts as failed.
+    counts as failed, unless nothing was asked of it: at an offered rate `in_flight` says how many iterations wait as it ends.
     """
     usual = float(np.percentile(requests, BUSY_PERCENTILE))
     silent = (requests == 0) & (usual >= BUSY_LEAST)
+    if in_flight is not None:
+        silent &= in_flight != 0
     requests, failures = np.where(silent, usual, requests), np.where(silent, usual, failures)
     ratios = np.divide(failures, requests, out=np.zeros(len(requests)), where=requests > 0)
     bad = ratios >= FAILING_MORE

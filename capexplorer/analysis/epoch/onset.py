@@ -128,16 +128,17 @@ def _found(timeline: Timeline, level: Level) -> Changes:
         may_settle = level.opened.since_s is None and level.offered_per_s is None
         failing = settling_failures(timeline, level, ticks) if may_settle else None
         goodput = np.asarray(searched(timeline, level, ticks)[0], float)
-        at = _changes(timeline, ticks, goodput) if failing is None else []
+        at = _changes(timeline, level, ticks, goodput) if failing is None else []
         is_whole = not at and failing is None
         known = _known[level] = Changes(len(ticks), at, _doubtful(goodput) if is_whole else (), failing)
     return known
 
 
-def _changes(timeline: Timeline, ticks: Sequence[int], goodput: Series) -> list[int]:
+def _changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodput: Series) -> list[int]:
     if len(ticks) < 2 * SIDE_LEAST:
         return []
-    at = failing_changes(*(np.array([timeline.columns[name][tick] for tick in ticks]) for name in ("requests", "failures")))
+    names = ("requests", "failures", *(() if level.offered_per_s is None else ("in_flight",)))
+    at = failing_changes(*(np.array([timeline.columns[name][tick] for tick in ticks]) for name in names))
     if np.isnan(goodput).any():
         return at
     for first, last in pairwise([0, *at, len(ticks)]):
