@@ -54,6 +54,24 @@ def test_bins_are_judged_as_levels_are(ramp: list[RateLevel], kind: str | None, 
     assert found is None or found.confidence != "high"  # as of a ramp of users
 
 
+@pytest.mark.parametrize(
+    ("seconds", "half_width"),
+    [(8, (0.08, 0.14)), (60, (0.05, 0.08))],
+    ids=["the speed of a few seconds", "of minutes"],
+)
+def test_the_interval_of_a_short_ramp_is_wider(seconds: float, half_width: tuple[float, float]) -> None:
+    found = judge([level(10 * rate, 10 * min(rate, 30.0), seconds=seconds, ramp=True) for rate in RISING])
+    assert found is not None and found.low_per_s is not None and found.high_per_s is not None
+    assert half_width[0] < (found.high_per_s - found.low_per_s) / 2 / found.per_s < half_width[1]
+
+
+def test_a_lucky_bin_below_a_poor_one_is_no_collapse() -> None:
+    lucky = [level(24.0, 24.0, seconds=15, ramp=True), level(29.5, 29.5, seconds=10, ramp=True)]
+    found = judge([level(18.0, seconds=15, ramp=True), *lucky, level(32.0, 23.4, seconds=9, ramp=True)])
+    assert found is not None and found.kind == "capacity"
+    assert found.per_s == pytest.approx(23.4, rel=0.01)
+
+
 def test_bins_with_few_arrivals_are_pooled_with_their_neighbours_until_they_have_enough() -> None:
     found = pooled(bins(RISING, seconds=3))
     assert [round(each.rate_per_s) for each in found] == [20, 50]
