@@ -80,6 +80,11 @@ _CAUSES = {
         "Use fewer users at once: FastHttpUser retries a request up to 12 times when its connection is closed, and the "
         "retries are additional load.",
     ),
+    "users_at_cap": CauseText(
+        "the pool of users is too small for the rate",
+        "Raise `[guards] max_users` in the profile, or offer a lower rate: all users are busy while the service is as quick as "
+        "before, so what is dropped says nothing about the service.",
+    ),
     "generator_memory": CauseText(
         "the generator's memory grows", "Use fewer users, and do not keep responses in user code: they stay in memory."
     ),

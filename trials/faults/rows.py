@@ -23,6 +23,7 @@ NOT_INJECTED = {
     "connection_limit": "no part is watched here; `make parts` has it",
     "lock_waits": "no part is watched here; `make parts` has it",
     "unwatched_party": "no part is watched here; `tests/analysis/bottleneck/test_watched_parts.py` has it",
+    "users_at_cap": "a setting of the load, no fault; `tests/analysis/causes/test_users_at_cap.py` has it",
     "body_too_large": "`tests/e2e/test_user_code.py` has it, with all clients",
     "generator_shares_host": "it must fill the whole machine; `make experiments` does, with webdav",
 }

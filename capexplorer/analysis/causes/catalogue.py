@@ -42,6 +42,7 @@ _CAUSES = (
     Entry("time_wait_bucket_overflow", "host", "warning"),
     Entry("generator_cpu_saturated", "generator", "critical"),
     Entry("generator_retry_amplification", "generator", "warning"),
+    Entry("users_at_cap", "generator", "warning"),
     Entry("generator_memory", "generator", "warning"),
     Entry("user_code_error", "generator", "error"),
     Entry("load_thread_blocked", "generator", "critical"),

@@ -14,6 +14,7 @@ from . import confirmation
 from .confirmation import Proof
 from .recent_readings import RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .saturation_over_seconds import grounds_over
+from .users_at_cap import OVER, users_at_cap
 
 SATURATED_OVER = 10
 SATURATED_LEAST = 5
@@ -43,11 +44,13 @@ SLOW_CONNECTS_OVER = 8
 """Windows in ticks; a dropped SYN is sent again after 1, 3 and 7 s."""
 
 
-def current_conditions(recent: RecentReadings, host: HostFacts, own_ms: float = 0.0) -> Iterator[Proof]:
-    """The conditions that hold now. `own_ms`: see `generator_saturation.own_time_ms`."""
-    saturated = _generator_cpu(recent, own_ms)
-    if saturated is not None and saturated.holds:
-        yield saturated
+def current_conditions(
+    recent: RecentReadings, host: HostFacts, own_ms: float = 0.0, usual_ms: float | None = None
+) -> Iterator[Proof]:
+    """The conditions that hold now. `own_ms`: see `generator_saturation.own_time_ms`; `usual_ms`: `users_at_cap.usual_ms`."""
+    for found in (_generator_cpu(recent, own_ms), users_at_cap(recent.last(OVER), usual_ms)):
+        if found is not None and found.holds:
+            yield found
     for test in (
         _backlog, _target_fds, _syn_queue, _packet_loss, _time_wait_buckets, _churn, _amplification,
         _oom,

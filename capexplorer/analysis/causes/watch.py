@@ -38,6 +38,7 @@ from .recent_readings import RecentReadings
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_beside, resolve
 from .target_log import TargetLog
 from .unread_parts import UnreadParts
+from .users_at_cap import usual_ms
 
 READINGS_WAIT_S = 0.9
 """Seconds to wait for the readings of the next tick; marks come within two seconds."""
@@ -72,6 +73,7 @@ class CauseWatch:
         self._waiting: list[Symptom] = []
         self._levels: list[LevelFigures] = []
         self._own_ms = 0.0
+        self._usual_ms: float | None = None
         self._epoch = 0
         self._load = Load(0)
 
@@ -87,6 +89,7 @@ class CauseWatch:
             case LevelClosed():
                 self._levels.append(event.figures)
                 self._own_ms = own_time_ms(self._levels)
+                self._usual_ms = usual_ms(self._levels)
             case Target():
                 self._target(event)
             case Log():
@@ -108,7 +111,7 @@ class CauseWatch:
             self._settle(self._last_tick_s, at_last=True)
             self._episodes.end_all()
             self._epoch = epoch
-            self._levels, self._own_ms = [], 0.0
+            self._levels, self._own_ms, self._usual_ms = [], 0.0, None
 
     @property
     def _last_tick_s(self) -> float:
@@ -136,7 +139,7 @@ class CauseWatch:
             self._failed(sample, failure, hidden=True)
         self._settle(sample.t_s)
         ours = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
-        for found in current_conditions(self._recent, self._host, self._own_ms):
+        for found in current_conditions(self._recent, self._host, self._own_ms, self._usual_ms):
             if not (ours and ENTRIES[found.id].where == "target"):
                 self._add(found.id, _condition_for_a_second(sample, found))
 
