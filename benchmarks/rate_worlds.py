@@ -3,8 +3,8 @@
 Climbs in worlds that move, climbs and ramps in one that stands still, and stationary queues, in which no change may be marked.
 A capacity is false if it lies more than 15% from every one that was in force, and a bound if the truth lies beyond it by as
 much. Where services refuse or time out below their capacity, lower bounds are not compared. A change is wrong in a world that
-stands still if it is marked with no step of load that explains it. Rules were tuned on seeds 0-9,999; 730,000-759,999 are for
-reports.
+stands still if it is marked with no step of load that explains it. Rules were tuned on seeds 0-9,999, and intervals of ramps
+on 730,000-730,119; 730,120 and up are for reports.
 
     python -m benchmarks rate_worlds [--moving 350] [--still 200] [--ramps 160] [--steady 200] [--first-seed 730000] [--page]
 """

@@ -28,6 +28,7 @@ def spike(first: int, last: int, service_ms: float, **dropped: int) -> list[Any]
         ("latency is flat, as a pool that is too small has it", spike(2, 6, 11.0, max_users=50), USUAL_MS, True),
         ("latency is flat, and the load thread blamed the target", spike(2, 6, 11.0, target=50), USUAL_MS, True),
         ("the service slowed down and holds the users", spike(2, 6, 40.0, max_users=50), USUAL_MS, False),
+        ("six users on four workers that are all busy", spike(2, 6, 14.5, max_users=50), USUAL_MS, False),
         ("the first level, whose rate needs more users", spike(2, 6, 11.0, max_users=50), None, True),
         ("the first level, whose rate needs fewer users", spike(2, 6, 11.0, target=50), None, False),
         ("two seconds of drops", spike(2, 3, 11.0, max_users=50), USUAL_MS, False),
