@@ -46,6 +46,7 @@ def test_workers_take_over_the_share_of_a_lost_one_and_the_run_fails_when_none_i
         os.kill(run.marked.pids("capexplorer worker --join")[0], signal.SIGKILL)
         assert run.exit_code() == 4
     assert run.stderr.rstrip().endswith("capexplorer: no worker is left")
+    assert_conserved(run)
     first, second, *_ = of(run.events(), LevelClosed)
     assert (first.void, second.void) == ("worker_lost", "worker_lost")
     offered = [sample.offered for sample in of(run.events(), Sample) if sample.level == 1 and sample.settled and sample.offered]
