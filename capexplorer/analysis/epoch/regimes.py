@@ -60,13 +60,16 @@ def _place(found: list[Regime], each: Measured, halves: Halves) -> None:
 
 
 def _take_out_faults(found: list[Regime], each: Measured) -> None:
-    """Failing levels that were taken for load's doing are a fault after all if this level, with as many users, is clean."""
-    current = found[-1]
-    faults = [one for one in current.measured if serves_as_many(each, one) and not _follows_overload(one, current)]
-    if not faults or len(faults) == len(current.measured):
-        return
-    current.measured = [one for one in current.measured if one not in faults]
-    found.insert(-1, Regime(faults, "failures"))
+    """Failing levels that were taken for load's doing are a fault after all if this level, with as many users, is clean.
+
+    Those of earlier regimes, too: once a fault has passed, the same service may seem to be another one.
+    """
+    for regime in (*(earlier for earlier in found[:-1] if not earlier.fails), found[-1]):
+        faults = [one for one in regime.measured if serves_as_many(each, one) and not _follows_overload(one, regime)]
+        if not faults or len(faults) == len(regime.measured):
+            continue
+        regime.measured = [one for one in regime.measured if one not in faults]
+        found.insert(min(found.index(regime) + 1, len(found) - 1), Regime(faults, "failures"))
 
 
 def _follows_overload(one: Measured, current: Regime) -> bool:
@@ -94,16 +97,22 @@ def _succeeding(level: LadderLevel) -> tuple[float, float]:
 def _falls_on(found: Sequence[Regime], each: Measured) -> bool:
     """Whether goodput continues to fall with more users after it fell at a step: then the service is retrograde.
 
-    Where it fell by failures, less of the requests must succeed now: a dependency that is dead fails as much at any load.
+    Where it fell by failures, less of the requests must succeed now: a dependency that is dead fails as much at any load. A level
+    that was shorter than its responses decides nothing: its queue still grows.
     """
     current, now = found[-1], each.rates
     first, last = current.levels[0], current.levels[-1]
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
         return False
-    if current.fails and not _succeeds_less(first, now):
+    if _is_shorter_than_response(now) or (current.fails and not _succeeds_less(first, now)):
         return False
     fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps > now.goodput_rps
     return fell and first.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(first, now) > FALL * first.goodput_rps
+
+
+def _is_shorter_than_response(level: LadderLevel) -> bool:
+    """Whether its settled seconds are fewer than a response took: what was sent in them has hardly ended in them."""
+    return level.seconds is not None and level.seconds < (level.response_s or 0.0)
 
 
 def _went_with_load(found: Sequence[Regime], each: Measured) -> bool:

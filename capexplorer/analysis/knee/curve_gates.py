@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import LadderLevel
-from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, efficiency
+from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, Mask, efficiency
 from .limit import REPLIED_LEAST
 
 BENT_MOST = 0.85
@@ -31,6 +34,12 @@ BEYOND_KNEE = 1.15
 
 GAP_MOST = 0.75
 """Of the capacity: what a level between N* and the plateau must reach. A random system makes 0.85 of it just below N*."""
+
+FAILING_MOST = 0.02
+"""Failure ratio up to which goodput is that of a closed system (`waiting_share.FAILING_MOST`)."""
+
+BEYOND_S = 6.0
+"""Settled seconds that all levels from N* on have together: in fewer the service may have recovered from something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +104,24 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
     gaps = (curve.users >= found.users) & (curve.users < curve.users[found.plateau & (curve.luck == 0)].max(initial=0.0))
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
-    return not on_line.any() and not gaps.any()
+    clean = np.array([(level.failure_ratio or 0.0) < FAILING_MOST for level in ladder])
+    return not (on_line.any() or gaps.any() or _rises(curve, found, beyond & clean))
+
+
+def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
+    """Whether goodput surely rises from one level beyond N* to the next with a slope that no plateau has.
+
+    Throughput of one closed system is concave in its users (Dowdy, Eager, Gordon & Saxton, Information Processing Letters 19,
+    1984): it does not become flat and then steep again. A service that lost capacity does, on a low-load line of its own. Levels
+    that fail are not looked at: clients that give up leave more or less for the others.
+    """
+    users, goodput, error = curve.users[beyond], curve.goodput[beyond], np.hypot(curve.error, curve.luck)[beyond]
+    surely = np.diff(goodput) - ONE_SIDED_95 * np.hypot(error[1:], error[:-1])
+    return bool((surely > FLAT_SLOPE * found.rate * np.diff(users)).any())
+
+
+def is_long_enough(ladder: Sequence[LadderLevel], found: Crossing) -> bool:
+    """Whether levels from N* on were measured for BEYOND_S in all. Unknown lengths are enough, and so are the bins of a ramp."""
+    beyond_s = [level.seconds for level in ladder if level.users >= found.users]
+    is_ramp = any(level.ramp for level in ladder)
+    return is_ramp or not beyond_s or math.fsum(math.inf if each is None else each for each in beyond_s) >= BEYOND_S

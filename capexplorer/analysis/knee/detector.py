@@ -23,7 +23,7 @@ from ..ladder import LadderLevel, pooled
 from . import usl, verdict_kinds
 from .confidence import LITTLE_MOST, unaccounted_ratio
 from .crossing import CapacityCurve, Crossing, crossing, curve_of
-from .curve_gates import gates_of, is_consistent
+from .curve_gates import gates_of, is_consistent, is_long_enough
 from .latency_knee import latency_knee
 from .missing_levels import LEVELS_LEAST, missing
 from .waiting_share import saturated_users
@@ -66,7 +66,7 @@ def judge(
     waiting_users = saturated_users(ladder)
     if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
         knee = verdict_kinds.at_or_below(ladder, found, gates, waiting_users, epoch)
-    elif gates.flat and not disputed and is_consistent(ladder, curve, found):
+    elif gates.flat and not disputed and is_consistent(ladder, curve, found) and is_long_enough(ladder, found):
         knee, found = verdict_kinds.knee(ladder, curve, found, gates, structural, epoch)
         knee = _verified(knee, found, verify)
     elif gates.bent or gates.flat:

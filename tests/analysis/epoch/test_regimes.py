@@ -30,7 +30,12 @@ def found_in(name: str) -> Timeline:
     return reanalysed(Timeline(events), reanalyse_events(events), "now")
 
 
-def session(*levels: tuple[int, Seconds], settling: Sequence[tuple[int, int]] = (), failed_after_ms: float = 1.0) -> Timeline:
+def session(
+    *levels: tuple[int, Seconds],
+    settling: Sequence[tuple[int, int]] = (),
+    failed_after_ms: float = 1.0,
+    response_ms: float = 15.0,
+) -> Timeline:
     """`settling`: seconds before the settled ones of the last level."""
     events: list[Event] = [HEADER]
     t_s = 1.0
@@ -42,7 +47,7 @@ def session(*levels: tuple[int, Seconds], settling: Sequence[tuple[int, int]] = 
             is_settled = second >= len(before)
             good = requests - failures
             tick = EndpointTick(
-                name="/", requests=requests, failures=failures, latency_sum_ms=15.0 * good,
+                name="/", requests=requests, failures=failures, latency_sum_ms=response_ms * good,
                 failure_latency_sum_ms=failed_after_ms * failures,
             )  # fmt: skip
             events.append(
@@ -195,6 +200,28 @@ def test_a_fall_that_is_open_does_not_take_the_verdict_from_the_levels_before_it
     epoch = epoch_of(session(*CLIMB, (32, clean(60)), (40, clean(62)), (48, clean(61))), 0)
     assert [levels for _, levels in regimes(epoch)] == [[8, 16, 24], [32, 40, 48]]
     assert epoch.is_undecided and epoch.judged is epoch.regimes[0]
+
+
+def test_a_fault_is_no_limit_of_load_though_more_users_after_it_seem_to_have_another_service() -> None:
+    epoch = epoch_of(session(*CLIMB[:2], (24, [(110, 40)] * 9), (28, clean(190)), (32, clean(215))), 0)
+    assert regimes(epoch) == [(None, [8, 16]), ("failures", [24]), ("goodput", [28, 32])]
+    assert epoch.verdict is None or epoch.verdict.capacity.knee is None
+
+
+def test_a_level_below_the_line_by_less_than_two_standard_errors_is_on_it_when_requests_begin_to_fail() -> None:
+    noisy = [(rate, 0) for rate in (80, 50, 75, 45, 80, 50, 78, 52, 70)]
+    levels = (8, clean(40)), (12, clean(60)), (16, noisy), (24, [(100, 60)] * 9), (30, [(120, 72)] * 9), (8, [(40, 24)] * 9)
+    epoch = epoch_of(session(*levels), 0)
+    assert regimes(epoch) == [(None, [8, 12, 16]), ("failures", [24, 30, 8])]
+    assert epoch.has_fault
+
+
+@pytest.mark.parametrize(("response_ms", "retrograde"), [(1000.0, True), (6000.0, False)], ids=["shorter", "longer"])
+def test_goodput_does_not_go_on_falling_in_a_level_that_was_shorter_than_its_responses(
+    response_ms: float, retrograde: bool
+) -> None:
+    epoch = epoch_of(session(*CLIMB, (32, clean(60)), (40, clean(20, 3)), response_ms=response_ms), 0)
+    assert (len(epoch.regimes) == 1) is retrograde
 
 
 def test_a_level_that_still_recovers_beyond_the_line_is_not_a_plateau_of_the_levels_before_a_fault() -> None:

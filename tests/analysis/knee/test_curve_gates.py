@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from capexplorer.analysis.knee.crossing import crossing, curve_of
-from capexplorer.analysis.knee.curve_gates import Gates, gates_of, is_consistent
+from capexplorer.analysis.knee.curve_gates import Gates, gates_of, is_consistent, is_long_enough
 
 from ..ladders import ideal, rates
 
@@ -53,3 +55,30 @@ def test_levels_of_two_services_do_not_make_one_curve(pairs: list[tuple[float, f
     ladder = rates(pairs, seconds=20)
     curve = curve_of(ladder)
     assert is_consistent(ladder, curve, crossing(curve)) is consistent
+
+
+@pytest.mark.parametrize(
+    ("pairs", "failure_ratio", "consistent"),
+    [
+        ([(2, 2.7), (4, 5.4), (5, 6.8), (7, 9.1), (11, 9.0), (13, 9.2)], 0.0, True),
+        ([(2, 2.7), (4, 5.4), (5, 6.8), (7, 9.1), (11, 9.0), (13, 11.5)], 0.0, False),
+        ([(2, 2.7), (4, 5.4), (5, 6.8), (7, 9.1), (11, 9.0), (13, 11.5)], 0.1, True),
+    ],
+    ids=["flat beyond the knee", "flat, then steep: a low-load line of its own", "clients give up beyond the knee"],
+)
+def test_goodput_does_not_become_flat_and_then_steep_again(
+    pairs: list[tuple[float, float]], failure_ratio: float, consistent: bool
+) -> None:
+    ladder = [replace(level, goodput_se_rps=0.3, failure_ratio=failure_ratio) for level in rates(pairs, seconds=27)]
+    curve = curve_of(ladder)
+    assert is_consistent(ladder, curve, crossing(curve)) is consistent
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ramp", "enough"),
+    [(2, False, False), (3, False, True), (None, False, True), (2, True, True)],
+    ids=["four seconds beyond the knee", "six seconds", "a table", "bins of a ramp"],
+)
+def test_a_capacity_rests_on_six_settled_seconds(seconds: float | None, ramp: bool, enough: bool) -> None:
+    ladder = [replace(level, seconds=seconds, ramp=ramp) for level in ideal([10, 20, 40, 80, 100])]
+    assert is_long_enough(ladder, crossing(curve_of(ladder))) is enough
