@@ -59,7 +59,7 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
         return False
     best = max(under, key=lambda level: level.goodput_rps)
     fallen = best.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(best, now)
-    # two errors, as `crossing.linear_levels` has it; one where no requests fail, since retrograde systems fall just beyond the line
+    # two errors, as in `crossing.linear_levels`; one where no request fails: retrograde systems fall just beyond the line
     errors = LINEAR_ERRORS if failure_ratio_of(now) - failure_ratio_of(best) >= FAILING else 1.0
     relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
     on_line = efficiency(under, best) * (1 + errors * relative) >= LINEAR_LIKELY
