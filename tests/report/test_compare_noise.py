@@ -17,6 +17,7 @@ from capexplorer.report.compare.estimates import Estimate
 from capexplorer.report.compare.fail_if import judge, parse
 from capexplorer.report.compare.level_noise import widened
 from capexplorer.report.compare.moving_blocks import moving_block_error, parts
+from capexplorer.report.compare.robust_mean import robust_mean
 from capexplorer.report.compare.sentences.latency_outcome import latency
 from capexplorer.report.compare.shared_machine import is_held_by_others
 from capexplorer.report.compare.significance import probability, sure, threshold, welch
@@ -115,6 +116,23 @@ def test_small_equal_changes_of_many_levels_make_one_sure_change() -> None:
     assert found is not None
     assert found.counts and found.ratio == pytest.approx(0.1, abs=0.01)
     assert not any(probability(10.0, math.hypot(4, 4), 6) < 0.05 for _ in pairs)
+
+
+@pytest.mark.parametrize("wild", [0.5, 2.0, 7.0])
+def test_a_level_at_which_one_run_collapsed_does_not_hide_what_the_others_show(wild: float) -> None:
+    ratios = [1.08, 1.12, 1.10, 1.13, wild, 1.07, 1.11, 1.09]
+    found = overall_change("mean", [(Estimate(100.0, 4.0), Estimate(100.0 * ratio, 4.0)) for ratio in ratios])
+    assert found is not None
+    assert found.p < 0.001 and found.ratio == pytest.approx(0.1, abs=0.02)
+
+
+def test_values_without_a_wild_one_have_the_mean_and_the_error_of_the_mean() -> None:
+    mean, se = robust_mean([1.0, 2.0, 3.0, 4.0], [1.0] * 4)
+    assert (mean, se) == (pytest.approx(2.5), pytest.approx(math.sqrt(5 / 3 / 4), rel=0.01))
+
+
+def test_equal_values_have_no_error() -> None:
+    assert robust_mean([0.1, 0.1, 0.1], [1.0, 2.0, 3.0]) == (pytest.approx(0.1), pytest.approx(0.0, abs=1e-12))
 
 
 def test_two_levels_have_no_scatter_between_levels() -> None:

@@ -14,6 +14,7 @@ from statistics import median
 
 from .difference import LEAST_RATIO, RUN_TO_RUN
 from .estimates import Estimate
+from .robust_mean import robust_mean
 from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
 
 LEVELS_LEAST = 3
@@ -77,8 +78,8 @@ def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
     """None where fewer than LEVELS_LEAST levels have the figure with an error on both sides.
 
     Levels are weighted by how well they are known, but none by more than twice the median level's weight: errors of single levels
-    are rough. The error is the scatter of the levels around their mean, for any weights (the sandwich estimator: squared weights
-    times squared residuals), so errors within levels that are too small do no harm.
+    are rough. A level whose change is far from the others' has no more influence than one that is not (`robust_mean`). The error
+    is the scatter of the levels around their mean, for any weights, so errors within levels that are too small do no harm.
     """
     measured = [(before, after) for before, after in pairs if _is_known(before) and _is_known(after)]
     if len(measured) < LEVELS_LEAST:
@@ -87,10 +88,7 @@ def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
     variances = [math.fsum(_relative(each) ** 2 for each in pair) for pair in measured]
     typical = median(variances)
     weights = [1 / (variance + typical) if typical > 0 else 1.0 for variance in variances]
-    total = math.fsum(weights)
-    mean = math.fsum(w * log for w, log in zip(weights, logs, strict=True)) / total
-    squares = math.fsum((w * (log - mean)) ** 2 for w, log in zip(weights, logs, strict=True))
-    scatter = math.sqrt(squares * len(logs) / (len(logs) - 1)) / total
+    mean, scatter = robust_mean(logs, weights)
     run = math.sqrt(2) * WHOLE_RUN_SHARE * RUN_TO_RUN[figure]
     se, degrees = welch((scatter, len(logs) - 1), (run, DEGREES_MOST))
     return OverallChange(figure, len(logs), mean, se, degrees)
