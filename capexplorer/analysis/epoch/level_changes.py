@@ -50,8 +50,12 @@ def change(found: Sequence[Regime], each: Measured) -> Began | None:
     return "goodput" if not is_first and _rises(last, now) else None
 
 
-def falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
-    """Whether more users get less goodput than fewer users did on the line."""
+def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = False) -> bool:
+    """Whether more users get less goodput than fewer users did on the line.
+
+    A level has left the line by two errors, as in `crossing.linear_levels`; but by one where no request fails and the level
+    before did not jump (`jumped`), since retrograde systems fall just beyond the line.
+    """
     if now.goodput_rps >= max(level.goodput_rps for level in levels):
         return False
     under = [level for level in pooled(levels) if level.users < now.users]
@@ -59,10 +63,9 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
         return False
     best = max(under, key=lambda level: level.goodput_rps)
     fallen = best.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(best, now)
-    # two errors, as in `crossing.linear_levels`; one where no request fails: retrograde systems fall just beyond the line
-    errors = LINEAR_ERRORS if failure_ratio_of(now) - failure_ratio_of(best) >= FAILING else 1.0
+    is_two = jumped or failure_ratio_of(now) - failure_ratio_of(best) >= FAILING
     relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
-    on_line = efficiency(under, best) * (1 + errors * relative) >= LINEAR_LIKELY
+    on_line = efficiency(under, best) * (1 + (LINEAR_ERRORS if is_two else 1.0) * relative) >= LINEAR_LIKELY
     return fallen > (FALL if on_line else DEEP_FALL) * best.goodput_rps
 
 

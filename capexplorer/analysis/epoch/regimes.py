@@ -130,7 +130,7 @@ def _went_with_load(found: Sequence[Regime], each: Measured) -> bool:
     if fell.began is None or fell.began_without_load([regime for regime in found if regime is not fell]):
         return False
     well = [level.users for level in before if level.users < first.users and failure_ratio_of(level) < FAILING]
-    return bool(well) and each.rates.users >= math.floor(RETURN_LEAST * max(well))
+    return bool(well) and each.rates.users >= round(RETURN_LEAST * max(well))
 
 
 def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Measured) -> bool:
@@ -138,7 +138,7 @@ def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Me
     first, second = (part.rates for part in parts)
     levels = (*found[-1].levels[:-1], first)
     alike = abs(second.goodput_rps - each.rates.goodput_rps) <= 2 * error_of(second, each.rates)
-    return alike and each.rates.users > first.users and falls(levels, each.rates)
+    return alike and each.rates.users > first.users and falls(levels, each.rates, jumped=True)
 
 
 def _may_be_of_queue(part: Measured) -> bool:

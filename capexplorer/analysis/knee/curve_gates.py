@@ -41,6 +41,9 @@ FAILING_MOST = 0.02
 BEYOND_S = 6.0
 """Settled seconds that all levels from N* on have together: in fewer the service may have recovered from something else."""
 
+BEYOND_CYCLES = 2.0
+"""Mean cycles of their users that they have together: as many as a level settles (`levels.SETTLING_CYCLES`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gates:
@@ -121,7 +124,10 @@ def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
 
 
 def is_long_enough(ladder: Sequence[LadderLevel], found: Crossing) -> bool:
-    """Whether levels from N* on were measured for BEYOND_S in all. Unknown lengths are enough, and so are the bins of a ramp."""
-    beyond_s = [level.seconds for level in ladder if level.users >= found.users]
-    is_ramp = any(level.ramp for level in ladder)
-    return is_ramp or not beyond_s or math.fsum(math.inf if each is None else each for each in beyond_s) >= BEYOND_S
+    """Whether levels from N* on were measured for BEYOND_S and BEYOND_CYCLES in all. Where lengths are not known, and on a ramp,
+    nothing is asked."""
+    beyond = [level for level in ladder if level.users >= found.users]
+    if not beyond or any(level.ramp or level.seconds is None or level.throughput_rps is None for level in ladder):
+        return True
+    cycles = math.fsum((level.seconds or 0.0) * (level.throughput_rps or 0.0) / level.users for level in beyond)
+    return math.fsum(level.seconds or 0.0 for level in beyond) >= BEYOND_S and cycles >= BEYOND_CYCLES

@@ -179,6 +179,17 @@ def test_a_return_to_a_third_of_the_users_leaves_open_whether_load_or_time_is_th
     assert epoch.verdict.capacity.knee.kind == "no_knee"
 
 
+def test_a_return_to_half_of_the_users_is_too_far_below_to_decide_however_few_they_are() -> None:
+    epoch = epoch_of(session((4, clean(20)), (8, clean(40)), (13, failing(60)), (17, failing(80)), (4, clean(20))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[4, 8, 4], [13, 17]]
+
+
+def test_a_fall_inside_a_level_near_the_knee_counts_though_the_level_was_a_little_below_the_line() -> None:
+    level = [(rate, 0) for rate in (108, 114, 102, 110, 106, 60, 54, 62, 58, 60, 56)]
+    levels = (8, clean(40)), (16, clean(80)), (24, level), (32, [(rate, 0) for rate in (58, 62, 56, 60, 58, 62, 57, 60, 59)])
+    assert [users for _, users in regimes(epoch_of(session(*levels), 0))] == [[8, 16, 24], [24, 32]]
+
+
 def test_failures_that_a_later_level_with_as_many_users_is_without_are_a_fault_in_time() -> None:
     epoch = epoch_of(session(*CLIMB, (32, failing(160)), (16, clean(80)), (32, clean(160))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24, 16, 32]), ("failures", [32])]

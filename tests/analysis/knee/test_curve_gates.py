@@ -82,3 +82,10 @@ def test_goodput_does_not_become_flat_and_then_steep_again(
 def test_a_capacity_rests_on_six_settled_seconds(seconds: float | None, ramp: bool, enough: bool) -> None:
     ladder = [replace(level, seconds=seconds, ramp=ramp) for level in ideal([10, 20, 40, 80, 100])]
     assert is_long_enough(ladder, crossing(curve_of(ladder))) is enough
+
+
+@pytest.mark.parametrize(("seconds", "enough"), [(4.0, False), (9.0, True)], ids=["one cycle of its users", "two cycles"])
+def test_a_capacity_rests_on_two_cycles_of_the_users_beyond_the_knee(seconds: float, enough: bool) -> None:
+    ladder = [replace(level, goodput_rps=rate, throughput_rps=rate, seconds=seconds)
+              for level, rate in zip(ideal([10, 20, 40, 80, 100]), [2, 4, 8, 10, 10], strict=True)]  # fmt: skip
+    assert is_long_enough(ladder, crossing(curve_of(ladder))) is enough
