@@ -149,5 +149,6 @@ def test_one_baseline_level_proves_nothing_against_the_generator_unless_waits_ar
 
 def test_requests_longer_than_the_window_are_not_the_generators_time() -> None:
     assert (
-        limit_of(beyond(ideal(USERS), latency_ms=30_000.0, response_ms=30_000.0, seconds=20.0, throughput_rps=1.0)) != "generator"
+        limit_of(beyond(ideal(USERS), latency_ms=30_000.0, response_ms=30_000.0, seconds=20.0, throughput_rps=10.0))
+        != "generator"
     )
