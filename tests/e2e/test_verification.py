@@ -48,6 +48,7 @@ def test_v_verifies_on_the_screen_until_a_person_steps(tmp_path: Path) -> None:
         screen.press("v")
         screen.shows("no knee to verify yet")
         screen.shows("PLAN ENDED")
+        screen.shows("Enter: soak")
         screen.press("v")
         screen.once(lambda text: re.search(r"verifying: soak at \d+ users, [1-9] s of 20 s", text), "the soak is under way")
         screen.press("+")
