@@ -8,14 +8,15 @@ READY := $(VENV)/.ready
 # Each file goes to one of 8 workers. Each worker imports all files with slow tests, which takes it 1 s of CPU.
 WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow and not trial" tests
 
-# To collect all of these takes 10 s of CPU: five processes have folders of their own, instead of workers that share all. They wait
-# half of their time, for processes or the machine, so more of them than cores keep the cores busy.
+# To collect all of these takes 10 s of CPU: six processes have tests of their own, instead of workers that share all. They wait half of
+# their time, for timers or processes, so more of them than cores keep the cores busy.
 COMPUTING := nice -n 5 $(BIN)/pytest -q -m "not slow"
+APP_TESTS := $(wildcard tests/tui/test_app*.py) tests/tui/test_picker.py tests/tui/test_exporting.py
 SCREEN_TESTS := tests/tui
 ANALYSIS_TESTS := tests/analysis tests/model tests/session tests/wording
 RUN_TESTS := tests/run tests/replay tests/report
 LOAD_TESTS := tests/load tests/parts tests/target
-QUICK := quick-screen-tests quick-analysis-tests quick-run-tests quick-load-tests quick-other-tests
+QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests quick-load-tests quick-other-tests
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -27,16 +28,19 @@ run: setup
 
 # Slow tests mostly wait for processes; the others compute, at a lower priority, while they wait. All always run to their end.
 test: setup built
-	$(MAKE) --no-print-directory --jobs=6 --keep-going slow-tests $(QUICK)
+	$(MAKE) --no-print-directory --jobs=7 --keep-going slow-tests $(QUICK)
 
 slow-tests: setup built
 	$(WAITING)
 
 quick-tests: setup built
-	$(MAKE) --no-print-directory --jobs=5 --keep-going $(QUICK)
+	$(MAKE) --no-print-directory --jobs=6 --keep-going $(QUICK)
+
+quick-app-tests: setup built
+	$(COMPUTING) $(APP_TESTS)
 
 quick-screen-tests: setup built
-	$(COMPUTING) $(SCREEN_TESTS)
+	$(COMPUTING) $(SCREEN_TESTS) $(addprefix --ignore=,$(APP_TESTS))
 
 quick-analysis-tests: setup built
 	$(COMPUTING) $(ANALYSIS_TESTS)
