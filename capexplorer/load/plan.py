@@ -84,6 +84,11 @@ class Step:
         """Whether the autopilot carries out this step, without a fixed duration."""
         return self.kind in ("find", "verify")
 
+    @property
+    def needs_verdict(self) -> bool:
+        """Whether it begins from a knee or a capacity that was found."""
+        return self.kind == "verify" or self.share is not None
+
 
 def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
     """Loops unrolled. `where` names the option or key in messages. Raises InputError: one line with what was expected."""
@@ -274,6 +279,16 @@ class PlanCursor:
     def is_finding(self) -> bool:
         """Whether the current step is the autopilot's."""
         return self.current is not None and self.current.is_autopilots and self._ends_s is None
+
+    def extend(self, until_s: float) -> None:
+        """Let the hold of the current step last until then."""
+        self._ends_s = until_s
+
+    def coming(self, now_s: float) -> Step | None:
+        """The step that `due` would return."""
+        if self.index + 1 >= len(self.steps) or (self.index >= 0 and (self._ends_s is None or now_s < self._ends_s)):
+            return None
+        return self.steps[self.index + 1]
 
     def due(self, now_s: float) -> Step | None:
         """The next step if it is due, else None (also after the last one: see `finished`)."""

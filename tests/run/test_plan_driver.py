@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from analysis.loads import Second, held_session, sample
+
 from capexplorer.load.plan import parse
 from capexplorer.model.events import Verdict
 from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
@@ -39,6 +42,25 @@ def test_a_share_of_a_knee_that_was_not_found_ends_the_plan() -> None:
         plan = planned("60% knee:10s, 5:1s", knee)
         move = held(plan, 0.0, 0)
         assert isinstance(move, CannotGoOn) and "60% of the knee" in move.why
+
+
+@pytest.mark.parametrize(
+    ("text", "move"), [("60:10s, verify", FindKnee(only_verifies=True)), ("60:10s, 50% knee:5s", SetUsers(24))]
+)
+def test_a_step_that_needs_the_knee_waits_until_the_open_level_counts(text: str, move: Move | FindKnee) -> None:
+    timeline = held_session((60, [Second()] * 5))
+    plan = PlanDriver(parse(text, "--plan", 500), timeline, 500)
+    assert held(plan, 0.0, 0) == SetUsers(60)
+    assert plan.due(10.0, 60) is None and plan.next_s == 11.0
+    timeline.apply(sample(7.0, 0, 60, Second()))
+    timeline.apply(Verdict(t_s=7.0, capacity=CapacityVerdict(knee=KNEE)))
+    assert plan.due(11.0, 60) == move
+
+
+def test_a_knee_that_a_level_with_enough_seconds_does_not_show_is_not_waited_for() -> None:
+    plan = PlanDriver(parse("60:10s, verify", "--plan", 500), held_session((60, [Second()] * 6)), 500)
+    held(plan, 0.0, 0)
+    assert isinstance(plan.due(10.0, 60), CannotGoOn)
 
 
 def test_a_spike_goes_up_at_once_and_back_to_where_it_came_from() -> None:

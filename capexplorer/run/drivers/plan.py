@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
+from ...analysis.epoch.epoch import SECONDS_LEAST
 from ...load.plan import PlanCursor, Step
 from ...model.offered import clamped_rate
 from ...model.proposals import Hold
@@ -103,6 +104,9 @@ class PlanDriver:
 
     def due(self, now_s: float, wanted: int, offered_per_s: float | None = None) -> Move | FindKnee | CannotGoOn | None:
         """The step that is due at `now_s`; None if it is not due yet. `wanted`, `offered_per_s`: the load requested before it."""
+        if self._awaits_verdict(now_s):
+            self._cursor.extend(now_s + 1.0)
+            return None
         step = self._cursor.due(now_s)
         if step is None:
             return None
@@ -137,10 +141,9 @@ class PlanDriver:
     def _offer(self, step: Step, now_s: float, before_per_s: float | None) -> SetRate | CannotGoOn:
         per_s = step.offered_per_s or 0.0
         if step.share is not None:
-            capacity = self._timeline.verdict.rate_capacity if self._timeline.verdict is not None else None
-            if capacity is None:
+            if self._capacity_per_s is None:
                 return CannotGoOn(NO_CAPACITY.format(step.share))
-            per_s = clamped_rate(step.share * capacity.per_s)
+            per_s = clamped_rate(step.share * self._capacity_per_s)
         if step.kind != "ramp":
             return SetRate(per_s)
         self._begin_ramp(_Ramp(before_per_s or 0.0, per_s, now_s, step.hold_s, is_rate=True))
@@ -159,6 +162,21 @@ class PlanDriver:
             return step.users
         knee_users = self._knee_users
         return None if knee_users is None else max(1, min(self._max_users, round(step.share * knee_users)))
+
+    def _awaits_verdict(self, now_s: float) -> bool:
+        """Whether the step that is due begins from a knee or a capacity that is not known yet, while the open level, which may
+        show it, has too few settled seconds to count."""
+        step, level = self._cursor.coming(now_s), self._timeline.level
+        if step is None or not step.needs_verdict or level is None or level.fold is None:
+            return False
+        known = self._knee_users if step.offered_per_s is None else self._capacity_per_s
+        return known is None and 0.0 < level.fold.settled_seconds < SECONDS_LEAST
+
+    @property
+    def _capacity_per_s(self) -> float | None:
+        """The capacity of rate levels in the current verdict."""
+        found = self._timeline.verdict.rate_capacity if self._timeline.verdict is not None else None
+        return None if found is None else found.per_s
 
     @property
     def _knee_users(self) -> float | None:
