@@ -48,7 +48,7 @@ class Picker(Screen[None]):
         self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str, preferences: Preferences | None = None
     ) -> None:
         super().__init__()
-        self._habits = preferences or Preferences()
+        self._preferences = preferences or Preferences()
         self._shelf, self._default = shelf, default
         self._entries = Entries(profiles)
         self._detailed = ""
@@ -138,7 +138,7 @@ class Picker(Screen[None]):
         opens = "runs" if row is None else "attaches" if row.recording else "replays"
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
         self.query_one("#keys", Static).update(
-            Text(key_bar(self.NAME, self.size.width - 1, self._habits.keys, **words), no_wrap=True)
+            Text(key_bar(self.NAME, self.size.width - 1, self._preferences.keys, **words), no_wrap=True)
         )
 
     def _show_message(self, message: str) -> None:
@@ -151,7 +151,7 @@ class Picker(Screen[None]):
 
     def action_help(self) -> None:
         """The keys, and what the columns mean."""
-        self.app.push_screen(Help(self.NAME, self._habits.keys))
+        self.app.push_screen(Help(self.NAME, self._preferences.keys))
 
     def action_next_list(self) -> None:
         """Profiles, or saved sessions."""
@@ -190,7 +190,7 @@ class Picker(Screen[None]):
             comparison = self._shelf.compare(entries)
         except CapexplorerError as error:
             return self._show_message(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
-        self.app.push_screen(CompareScreen(comparison, self._habits.markers))
+        self.app.push_screen(CompareScreen(comparison, self._preferences.markers))
 
     def action_levels(self) -> None:
         """The level table."""
