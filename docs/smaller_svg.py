@@ -13,9 +13,12 @@ _RECT = re.compile(r'<rect fill="(?P<fill>[^"]*)" x="(?P<x>[^"]*)" y="(?P<y>[^"]
 
 
 def smaller(svg: str) -> str:
-    """The same picture: short names, neighbouring backgrounds of one colour as one, no clipping of text that fits its cells."""
+    """The same picture: short names, neighbouring backgrounds of one colour as one, no clipping of text that fits its cells.
+
+    Spaces at the ends of a text are kept: librsvg removes them otherwise, and what follows moves to the left.
+    """
     svg = _LINE_CLIPPED.sub("", _LINE_CLIP.sub("", _IDS.sub("", svg)))
-    return _RECTS.sub(_merged, svg).replace("&#160;", "\N{NO-BREAK SPACE}")
+    return _RECTS.sub(_merged, svg).replace("&#160;", "\N{NO-BREAK SPACE}").replace("<svg", '<svg xml:space="preserve"', 1)
 
 
 def _merged(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ def test_backgrounds_of_one_colour_that_stand_side_by_side_become_one() -> None:
     row = BACK.format("#1", 0, 1.5, 12.2) + BACK.format("#1", 12.2, 1.5, 24.4) + BACK.format("#2", 36.6, 1.5, 12.2)
     below = BACK.format("#2", 0, 25.9, 48.8)
     expected = BACK.format("#1", 0, 1.5, 36.6) + BACK.format("#2", 36.6, 1.5, 12.2) + below
-    assert smaller(f"<svg>{row}{below}</svg>") == f"<svg>{expected}</svg>"
+    assert smaller(f"<svg>{row}{below}</svg>") == f'<svg xml:space="preserve">{expected}</svg>'
 
 
 def test_text_keeps_its_place_and_its_style_and_is_not_clipped() -> None:
