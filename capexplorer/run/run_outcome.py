@@ -67,8 +67,8 @@ class RunOutcome:
         self._failures.pop(what, None)
 
     def interrupt(self, name: str) -> None:
-        """A signal requests the end of the run."""
-        self.signal = name
+        """A signal requests the end of the run. The first one is kept."""
+        self.signal = self.signal or name
         self.wake()
 
     @property
