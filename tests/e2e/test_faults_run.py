@@ -207,9 +207,12 @@ def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_pat
 
 DEFECT = """
 from capexplorer.analysis.causes.watch import CauseWatch
-whole = CauseWatch.apply
+from capexplorer.model.events import Sample
+whole, seen = CauseWatch.apply, []
 def apply(self, event):
-    if event.t_s > 2:
+    if isinstance(event, Sample) and event.users == 2:
+        seen.append(event)
+    if len(seen) > 2:
         raise ValueError("a defect for the test")
     return whole(self, event)
 CauseWatch.apply = apply
