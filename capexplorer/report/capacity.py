@@ -53,7 +53,7 @@ def drawing(timeline: Timeline) -> str | None:
         return None
     scene, verdicts = _scene(rows, timeline), wording.reported(timeline)
     knees = capacity_verdict.knees(verdicts, scene.goodput, scene.latency)
-    foot = [*_signs(scene, drawn=bool(verdicts)), *capacity_verdict.foot_lines(verdicts)]
+    foot = [*_sign_lines(scene, drawn=bool(verdicts)), *capacity_verdict.foot_lines(verdicts)]
     height = HEIGHT + 8 + _LINE * len(foot)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_label(rows, foot)}">',
@@ -103,7 +103,7 @@ def _series(epoch: int) -> str:
     return f"e{epoch % len(LIGHT.series)}"
 
 
-def _of(rows: list[ReportedLevel], epoch: int, figure: Callable[[ReportedLevel], float | None]) -> list[Point]:
+def _points_of(rows: list[ReportedLevel], epoch: int, figure: Callable[[ReportedLevel], float | None]) -> list[Point]:
     """(users, mean of the levels at that count), ascending, without levels of recovery from overload."""
     found: dict[float, list[float]] = defaultdict(list)
     for row in rows:
@@ -120,10 +120,12 @@ def _placed(on: Panel, points: list[Point]) -> list[Point]:
 def _epoch(epoch: int, scene: _Scene) -> Iterator[str]:
     name = _series(epoch)
     if _failing(scene.rows):
-        yield polyline(f"{name} thin", _placed(scene.goodput, _of(scene.rows, epoch, lambda row: row.figures.throughput_rps)))
-    yield polyline(name, _placed(scene.goodput, _of(scene.rows, epoch, lambda row: row.figures.goodput_rps)))
-    yield polyline(f"{name} thin", _placed(scene.latency, _of(scene.rows, epoch, lambda row: row.figures.latency_ms.p95)))
-    yield polyline(name, _placed(scene.latency, _of(scene.rows, epoch, scene.solid_ms)))
+        yield polyline(
+            f"{name} thin", _placed(scene.goodput, _points_of(scene.rows, epoch, lambda row: row.figures.throughput_rps))
+        )
+    yield polyline(name, _placed(scene.goodput, _points_of(scene.rows, epoch, lambda row: row.figures.goodput_rps)))
+    yield polyline(f"{name} thin", _placed(scene.latency, _points_of(scene.rows, epoch, lambda row: row.figures.latency_ms.p95)))
+    yield polyline(name, _placed(scene.latency, _points_of(scene.rows, epoch, scene.solid_ms)))
 
 
 def _failing(rows: list[ReportedLevel]) -> bool:
@@ -155,7 +157,7 @@ def _point(index: int, row: ReportedLevel, scene: _Scene) -> Iterator[str]:
     yield "</g>"
 
 
-def _few(row: ReportedLevel) -> bool:
+def _has_few_values(row: ReportedLevel) -> bool:
     return row.few_for_p95 and row.figures.latency_ms.p95 is not None
 
 
@@ -182,12 +184,12 @@ def _epoch_legend(scene: _Scene) -> Iterator[str]:
         yield text(_LEFT + 14 + 84 * place, scene.latency.bottom + 36, f"epoch {epoch}")
 
 
-def _signs(scene: _Scene, *, drawn: bool) -> list[str]:
+def _sign_lines(scene: _Scene, *, drawn: bool) -> list[str]:
     """One line, if there is anything to explain. `drawn`: the detector's lines are there."""
     lowest = len({row.users for row in scene.rows}) > 1
     signs = {
         "solid: goodput, dashed: all requests": _failing(scene.rows),
-        "hollow: a ramp's bins, or few values": any(_few(row) or row.kind == "ramp" for row in scene.rows),
+        "hollow: a ramp's bins, or few values": any(_has_few_values(row) or row.kind == "ramp" for row in scene.rows),
         "squares: recovery": any(row.kind == "recovery" for row in scene.rows),
         "squares: disturbed by other processes": any(row.kind == "held" for row in scene.rows),
         "dotted: linear scaling from the lowest level": lowest and not drawn,

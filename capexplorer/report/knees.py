@@ -21,11 +21,11 @@ def lines(timeline: Timeline) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for epoch, verdict in wording.reported(timeline).items():
         epoch_name = wording.epoch_name(timeline, epoch)
-        found += [(f"{name}, {epoch_name}" if epoch_name else name, *cells) for name, *cells in _of(verdict)]
+        found += [(f"{name}, {epoch_name}" if epoch_name else name, *cells) for name, *cells in _rows_of(verdict)]
     return found
 
 
-def _of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+def _rows_of(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     capacity = verdict.capacity
     if capacity.knee is not None:
         se_rps = capacity.curve.capacity_se_rps if capacity.curve is not None else None

@@ -34,11 +34,11 @@ def lines(timeline: Timeline) -> list[tuple[str, ...]]:
         verdict = verdicts.get(level.opened.epoch)
         judged = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
         state = next((each for each in judged if each.level == level.opened.index), None)
-        found += _of(level, state)
+        found += _rows_of(level, state)
     return found
 
 
-def _of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
+def _rows_of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
     if level.opened.ramp and level.bins:
         return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
     words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else figures.MISSING

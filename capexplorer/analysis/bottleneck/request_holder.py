@@ -15,8 +15,8 @@ from .found import Found
 from .measured_level import MeasuredLevel
 from .watched_parts import WatchedParts
 
-MOST = 0.5
-"""Share of the requests inside from which a part has most of them."""
+MAJORITY = 0.5
+"""Share of the requests inside the service, from which a part holds most of them."""
 
 REQUESTS_LEAST = 2.0
 """Requests inside, on average: one that waits for another is no queue."""
@@ -26,8 +26,11 @@ IN_PROXY, IN_DATABASE = "server.writing", "server.active"
 
 
 def located(found: Found | None, level: MeasuredLevel, levels: Sequence[MeasuredLevel], parts: WatchedParts) -> Found | None:
-    """A lock or pool, or an unwatched party, where it is known which part holds the requests: of that part. No lock or pool of
-    the service where a watched database holds them. `levels`: all of the epoch."""
+    """Name the part that holds the requests, if the counts of the servers show which one it is.
+
+    `found`: a lock or pool, or an unwatched party; other findings are returned as they are. `levels`: all of the epoch. Returns
+    None if a watched database holds the requests: then the service has no lock or pool at its limit.
+    """
     inside = level.requests_inside
     if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party"):
         return found
@@ -50,7 +53,7 @@ def located(found: Found | None, level: MeasuredLevel, levels: Sequence[Measured
 
 
 def _has_most(levels: Sequence[MeasuredLevel], name: str, inside: float) -> bool:
-    return sum(level.read(name) or 0.0 for level in levels) >= MOST * inside
+    return sum(level.read(name) or 0.0 for level in levels) >= MAJORITY * inside
 
 
 def _has_their_connections(holder: MeasuredLevel, inside: float, levels: Sequence[MeasuredLevel]) -> bool:
@@ -60,7 +63,7 @@ def _has_their_connections(holder: MeasuredLevel, inside: float, levels: Sequenc
     now, before, then = holder.read("target.fds"), replace(quiet, part=holder.part).read("target.fds"), quiet.requests_inside
     if now is None or before is None or then is None or inside - then < REQUESTS_LEAST:
         return False
-    return now - before >= MOST * (inside - then)
+    return now - before >= MAJORITY * (inside - then)
 
 
 def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:

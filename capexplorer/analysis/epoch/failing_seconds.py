@@ -16,10 +16,10 @@ SIDE_LEAST = 2
 """Seconds on each side of a change: the first of them is often mixed."""
 
 CLEAN = 0.02
+"""Failure ratio that a clean second is assumed to have."""
+
 CLEAN_MOST = 0.05
-"""Failure ratio of a clean second, and the most of a clean part. Failures that vary but have existed since the step are caused
-by load.
-"""
+"""Greatest failure ratio of a clean part of a level. Failures that vary but have existed since the step are caused by load."""
 
 FAILING_MORE = 0.2
 """Points by which the failure ratio changes. Overload near the knee refuses a few percent now and then."""

@@ -23,10 +23,10 @@ from .level_comparison import (
 from .regime import Began, Regime, began_inside
 
 DEEP_FALL = 0.7
-"""As `FALL`, where the fewer users were already below the low-load line: nothing is known of what lies between."""
+"""The same as `FALL` if the lower level was already below the low-load line: the curve between both levels is not known."""
 
 RISE = 0.15
-"""Share by which goodput a user surely rises with more users, or with the same load later."""
+"""Significant rise of the goodput per user, as a share, with more users or with the same load later."""
 
 
 def change(found: Sequence[Regime], each: Measured) -> Began | None:
@@ -51,7 +51,7 @@ def change(found: Sequence[Regime], each: Measured) -> Began | None:
 
 
 def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = False) -> bool:
-    """Whether more users get less goodput than fewer users did on the line.
+    """Whether goodput is lower than at a level with fewer users that was on the low-load line.
 
     A level has left the line by two errors, as in `crossing.linear_levels`; but by one where no request fails and the level
     before did not jump (`jumped`), since retrograde systems fall just beyond the line.
@@ -70,21 +70,22 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = F
 
 
 def _rises(last: LadderLevel, now: LadderLevel) -> bool:
-    """Whether more users get more goodput a user."""
+    """Whether goodput per user is higher than at the level with fewer users."""
     own, before = now.goodput_rps / now.users, last.goodput_rps / last.users
     error = math.hypot(_counted_error(now) / now.users, _counted_error(last) / last.users)
     return own - before - ONE_SIDED_95 * error > RISE * before
 
 
 def _counted_error(level: LadderLevel) -> float:
-    """Error of goodput, at least that of a random count: at low load a dozen requests in six seconds are equal by luck."""
+    """Error of goodput, at least that of a random count: at low load the counts of a few seconds may be equal by chance."""
     return max(level.goodput_error_rps, math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0)
 
 
 def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
-    """Whether a level under all of these may be of their service: its curve lies above their chord through the origin.
+    """Whether a level with fewer users than all of these fits their service: a concave curve lies on or above the chord from the
+    origin to the lowest of them.
 
-    A service that lost half of its capacity has the old low-load line. It is not the old service for that.
+    A service that lost half of its capacity keeps its low-load line, so being on that line does not make it the old service.
     """
     lowest, best = min(levels, key=lambda level: level.users), max(levels, key=lambda level: level.goodput_rps)
     most_rps = best.goodput_rps + ONE_SIDED_95 * error_of(best, now)
@@ -92,7 +93,9 @@ def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
 
 
 def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel) -> Began | None:
-    """Fewer users: other than this load made before. After overload a service may need a while (`recovery`)."""
+    """With fewer users: whether goodput or failures differ from what this load gave before. After overload a service may need
+    time to recover (`recovery`).
+    """
     expected = expected_goodput(levels, now.users)
     if expected is None:
         return None

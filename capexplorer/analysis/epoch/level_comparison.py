@@ -12,8 +12,8 @@ from ..knee.crossing import LINEAR_LIKELY
 from ..ladder import LadderLevel, pooled
 
 FALL = 0.10
-"""Share by which goodput of more users surely lies under that of fewer users who were on the low-load line. Retrograde systems
-mostly flatten before they fall, and then continue to fall.
+"""Significant fall of goodput, as a share, from a level on the low-load line to one with more users. Retrograde systems mostly
+flatten before they fall, and then continue to fall.
 """
 
 AGREES = 0.07
@@ -29,11 +29,11 @@ RECOVERING = 0.05
 """Points of failures above the clean levels of a regime, from which a level beyond them may still recover from a fault."""
 
 RESUMES_MOST = 2.0
-"""Times the most users of an earlier regime, up to which a level may continue it: far beyond them any goodput would."""
+"""Times the most users of an earlier regime, up to which a level may continue it: far beyond them any goodput would fit."""
 
 
 def continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
-    """Whether the level does what these levels did at its load; beyond them, whether one curve may go through all."""
+    """Whether the goodput of a level is what these levels gave at its load; beyond them, whether one curve fits all."""
     if failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING:
         return False
     expected = expected_goodput(levels, now.users)
@@ -56,7 +56,7 @@ def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:
 
 
 def expected_goodput(levels: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
-    """(goodput, its error) that these levels made at a load, interpolated; under the lowest on its line; None beyond."""
+    """(goodput, its error) of these levels at a load: interpolated; in proportion below the lowest of them; None beyond the highest."""
     curve = pooled(levels)
     at = [level.users for level in curve]
     if users > at[-1] * (1 + USERS_SAME):
@@ -74,7 +74,7 @@ def is_on_line(levels: Sequence[LadderLevel]) -> bool:
 
 
 def efficiency(curve: Sequence[LadderLevel], level: LadderLevel) -> float:
-    """Goodput a user over that of the line through the other levels; 1 without another."""
+    """Goodput per user, over that of the line from the origin through the other levels; 1 without another level."""
     others = [other for other in curve if other is not level]
     if not others:
         return 1.0
@@ -95,5 +95,5 @@ def error_of(one: LadderLevel, other: LadderLevel) -> float:
 
 
 def failure_ratio_of(level: LadderLevel) -> float:
-    """Failure ratio; a level without any answer has failed whole."""
+    """Failure ratio; 1 for a level without any answer."""
     return (0.0 if level.goodput_rps else 1.0) if level.failure_ratio is None else level.failure_ratio

@@ -94,7 +94,7 @@ class NeighbourCheck:
         return cpu is not None and others is not None and self._withheld_ratio(figures, cpu, others) >= WITHHELD_LEAST * cpu
 
     def _withheld_ratio(self, figures: LevelFigures, cpu: float, others: float) -> float:
-        """Cores that the service had used in addition without others, at the most."""
+        """Upper bound of the cores that the service would have used in addition if no other process had run."""
         usable = self._cores_usable(figures, cpu)
         delay = figures.readings.get("target.run_delay_ratio", math.inf)
         return min(others, delay, math.inf if usable is None else usable - cpu)
