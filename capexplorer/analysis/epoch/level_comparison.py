@@ -56,7 +56,7 @@ def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:
 
 
 def expected_goodput(levels: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
-    """(goodput, its error) of these levels at a load: interpolated; in proportion below the lowest of them; None beyond the highest."""
+    """(goodput, its error) of these levels at a load: interpolated; below the lowest in proportion; None beyond the highest."""
     curve = pooled(levels)
     at = [level.users for level in curve]
     if users > at[-1] * (1 + USERS_SAME):
