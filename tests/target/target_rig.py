@@ -78,7 +78,9 @@ class Rig:
     def target(self, program: str, *, timeout_s: float = TIMEOUT_S) -> TargetSpec:
         folder = self.folder / "small"
         folder.mkdir(exist_ok=True)
-        (folder / "small.py").write_text(program, encoding="utf-8")
+        file = folder / "small.py"
+        if not file.exists() or file.read_text(encoding="utf-8") != program:  # a target that starts may be about to read it
+            file.write_text(program, encoding="utf-8")
         text = 'title = "Small"\ncommand = ["{python}", "small.py", "{port}"]\n[ready]\npath = "/health"\n'
         (folder / "target.toml").write_text(text + f"timeout_s = {timeout_s}\n", encoding="utf-8")
         return load_spec(folder)
