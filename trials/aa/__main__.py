@@ -23,7 +23,7 @@ from .real import SERVICES, comparable, conditions, record
 from .simulated import pair
 
 FIRST_SEED = 1_000_000
-"""Thresholds were set on seeds from 700,000 to 819,999; 860,000 to 970,129 were reported before."""
+"""Thresholds were set on seeds from 700,000 to 819,999; 860,000 to 970,129 were reported before these."""
 
 SERVICE_LIMITED: tuple[Kind, ...] = ("queue", "usl")
 """Kinds whose capacity is that of the service: there longer service times are a true change of capacity and of latency."""
