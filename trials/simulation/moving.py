@@ -3,8 +3,8 @@
 What is simulated is whole sessions, second by second, as a live run has them (`virtual_run`): load and readings are the
 simulator's; levels, splits and marks are the product's. Beside each stands the truth: every knee that was in force while it ran.
 
-Seeds: rules were tuned on 0-599 and 10,000-13,399; benchmarks and reports use 743,000 and up (746,550 is the first that is unused);
-`make test` uses 250,000 and up.
+Seeds: rules were tuned on 0-599 and 10,000-13,399; benchmarks and reports use 743,000 and up (unused from 746,550
+on); `make test` uses 250,000 and up.
 """
 
 from __future__ import annotations
