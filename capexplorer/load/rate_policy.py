@@ -178,7 +178,8 @@ class RatePolicy:
         if known.settled_s < LEAST_S:
             return Stay()  # so that the recovery is judged
         kept, above = self._highest_kept(known), self._lowest_lost(known)
-        if self._offers < LEVELS_MOST and known.capacity is not None and known.capacity.kind == "departs":
+        found = known.capacity
+        if self._offers < LEVELS_MOST and found is not None and found.kind == "departs" and found.overload is None:
             most = max(each.offered_per_s for each in known.levels)
             return self._offer(BEYOND * most, "beyond", known)  # its maximum has not been seen
         is_close = kept is None or above is None or above <= CLOSE * kept

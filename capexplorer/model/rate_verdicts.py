@@ -71,8 +71,9 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
     """The capacity as a rate.
 
     `capacity`: `per_s` is the greatest goodput, with its 90% interval. `departs`: goodput is surely less than the offered
-    rate from `per_s` on, but its maximum was not reached. `at_or_below`: so it is at the lowest rate, `high_per_s`.
-    `keeps_up`: the service finished all that was offered, up to `per_s`.
+    rate from `per_s` on, but its maximum was not reached, or, where `overload` is given, the service may have become slower
+    there. `at_or_below`: so it is at the lowest rate, `high_per_s`. `keeps_up`: the service finished all that was offered, up
+    to `per_s`.
     """
 
     kind: Literal["capacity", "departs", "at_or_below", "keeps_up"]

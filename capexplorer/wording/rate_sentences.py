@@ -67,12 +67,22 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
             return f"{lowest[:1].upper()}{lowest[1:]}{f' ({blamed})' * bool(blamed)}{_overload(known.overload)}{back}."
         case "departs":
             where = f"Goodput is less than the offered rate from {rate(known.per_s)} on{sure}"
-            return f"{where}, but its maximum was not reached{back}{changed}."
+            return f"{where}{_without_maximum(known)}{back}{changed}."
         case "keeps_up":
             if known.limit != "generator":
-                return f"All offered iterations were served, up to {rate(known.per_s)}{sure}{back}."
+                return f"All offered iterations were served, up to {rate(known.per_s)}{sure}{back}{changed}."
             where = f"Served in full up to {rate(known.per_s)}{sure}"
             return f"{where}; beyond that the generator is the limit, not the service: more users (max_users) or workers{back}."
+
+
+def _without_maximum(found: RateCapacity) -> str:
+    """Why goodput that is less than the offered rate gives no capacity."""
+    if found.overload is None:
+        return ", but its maximum was not reached"
+    if found.overload.fall_ratio is None:
+        return ", but it was not constant there: a further level shows whether it stays"
+    falls = f"falls by {found.overload.fall_ratio:.0%} at {rate(found.overload.offered_per_s)}"
+    return f", and {falls}: a return to {rate(found.kept_per_s)} shows whether load causes that, or the service has become slower"
 
 
 def _interval(found: RateCapacity) -> str:

@@ -48,6 +48,21 @@ def capacity(kind: Any = "capacity", **more: Any) -> RateCapacity:
             "workers.",
         ),
         (capacity("departs"), "Goodput is less than the offered rate from 198/s on, but its maximum was not reached."),
+        (
+            capacity("departs", kept_per_s=170.0, overload=overload("queues")),
+            "Goodput is less than the offered rate from 198/s on, but it was not constant there: a further level shows whether "
+            "it stays.",
+        ),
+        (
+            capacity("departs", kept_per_s=170.0, overload=overload("queues", fall_ratio=0.3)),
+            "Goodput is less than the offered rate from 198/s on, and falls by 30% at 300/s: a return to 170/s shows whether "
+            "load causes that, or the service has become slower.",
+        ),
+        (
+            capacity("keeps_up", contradicted=True),
+            "All offered iterations were served, up to 198/s; a higher rate was served in full than one that was not: the "
+            "service changed.",
+        ),
         (capacity("at_or_below"), "The capacity is below 206/s, the lowest rate: offer less to find it."),
     ],
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from capexplorer.analysis.rates.rate_capacity import judge
 from capexplorer.analysis.rates.rate_level import RateLevel
+from capexplorer.model.rate_verdicts import RateCapacity
 
 SECONDS = 20
 
@@ -23,3 +26,13 @@ def level(rate: float, good: float | None = None, *, failed: float = 0.0, droppe
         service_ms=known.pop("service_ms", 20.0),
         **known,
     )
+
+
+SERVED = [level(rate) for rate in (25, 50, 75)]
+
+
+def judged(levels: Sequence[RateLevel]) -> RateCapacity:
+    """The capacity that these levels give."""
+    found = judge(levels)
+    assert found is not None
+    return found

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from capexplorer.analysis.rates.rate_capacity import judge
-from capexplorer.analysis.rates.rate_level import RateLevel
-from capexplorer.model.rate_verdicts import RateCapacity
 
-from .levels import level
-
-SERVED = [level(rate) for rate in (25, 50, 75)]
-
-
-def judged(levels: Sequence[RateLevel]) -> RateCapacity:
-    found = judge(levels)
-    assert found is not None
-    return found
+from .levels import SERVED, judged, level
 
 
 def test_without_levels_there_is_no_capacity() -> None:
@@ -50,23 +37,25 @@ def test_a_service_that_sheds_differs_in_the_verdict() -> None:
     assert found.overload.failure_ratio == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(("replied", "kind"), [(None, "times_out"), (0.0, "times_out"), (1.0, "refuses")])
-def test_late_failures_are_timeouts_unless_they_are_replies(replied: float | None, kind: str) -> None:
-    late: dict[str, Any] = {"failed_ms": 1000.0, "service_ms": 600.0, "replied_ratio": replied}
-    found = judged([*SERVED, level(125, 90, failed=35, **late), level(150, 80, failed=70, **late)])
-    assert found.overload is not None and found.overload.kind == kind
-
-
-def test_goodput_that_falls_while_more_is_offered_is_reported() -> None:
-    found = judged([*SERVED, level(125, 100, failed=25, failed_ms=1), level(200, 30, failed=170, failed_ms=1)])
-    assert found.overload is not None and found.overload.collapses
-    assert found.overload.fall_ratio == pytest.approx(0.7, abs=0.02)
-    assert found.per_s == pytest.approx(100)
-
-
 def test_after_a_collapse_in_one_step_the_highest_rate_served_in_full_is_reported() -> None:
     found = judged([*SERVED, level(150, 20, failed=130, failed_ms=1)])
     assert (found.kind, found.per_s, found.high_per_s) == ("capacity", 75, 150)
+
+
+def test_a_lowest_rate_that_failed_once_does_not_hide_higher_rates_that_were_served() -> None:
+    failing = level(25, 15, failed=10)
+    found = judged([failing, level(50), level(75), level(125, 100, service_ms=900), level(150, 101, service_ms=2000)])
+    assert (found.kind, found.kept_per_s, found.contradicted, found.confidence) == ("capacity", 75, True, "low")
+    found = judged([failing, level(50), level(75)])
+    assert (found.kind, found.per_s, found.contradicted, found.confidence) == ("keeps_up", 75, True, "low")
+
+
+def test_a_lowest_rate_that_failed_once_is_no_bound_of_higher_goodput() -> None:
+    few = {"seconds": 8}
+    found = judged(
+        [level(9, 3, failed=6, **few), level(20, **few), level(125, 100, service_ms=900), level(150, 101, service_ms=2000)]
+    )
+    assert (found.kind, found.contradicted, found.confidence) == ("capacity", True, "low")
 
 
 def test_few_refusals_are_a_departure_whose_maximum_was_not_reached() -> None:
