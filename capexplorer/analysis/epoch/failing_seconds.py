@@ -31,6 +31,30 @@ BUSY_PERCENTILE, BUSY_LEAST = 75, 5
 """Requests in a usual busy second of the level, from which a second without any says that the service stalled."""
 
 
+FAULTY_MOST = SIDE_LEAST + 1
+"""Last seconds of a level that a fault spoils without a part of its own; the first of them is mixed."""
+
+MIXED_MOST = 0.9
+"""Share of the usual second's iterations below which the second before a stall was cut short by it."""
+
+
+def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in_flight: Series) -> int:
+    """How many of a rate level's last seconds have failures, or nothing finished while some wait; 0 if earlier ones have, too.
+
+    The second in which a stall begins has a part of what usually finishes, so it counts.
+    """
+    usual = float(np.median(finished))
+    stalled = (finished == 0) & (in_flight > 0) & (usual >= BUSY_LEAST)
+    clean = ~stalled & (failures <= CLEAN_MOST * requests)
+    if clean.all() or not clean.any():
+        return 0
+    first = len(clean) - int(clean[::-1].argmax())
+    if not clean[:first].all():
+        return 0
+    is_mixed = first < len(clean) and stalled[first] and finished[first - 1] < MIXED_MOST * usual
+    return len(clean) - first + int(is_mixed)
+
+
 def failing_changes(requests: Series, failures: Series, in_flight: Series | None = None) -> list[int]:
     """The first second of each stretch but the first, ascending. One without any answer of a service that is usually busy
     counts as failed, unless nothing was asked of it: at an offered rate `in_flight` says how many iterations wait as it ends.

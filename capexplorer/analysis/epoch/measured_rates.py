@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.level_fold import batch_error
@@ -19,7 +21,7 @@ from ..rates.departure import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
 from .failed_replies import replied_shares
-from .failing_seconds import CLEAN_MOST
+from .failing_seconds import FAULTY_MOST, faulty_last_seconds
 from .judgeable import is_invalidated
 from .measured_epoch import MeasuredEpoch
 from .neighbour_seconds import withheld_from
@@ -98,14 +100,15 @@ def _counts(level: Level) -> bool:
 
 
 def _parts(timeline: Timeline, level: Level) -> list[Part]:
-    """The parts of a level; without its last second where failures began only in that: they are the next level's."""
+    """The parts of a level, without its last seconds where a fault began only in them: they are the next level's."""
     if level.opened.ramp:
         return in_time(parts_of(timeline, level), slope_of(timeline, level))
-    found, ticks, columns = parts_of(timeline, level), timeline.seconds_of(level), timeline.columns
-    if level.closed is None or len(found) > 1 or len(ticks) < 2:
+    found, ticks = parts_of(timeline, level), timeline.seconds_of(level)
+    if level.closed is None or len(found) > 1 or len(ticks) < 2 * FAULTY_MOST:
         return found
-    *before, last = (columns["failures"][tick] > CLEAN_MOST * columns["requests"][tick] for tick in ticks)
-    return cut(timeline, level, [len(ticks) - 1])[:1] if last and not any(before) else found
+    columns = [timeline.columns[name] for name in ("requests", "failures", "finished", "in_flight")]
+    faulty = faulty_last_seconds(*(np.array([column[tick] for tick in ticks]) for column in columns))
+    return cut(timeline, level, [len(ticks) - faulty])[:1] if 0 < faulty <= FAULTY_MOST else found
 
 
 def _measured(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capexplorer.analysis.epoch.failing_seconds import failing_changes
+from capexplorer.analysis.epoch.failing_seconds import failing_changes, faulty_last_seconds
 
 REQUESTS = [6, 5, 6, 7, 5, 6, 0, 0, 0, 6, 5, 7]
 
@@ -21,3 +21,20 @@ REQUESTS = [6, 5, 6, 7, 5, 6, 0, 0, 0, 6, 5, 7]
 def test_silent_seconds_are_a_stall_unless_nothing_was_asked(in_flight: list[int] | None, changes: list[int]) -> None:
     waiting = None if in_flight is None else np.array(in_flight, float)
     assert failing_changes(np.array(REQUESTS, float), np.zeros(len(REQUESTS)), waiting) == changes
+
+
+@pytest.mark.parametrize(
+    ("failures", "finished", "faulty"),
+    [
+        ([0] * 8, [20] * 8, 0),
+        ([0] * 7 + [9], [20] * 8, 1),
+        ([0] * 8, [20] * 7 + [0], 1),
+        ([0] * 8, [20] * 6 + [4, 0], 2),
+        ([0, 9] + [0] * 6, [20] * 7 + [0], 0),
+        ([0] * 8, [2, 0, 1, 0, 2, 1, 0, 0], 0),
+    ],
+    ids=["none", "failures", "a stall", "a stall with its mixed second", "failures at another time", "few iterations"],
+)
+def test_the_last_seconds_of_a_level_in_which_a_fault_began(failures: list[int], finished: list[int], faulty: int) -> None:
+    columns = ([20] * 8, failures, finished, [1] * 8)
+    assert faulty_last_seconds(*(np.array(each, float) for each in columns)) == faulty

@@ -54,6 +54,13 @@ def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capa
     assert "s offered" in wording.verdict(timeline)
 
 
+@pytest.mark.parametrize("at_s", [34.15, 34.6, 34.9])
+def test_a_stall_that_begins_in_a_levels_last_seconds_is_none_of_its_queue(at_s: float) -> None:
+    found = verdict(session(BELOW, Trouble(at_s, stalled_s=5.0), level_s=12))
+    assert found.capacity is not None and found.capacity.kind == "keeps_up"
+    assert found.levels[2].state == "kept"
+
+
 def test_a_fault_that_passes_leaves_the_service_that_it_was() -> None:
     found = verdict(session(BELOW, Trouble(45.0, 60.0, failing=1.0)))
     assert found.capacity is not None and found.capacity.kind == "keeps_up"
