@@ -39,6 +39,7 @@ from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict
 from .causes.catalogue import DEATHS, REFUSALS
 from .causes.generator_saturation import others_cpu
+from .causes.saturation_grounds import OTHERS_LEAST
 from .epoch_view import EpochView, epochs
 from .failed_requests import failed_requests
 from .new_users import partly_counted, users_not_warm
@@ -276,9 +277,12 @@ def _shared(view: EpochView) -> MachineShared | None:
 
 
 def _cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
-    """From the level in which others used most CPU, among those left out if there are any."""
+    """From the level in which others used most CPU, among those left out if there are any.
+
+    If they disturbed a few seconds alone, and every level still counts, the mark with its time says enough.
+    """
     left_out = view.left_out()
-    levels = left_out or view.disturbed()
+    levels = left_out or [level for level in view.disturbed() if (others_cpu(level.figures) or 0.0) >= OTHERS_LEAST]
     if not levels:
         return None
     worst = max(levels, key=lambda level: others_cpu(level.figures) or 0.0).figures

@@ -92,6 +92,9 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
         [*held(20, 1.6, {"chrome": 1.2}), curve("no_knee", 14, disturbed_levels=(2,), left_out_levels=(2,))],
         (CpuUsedByOthers, CurveAlone), "warning",
     ),
+    "other processes that disturbed a few seconds of a level that counts are left to their mark": (
+        [*held(20, 0.09, {"chrome": 0.08}), curve("no_knee", 20, disturbed_levels=(2,))], (CurveAlone,), "info",
+    ),
     "a full machine comes last": (
         [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",
     ),

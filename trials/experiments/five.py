@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from capexplorer.load.plan import parse
+from capexplorer.model.timeline import Timeline
 from capexplorer.profile import load
 from capexplorer.report import capacity
 from capexplorer.report.listed_findings import findings
@@ -49,6 +50,9 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     target_cpu_ratio: float | None
     generator_cpu_ratio: float | None
     host_cpu_ratio: float | None
+    workers_cpu_ratio: float | None = None
+    others_cpu_ratio: float | None = None
+    """None also in results from before it was kept."""
     received_bytes_per_s: float | None
     open_sockets: float | None
     busiest: str | None = None
@@ -115,7 +119,7 @@ def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:
         plan=plan,
         exit_code=ran.exit_code,
         verdict=summary["verdict"],
-        levels=[level(each) for each in summary["levels"]],
+        levels=[level(each, ran.timeline) for each in summary["levels"]],
         marks=sorted(found),
         found=[
             " ".join(filter(None, (each.sentence, each.evidence and f"({each.evidence})"))) for each in findings(ran.timeline)
@@ -138,18 +142,29 @@ def ids(summary: dict[str, Any]) -> set[str]:
     return ids | ({"no_knee"} if summary["no_knee_up_to_users"] is not None else set())
 
 
-def level(found: dict[str, Any]) -> Level:
-    """The levels of a summary."""
+def level(found: dict[str, Any], timeline: Timeline) -> Level:
+    """The levels of a summary. The CPU of workers is a reading of the level alone."""
     latency = found["latency_ms"]
     figures = {name: found[name] for name in Level.__struct_fields__ if name in found}
-    return Level(**figures, mean_ms=latency["mean"], p50_ms=latency["p50"], p95_ms=latency["p95"], p99_ms=latency["p99"])
+    workers = timeline.levels[found["index"]].figures.readings.get("workers.here_cpu_ratio")
+    percentiles = {f"{name}_ms": latency[name] for name in ("mean", "p50", "p95", "p99")}
+    return Level(**figures, **percentiles, workers_cpu_ratio=workers)
 
 
 def others_cores(levels: Sequence[Level]) -> float | None:
     """Cores that other processes kept busy: the median over the levels."""
-    known = [
-        level.host_cpu_ratio - level.generator_cpu_ratio - level.target_cpu_ratio
-        for level in levels
-        if level.host_cpu_ratio is not None and level.generator_cpu_ratio is not None and level.target_cpu_ratio is not None
-    ]
+    known = [others for level in levels if (others := _others_cores(level)) is not None]
     return max(0.0, statistics.median(known)) if known else None
+
+
+def _others_cores(level: Level) -> float | None:
+    if level.others_cpu_ratio is not None:
+        return level.others_cpu_ratio
+    if level.host_cpu_ratio is None or level.generator_cpu_ratio is None or level.target_cpu_ratio is None:
+        return None
+    return level.host_cpu_ratio - level.generator_cpu_ratio - level.target_cpu_ratio
+
+
+def generator_cores(level: Level) -> float | None:
+    """Of the generator with its workers."""
+    return None if level.generator_cpu_ratio is None else level.generator_cpu_ratio + (level.workers_cpu_ratio or 0.0)

@@ -10,7 +10,7 @@ from trials.reworded import reworded
 
 from . import records
 from .compared import Compared
-from .five import PICTURES, Level, Repeated, others_cores
+from .five import PICTURES, Level, Repeated, generator_cores, others_cores
 from .headless import ROOT
 from .reports import REPORTS, Report, Table
 from .twice import TARGETS, Twice
@@ -80,7 +80,7 @@ def _run(done: Repeated) -> Iterator[str]:
 def _row(level: Level) -> tuple[str, ...]:
     users = f"{level.users:g}" + ("" if level.kind == "step" else f" ({level.kind})")
     figures = (level.goodput_rps, level.mean_ms, level.p95_ms, level.p99_ms)
-    cores = (level.target_cpu_ratio, level.generator_cpu_ratio, level.host_cpu_ratio)
+    cores = (level.target_cpu_ratio, generator_cores(level), level.host_cpu_ratio)
     return (users, _count(level.requests), _count(level.failures), *map(_figure, figures), *map(_core, cores))
 
 
@@ -91,7 +91,7 @@ def _share(done: Repeated) -> str:
     if reported is not None:
         return cell(reported)
     level = max(done.levels, key=lambda level: level.host_cpu_ratio or 0.0)
-    return f"{_core(level.generator_cpu_ratio)} of {_core(level.host_cpu_ratio)} busy cores at {level.users:g} users; not marked."
+    return f"{_core(generator_cores(level))} of {_core(level.host_cpu_ratio)} busy cores at {level.users:g} users; not marked."
 
 
 def _compared(a: str, b: str) -> Iterator[str]:

@@ -128,7 +128,7 @@ def twice(target: Target, folder: Path) -> Twice:
         causes=[each["id"] for each in causes],
         bottlenecks=[each["id"] for each in summary["bottlenecks"] if each["id"] not in NO_LIMITS],
         recovery=_recovery(summary["recoveries"]),
-        others_cores=five.others_cores([five.level(each) for each in summary["levels"]]),
+        others_cores=five.others_cores([five.level(each, ran.timeline) for each in summary["levels"]]),
         wrong=list(mistakes(during, after, accounted=any(each["count"] for each in causes))),
     )
 

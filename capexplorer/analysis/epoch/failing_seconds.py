@@ -31,7 +31,7 @@ BUSY_PERCENTILE, BUSY_LEAST = 75, 5
 """Requests in a usual busy second of the level, from which a second without any says that the service stalled."""
 
 
-FAULTY_MOST = SIDE_LEAST + 1
+FAULTY_MOST = 3
 """Last seconds of a level that a fault spoils without a part of its own; the first of them is mixed."""
 
 MIXED_MOST = 0.9
