@@ -14,9 +14,12 @@ FALL_ERRORS = 2.5
 FALL_LEAST = 0.05
 """Standard errors and share by which goodput at the greatest rate is less than the capacity, before it is said to fall."""
 
-SLOWED_LEAST = 0.15
-"""Share by which goodput is less at a higher rate, before a service whose requests only queue may have become slower. Queues
-alone do not lower goodput; a machine's speed varies by some percent from one level to the next."""
+SLOWED_ERRORS, SLOWED_LEAST = 2.0, 0.1
+"""Standard errors and share by which the plateau is less than a level below it, before a service whose requests only queue may
+have become slower. Queues alone do not lower goodput; a machine's speed varies by some percent from one level to the next."""
+
+SLOWED_BEYOND_LEAST = 0.15
+"""The same share of two levels beyond the capacity, with FALL_ERRORS."""
 
 REPLIED_LEAST = 0.5
 """Share of the failures with an HTTP status from which a service refuses; the others are timeouts and closed connections."""
@@ -42,18 +45,19 @@ def falls(below: Sequence[RateLevel], departed: Sequence[JudgedLevel], plateau: 
     """Whether a higher rate surely got less goodput than a lower one, of levels that are not bins of a ramp."""
     if has_ramp(below, departed):
         return False
-    if any(_is_surely_less(plateau, level) for level in below):
+    if any(_is_less(plateau, level, SLOWED_ERRORS, SLOWED_LEAST) for level in below):
         return True
     best = max(departed, key=lambda each: each.level.goodput_per_s).level
     beyond = [each.level for each in departed if each.level.offered_per_s > best.offered_per_s]
-    return any(_is_surely_less((level.goodput_per_s, level.goodput_error_per_s), best) for level in beyond)
+    known = [(level.goodput_per_s, level.goodput_error_per_s) for level in beyond]
+    return any(_is_less(each, best, FALL_ERRORS, SLOWED_BEYOND_LEAST) for each in known)
 
 
-def _is_surely_less(goodput: tuple[float, float], best: RateLevel) -> bool:
-    """Of (goodput, standard error), 1/s."""
+def _is_less(goodput: tuple[float, float], best: RateLevel, errors: float, share: float) -> bool:
+    """Whether (goodput, standard error), 1/s, is less than that of a level by so many standard errors, and by this share."""
     per_s, error_per_s = goodput
     lost = best.goodput_per_s - per_s
-    return lost > max(FALL_ERRORS * math.hypot(best.goodput_error_per_s, error_per_s), SLOWED_LEAST * best.goodput_per_s)
+    return lost > max(errors * math.hypot(best.goodput_error_per_s, error_per_s), share * best.goodput_per_s)
 
 
 def fall_ratio(below: Sequence[RateLevel], departed: Sequence[JudgedLevel]) -> float:

@@ -28,9 +28,12 @@ RAMP_SPEED_ERROR = 0.2
 show how a machine's speed varies over seconds (by 10%, correlated by 0.6: 0.2). Of 63 simulated ramps intervals held the
 capacity in 84% without it; 0.1 90%, 0.15 95%, 0.2 98%."""
 
-
 UNSTEADY_ERRORS = 1.75
-"""Standard error by batch means, times that of a Poisson count, from which the goodput of a single level is not constant."""
+"""Standard error by batch means, times that of a Poisson count, from which the goodput of a level is not constant."""
+
+RISES_ERRORS, RISES_LEAST = 2.5, 0.75
+"""Standard errors by which goodput rises, and its relative rise over that of the rate, from which failures are a share of all
+requests at any load, and no limit: 1 for a dependency that fails half of the time, at most 0.6 for a short queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,24 @@ def plateau(departed: Sequence[JudgedLevel]) -> tuple[float, float]:
 
 
 def is_constant(departed: Sequence[JudgedLevel]) -> bool:
-    """Whether goodput was constant, as it is beyond a capacity. If the service changed inside the only level, it was not."""
-    level = departed[0].level
-    if len(departed) > 1 or level.ramp or level.goodput_se_per_s is None:
+    """Whether goodput was constant in each level, as it is beyond a capacity. If the service changed inside one, it was not."""
+    return all(_is_constant(each.level) for each in departed)
+
+
+def _is_constant(level: RateLevel) -> bool:
+    if level.ramp or level.goodput_se_per_s is None:
         return True
     return level.goodput_se_per_s * level.seconds <= UNSTEADY_ERRORS * math.sqrt(max(level.succeeded, 1))
+
+
+def rises_with_rate(departed: Sequence[JudgedLevel]) -> bool:
+    """Whether goodput still rises nearly as much as the rate does, from the lowest to the greatest rate."""
+    first, last = departed[0].level, departed[-1].level
+    if first.ramp or not first.succeeded:
+        return False
+    risen = last.goodput_per_s - first.goodput_per_s
+    is_sure = risen > RISES_ERRORS * math.hypot(first.goodput_error_per_s, last.goodput_error_per_s)
+    return is_sure and risen / first.goodput_per_s >= RISES_LEAST * (last.offered_per_s / first.offered_per_s - 1.0)
 
 
 def _is_near(each: JudgedLevel, best: RateLevel) -> bool:

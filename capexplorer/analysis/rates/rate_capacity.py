@@ -16,7 +16,7 @@ from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import Limit, RateCapacity
 from .departure import LowLoad, is_departed, low_load, state_of
 from .overload import FALL_ERRORS, fall_ratio, falls, overload_of
-from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, without_luck
+from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, rises_with_rate, without_luck
 from .rate_level import RateLevel, pooled
 
 BENT_MOST = 0.85
@@ -99,8 +99,12 @@ def _beyond(
     limit = _limit(departed)
     overload = overload_of(departed, usual, rate, error)
     has_fallen = limit == "queue_growth" and falls(below, departed, (rate, error))
-    may_be_slower = has_fallen or not is_constant(departed)
-    if may_be_slower or not any(_is_at_its_maximum(each) for each in departed):
+    may_be_slower = has_fallen or (limit == "queue_growth" and not is_constant(departed))
+    if (
+        may_be_slower
+        or not any(_is_at_its_maximum(each) for each in departed)
+        or (limit == "errors" and rises_with_rate(departed))
+    ):
         return RateCapacity(
             kind="departs",
             per_s=departed[0].level.offered_per_s,
