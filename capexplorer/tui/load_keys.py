@@ -48,7 +48,7 @@ LOAD_KEYS = (
         "g",
         "g go",
         0,
-        "go to a number of users, or to a rate; asks first above 50 and above twice the most so far",
+        "go to a number of users, or to a rate; asks for confirmation above 50 if it is over twice the highest so far",
         LIVE,
     ),
     Key(
@@ -57,7 +57,7 @@ LOAD_KEYS = (
         "u",
         "u unit",
         2,
-        "switch the step's unit: users who wait for replies, or iterations a second, on a schedule that waits for no reply",
+        "switch the step's unit: users who wait for replies, or an offered rate: iterations a second, however late replies are",
         LIVE,
     ),
     Key("x", "zero", "x", "x zero", 0, "go to zero users at once", LIVE),
@@ -67,7 +67,7 @@ LOAD_KEYS = (
         "a",
         "a autopilot",
         0,
-        "start or stop the autopilot, which finds and verifies the knee; with u, the capacity as a rate",
+        "start or stop the autopilot, which finds and verifies the knee; after u, which finds the capacity as a rate",
         LIVE,
     ),
     Key(
@@ -96,7 +96,8 @@ LOAD_KEYS = (
         "W",
         "W worker",
         4,
-        "run users in one more worker process; the first time in two instead of this one",
+        "run users in one more worker process; the first time in two, and no longer in this process"
+,
         LIVE,
         named="add_worker",
     ),

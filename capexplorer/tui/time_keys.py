@@ -32,11 +32,11 @@ TIME_KEYS = (
         "Shift+←",
         "Shift+←→ 10 s",
         6,
-        "move the cursor 10 s back, or a thirtieth of the time shown where that is more",
+        "move the cursor 10 s back, or a thirtieth of the time shown if that is more",
         INSPECT,
         named="leap_back",
     ),
-    Key("shift+right", "leap(1)", "Shift+→", "", 0, "the same forward", INSPECT, named="leap_forward"),
+    Key("shift+right", "leap(1)", "Shift+→", "", 0, "move the cursor forward by as much", INSPECT, named="leap_forward"),
     Key("up", "cursor_level(1)", "↑", "↑↓ level", 0, "move the cursor to the next level", INSPECT, named="cursor_next_level"),
     Key("down", "cursor_level(-1)", "↓", "", 0, "move the cursor to the previous level", INSPECT, named="cursor_previous_level"),
     Key(
@@ -65,7 +65,8 @@ TIME_KEYS = (
         "↓",
         "",
         0,
-        "go to the start of this level, then to the one before",
+        "go to the start of this level; at its start, to the previous level"
+,
         REPLAY,
         named="previous_level",
     ),

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md: its table of rooms is complete, true to the imports, and within the contracts of pyproject.toml."""
+"""ARCHITECTURE.md: its table of packages is complete, true to the imports, and within the contracts of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def rooms() -> set[str]:
 
 def table() -> dict[str, set[str]]:
     """Room to the rooms that it may import."""
-    found = {cells[0].strip("`"): cells[2] for cells in rows("ARCHITECTURE.md") if len(cells) == 3 and cells[0] != "room"}
+    found = {cells[0].strip("`"): cells[2] for cells in rows("ARCHITECTURE.md") if len(cells) == 3 and cells[0] != "package"}
     return {room: may_import(cell) - {room} for room, cell in found.items()}
 
 
 def may_import(cell: str) -> set[str]:
     named = set(re.findall(r"`(\w+)`", cell))
-    return rooms() - named if cell.startswith("all rooms but") else named
+    return rooms() - named if cell.startswith("all packages but") else named
 
 
 def imported(room: str) -> set[str]:

@@ -22,28 +22,32 @@ CHARTS = (
     (
         "Level",
         "Each change of the number of users, or of the offered rate, begins a level. A level is spawning until all its users "
-        "run, then settling for "
-        "twice the "
-        "mean wait plus latency (2 to 30 s), then settled. Its figures come from settled seconds only.",
+        "run, then settling for twice the mean wait plus latency (2 to 30 s) and until its users have completed a cycle, then "
+        "settled. Its figures come from settled seconds only.",
     ),
     ("Users", "users 40 → 60: 40 users run now, 60 are requested."),
     (
         "Offered rate",
-        "Iterations a second, on a schedule that waits for no reply (u switches the step). Achieved: those that succeeded; "
-        "in flight: those that wait for a user or run; dropped: those for which no user became idle.",
+        "Iterations a second, however late replies are (u switches the step's unit). Achieved: those that succeeded; "
+        "in flight: those that wait for an idle user or run; dropped: those that were never run to their end.",
     ),
     (
         "Time from plan",
-        "From the moment at which an iteration was due to its end, the wait for a user included. Service time is of requests.",
+        "From the moment at which an iteration was due to its end, including the wait for an idle user. Service time is the "
+        "latency of requests.",
     ),
-    ("Not stationary", "The queue surely grows at this rate: the level's latency depends on how long it lasts."),
+    ("Not stationary", "The queue grows at this rate: the level's latency depends on how long it lasts."),
     ("Goodput", "Successful requests per second, unless the profile counts other finished work."),
     ("Throughput", "All requests per second, including failed ones."),
     ("p50 p95 p99", "Latency that 50, 95 and 99 of 100 successful requests do not exceed."),
     ("±", wording.CONVENTIONS.removeprefix("± ")),
     ("Grey figure", "Rests on too few requests: fewer than 200 for a p95, fewer than 1,000 for a p99."),
     ("–", "Not measured. It never means zero."),
-    ("!", "A warning: ports above 80% or full within 2 min, a busy core, a late generator timer, busy neighbours."),
+    (
+        "!",
+        "A warning: ephemeral ports above 80% or used up within 2 min, a busy core, a late generator timer, other processes "
+        "that use much CPU.",
+    ),
     (
         "Loop lag",
         "Generator timer delay: how late a 10 ms timer of the load generator fires. Measured latencies may be too high by this.",
@@ -57,7 +61,7 @@ CHARTS = (
     ),
     (
         "Capacity",
-        "At offered rates: where goodput leaves the diagonal of a service that serves all (dotted), with its 90% interval.",
+        "At offered rates: where goodput falls below the offered rate (the dotted diagonal), with its 90% interval.",
     ),
     (
         "USL fit",
@@ -75,8 +79,9 @@ CHARTS = (
     ("CPU", "In cores: 1.00 is one core fully busy."),
     (
         "others cpu",
-        "CPU of processes that are neither the target's nor the load generator's, with the names that use most. The waits are "
-        "CPU time, in cores, that the target and the load thread waited for. With ! the others slow down the target.",
+        "CPU of processes that are neither the target's nor the load generator's, and the names of those that use most. "
+        "Waits: how much CPU the target and the load thread waited for, in cores. !: they slow down the target.",
+
     ),
 )
 
