@@ -48,7 +48,7 @@ LOAD_KEYS = (
         "g",
         "g go",
         0,
-        "go to a number of users, or to a rate; asks for confirmation above 50 if it is over twice the highest so far",
+        "go to a number of users, or to a rate; asks for confirmation above 50 if that is more than twice the highest so far",
         LIVE,
     ),
     Key(
