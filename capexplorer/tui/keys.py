@@ -129,8 +129,7 @@ KEYS = (
     ),
     Key("Q", "stop", "Q", "", 0, "end the run, for all of its screens, after confirmation; the session is saved", LIVE),
     Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", (*REPLAY, *PICKER), named="quit"),
-    Key("", "", "q Ctrl+C", "q quit", 0, "quit, as without the cursor"
-, INSPECT),
+    Key("", "", "q Ctrl+C", "q quit", 0, "quit, as without the cursor", INSPECT),
 )
 
 

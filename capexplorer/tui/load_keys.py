@@ -96,8 +96,7 @@ LOAD_KEYS = (
         "W",
         "W worker",
         4,
-        "run users in one more worker process; the first time in two, and no longer in this process"
-,
+        "run users in one more worker process; the first time in two, and no longer in this process",
         LIVE,
         named="add_worker",
     ),

@@ -65,8 +65,7 @@ TIME_KEYS = (
         "↓",
         "",
         0,
-        "go to the start of this level; at its start, to the previous level"
-,
+        "go to the start of this level; at its start, to the previous level",
         REPLAY,
         named="previous_level",
     ),

@@ -81,7 +81,6 @@ CHARTS = (
         "others cpu",
         "CPU of processes that are neither the target's nor the load generator's, and the names of those that use most. "
         "Waits: how much CPU the target and the load thread waited for, in cores. !: they slow down the target.",
-
     ),
 )
 
