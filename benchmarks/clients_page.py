@@ -22,17 +22,17 @@ P50_GOAL_MS = 0.2
 HEAD = """\
 # Load generators, side by side
 
-Made by `python -m benchmarks clients --page` from [its data](../benchmarks/results/clients.json). Each generator in turn, in
-{rounds} rounds, against one nginx on the same machine, {users} users or connections: first as fast as they can, then at an equal
-rate of {rate} requests a second (users who wait 0.1 s between requests; wrk with a delay; oha with `-q`). Figures are medians of
-the rounds, with the least and the greatest.
+Made by `python -m benchmarks clients --page` from [its data](../benchmarks/results/clients.json). The generators take turns, in
+{rounds} rounds, with one nginx on the same machine and {users} users or connections: first as fast as they can, then at an equal
+rate of {rate} requests per second (users who wait 0.1 s between requests; wrk with a delay; oha with `-q`). Figures are
+medians of the rounds, with minimum and maximum in brackets.
 
-Requests are counted by nginx, and CPU is that of the generator's whole process tree, over the same {seconds:.0f} seconds in the
-middle of each run. `lean`, `fast` and `requests` are the clients of `capexplorer run --headless`, everything that it records
-included; Locust is plain `locust --headless`. Latency is as each tool reports it.
+nginx counts the requests, and CPU is that of the generator's whole process tree, over the same {seconds:.0f} seconds in the
+middle of each run. `lean`, `fast` and `requests` are the clients of `capexplorer run --headless`, including all that it records;
+Locust is plain `locust --headless`. Latency is as each tool reports it.
 
-Requests per CPU second are what one core gives if the generator has it for itself. Measured on {cpus} cores at commit {commit},
-{at}; other programs kept {others:.1f} cores busy (median), so latency is that of a full machine: compare within this table only.
+Requests per CPU second are the rate at which a generator would use one whole core. Measured on {cpus} cores at commit {commit},
+{at}; other programs kept {others:.1f} cores busy (median), so latency is that of a busy machine: compare within this table only.
 
 """
 

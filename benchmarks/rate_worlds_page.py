@@ -20,16 +20,22 @@ DUE = 1.15
 Row = Mapping[str, Any]
 
 HEAD = """\
-# Offered rates in simulated worlds
+# Capacities as offered rates, simulated
 
-Written by `python -m benchmarks rate_worlds --page` from [its data](../trials/results/rate-worlds.json); not by hand. Whole
-sessions of random simulated services in virtual time: clock, levels, live detectors and verdicts are the product's
+Written by `python -m benchmarks rate_worlds --page` from [its data](../trials/results/rate-worlds.json); not by hand. Random
+simulated services are explored by offered rates in virtual time; levels, detectors and verdicts are the product's
 (`trials/simulation/moving_rates.py`). Rules were tuned on other seeds.
 
-A capacity is false if it lies more than 15% from each that was in force, and a bound if the truth lies beyond it by as much. A
-service with a short queue or with impatient clients fails below its capacity: there lower bounds are not compared, and errors and
-intervals are those of services that queue. `due` are those that were offered 1.15 of the capacity in force at first; a climb
-that ends in a change that only a return could explain gives no capacity. A change is *marked* if no step of load explains it.
+- **change**: what happens during the session. In the rows `still` and `ramp` the service does not change; `ramp` is one ramp of the
+  rate, all others are levels of rising rates (climbs).
+- **false**: the capacity is more than 15% from every true capacity of the session; or a bound ("keeps up", "at or below") is
+  wrong by as much. Of services that refuse or time out below their capacity, lower bounds are not compared.
+- **capacity found, of due**: a capacity is due if the rates reach 1.15 times the first true capacity. A climb that ends after
+  a change that only a return could explain gives no capacity.
+- **median error**, **within 10%**, **interval holds it**: of capacities of services that queue.
+- **change marked**: a change that no step of load explains was marked.
+- **verdicts**: a capacity; `keeps up`: served in full up to a rate; `departs`: goodput may still rise at higher rates; `at or below`
+  a rate ([knee.md](knee.md#18-offered-rates)).
 
 """
 
@@ -45,7 +51,7 @@ def tables(found: Mapping[str, Any]) -> str:
     """Climbs and ramps, what was found, and stationary queues."""
     rows: Sequence[Row] = found["outcomes"]
     groups = list(dict.fromkeys(row["group"] for row in rows if row["group"] != "steady"))
-    parts = [_table("world", {group.replace("_", " "): _of(rows, "group", group) for group in groups})]
+    parts = [_table("change", {group.replace("_", " "): _of(rows, "group", group) for group in groups})]
     for group in ("still", "ramp"):
         chosen = _of(rows, "group", group)
         services = list(dict.fromkeys(row["service"] for row in chosen))
@@ -103,7 +109,8 @@ def _steady(rows: Sequence[Row]) -> str:
 
 def _listed(rows: Sequence[Row]) -> str:
     wrong = [row for row in rows if row["false"] or (row["changed"] and row["group"] in ("still", "ramp"))]
-    return "False, or changed where nothing changes: " + ("; ".join(map(_in_words, wrong)) or "none") + "."
+    listed = "; ".join(map(_in_words, wrong)) or "none"
+    return f"False verdicts, and changes marked where nothing changes, with seeds: {listed}."
 
 
 def _in_words(row: Row) -> str:

@@ -23,15 +23,15 @@ INTRODUCTION = """\
 # The five experiments
 
 Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (about 2 minutes each) from
-`trials/experiments/results/five.jsonl`; not by hand. Each section has a load-test report as its author typed it up, and the same
-exploration here, from a real run on one machine with two cores that generator and service share. Figures differ with the machine;
-the shape must not. CPU is in cores. Each run is repeated by the command above its table; the newest run of each is shown. Below
-it stands what other work on the machine kept busy (the host's CPU less generator and service, in the middle of the run's levels);
-above half a core the run was disturbed."""
+`trials/experiments/results/five.jsonl`; not by hand. Each section has the table of a published load test, and the same
+exploration by capexplorer, on one machine with two cores that generator and service share. Figures differ with the machine;
+the shape of the curve must not. CPU is in cores. The command above a table repeats its run; the newest run of each is shown. The line
+below each run says how many cores other work on the machine used (the host's CPU less generator and service, in the middle of the
+levels); above half a core the run was disturbed."""
 
 TWICE = """\
-`make experiments NAMES=twice`: each target at about half its knee, then for 60 s at twice its knee, then as before. At twice the
-knee all failures count: those that no mark accounts for are a miss, and so is a service that does not answer again."""
+`make experiments NAMES=twice`: each target at about half its knee, then for 60 s at twice its knee, then at half of it again. A row
+fails if failures at twice the knee are explained by no mark, or if the service does not answer again afterwards."""
 
 TWICE_COLUMNS = ("target", "knee", "users", "goodput/s", "failures", "marked", "answers again, goodput/s", "others, cores")
 
@@ -95,7 +95,7 @@ def _share(done: Repeated) -> str:
 
 
 def _compared(a: str, b: str) -> Iterator[str]:
-    yield f"### {a} beside {b}"
+    yield f"### {a} compared with {b}"
     done = next((each for each in reversed(records.load("compared", Compared)) if (each.a, each.b) == (a, b)), None)
     if done is None:
         yield "Not compared yet."

@@ -36,14 +36,14 @@ def _reported(batch: list[KneeRun]) -> str:
 
 
 _INTRODUCTION = """\
-# Knees, live
+# Live explorations of services of known capacity
 
 Written by `make experiments` from `trials/experiments/results/`; not by hand. Services with a known capacity, k workers that each
 sleep s (`targets/sleepers`), are explored by the autopilot, headless and in real time. Users think for Z, so the knee is at
 N* = k/s × (s + Z). All runs are listed, misses included.
 
-A run whose median loop lag p99 was over 20 ms was disturbed by the machine. It is labelled, counts, and is repeated
-once; the repetition is listed separately and does not count. This rule was stated before the first run."""
+A run whose median loop lag p99 was above 20 ms was disturbed by the machine. It is labelled and counts. It is repeated
+once; the repetition is listed separately and does not count. This rule was written down before the first run."""
 
 
 def _systems() -> str:

@@ -47,16 +47,16 @@ CPU_OF_ALL = "target_cpu_saturated|host_cpu_saturated"
 
 MIXED = Report(
     title="1. Mixed Flask service",
-    about="`/health` a check, `/io` a blocking 200 ms sleep, `/cpu` a heavy loop of about 30 ms; users 50/30/20%, waiting 0.1-0.5 s; three "
-    "minutes a level on Windows, CPU and memory watched in another window.",
+    about="A Flask service: 50% of requests to `/health`, 30% to `/io` (a blocking sleep of 200 ms), 20% to `/cpu` (a loop of about 30 ms). "
+    "Users wait 0.1-0.5 s. Three minutes per level, on Windows, with CPU and memory watched in another window.",
     table=(
         ("users", "requests", "failures", "mean ms", "p95 ms", '"current RPS"', "requests / 180 s"),
         ("10", "4673", "0", "74.7", "220", "25.9", "26.0"),
         ("50", "21538", "0", "102.7", "280", "122.6", "119.7"),
         ("100", "31290", "7046", "256.2", "610", "122", "173.8 (goodput 134.7)"),
     ),
-    concluded="At most 122 requests a second, reached around 50 users. (By the totals it was 174 at 100 users: 122 is Locust's ten-second "
-    "rate after the generator had run out of ports, which the table does not say.)",
+    concluded="At most 122 requests per second, reached around 50 users. (The totals give 174 at 100 users. 122 is Locust's ten-second "
+    "rate after the generator had run out of ports, which the report does not mention.)",
     repeats=(
         Repeat(
             name="mixed",
@@ -109,8 +109,8 @@ MIXED = Report(
 
 TASKQUEUE = Report(
     title="2. Task queue",
-    about="Clients submit a task every 5 s, http-fetch to factorial 5:1, poll once a second, fetch the result once. Steps of 40 users every "
-    "10 minutes, four Locust workers.",
+    about="Each client submits a task every 5 s (http-fetch and factorial, 5:1), polls it once a second, and fetches the result. Steps of 40 "
+    "users every 10 minutes, four Locust workers.",
     table=(
         ("users", "RPS", "p50 ms", "p95 ms", "what happened"),
         ("20", "14", "3", "6", ""),
@@ -121,8 +121,8 @@ TASKQUEUE = Report(
         ("120", "78, then 0", "5", "8", "tasks queue and fail"),
         ("80, 200, 60", "60, 90, 0, 40", "7", "8", "queues at 200; recovers at 60"),
     ),
-    concluded="The optimum is 40-50 RPS at 80-100 users in one place, 40-60 at 60-100 in another; 110-200 users are borne for 1-5 minutes; "
-    "after a long run everything failed with too many open files, which was called a memory leak.",
+    concluded="The optimum is 40-50 RPS at 80-100 users in one section, 40-60 RPS at 60-100 users in another; 110-200 users are served for 1-5 "
+    "minutes; after a long run all requests failed with \"too many open files\", which the report calls a memory leak.",
     repeats=(
         Repeat(name="taskqueue", profile="taskqueue", report="report", marks=("knee|at_or_below", "queue_growth")),
         Repeat(
@@ -152,7 +152,7 @@ TASKQUEUE = Report(
 
 KV = Report(
     title="3. Key-value server",
-    about="A Go HTTP server, a map behind a lock, `GET /get` and `POST /post`.",
+    about="An HTTP server in Go: a map behind a lock, `GET /get` and `POST /post`.",
     table=(
         ("run", "users, wait", "RPS", "GET mean/p99 ms", "POST mean/p99 ms"),
         ("baseline, 1:1", "1, 1-2 s", "0.6", "2.83 / 4", "3.03 / 5"),
@@ -161,8 +161,8 @@ KV = Report(
         ("HttpUser", "50", "49.3", "2.22 / 8", "2.25 / 7"),
         ("FastHttpUser", "50", "48.6", "0.93 / 5", "1.03 / 6"),
     ),
-    concluded="The server is the bottleneck (Amdahl), since four workers gave 1.002 times one. (50 users who wait 1 s and are served in 3 ms make "
-    "49.8 requests a second, whatever the server.)",
+    concluded="The server is the bottleneck (Amdahl), since four workers gave 1.002 times the rate of one. (50 users who wait 1 s and are served "
+    "in 3 ms make 49.8 requests per second with any server.)",
     repeats=(
         Repeat(name="kv-http", profile="kv-http", report="report", marks=("think_time_limited",), never=("knee",)),
         Repeat(name="kv-fast", profile="kv-fast", report="report", marks=("think_time_limited",), never=("knee",)),
@@ -193,16 +193,16 @@ WEBDAV_MARKS = ("knee", "generator_shares_host|generator_cpu_saturated")
 
 WEBDAV = Report(
     title="4. WebDAV service",
-    about="ownCloud in a container, generator on the same machine. Each user makes an account, reads a 5 MB manual and writes a small file 3:1, "
-    "waits 1 s, removes the account.",
+    about="ownCloud in a container, generator on the same machine. Each user creates an account, reads a 5 MB manual and writes a small file "
+    "(3:1) with waits of 1 s, and removes the account.",
     table=(
         ("users", "SQLite p50 / p95 ms", "MariaDB + Redis p95 ms"),
         ("20 (1/s)", " / 400-450", "220-250"),
         ("50 (2/s)", "1000 / 1600-1800", "somewhat better"),
         ("100 (4/s)", "3200 / 6000", "7000 and more, worse"),
     ),
-    concluded="With generator and service on one machine Locust took 61.7% of the CPU, so it was no test of the service; account creation makes a "
-    "bump at each step; a slow ramp showed flat latency to 10-15 users.",
+    concluded="With generator and service on one machine Locust used 61.7% of the CPU, so it was no test of the service; creating accounts makes "
+    "latency rise at each step; in a slow ramp latency was flat up to 10-15 users.",
     repeats=(
         Repeat(name="webdav-sqlite", profile="webdav", report="report", arguments=("--set", "store=sqlite"), marks=WEBDAV_MARKS),
         Repeat(name="webdav-memory", profile="webdav", report="report", arguments=("--set", "store=memory"), marks=WEBDAV_MARKS),
@@ -233,7 +233,7 @@ STATIC = Report(
         ("Locust, FastHttpUser, 200 users, 1 process", "4,299", ""),
         ("Locust, 8 processes", "32,387", ""),
     ),
-    concluded="All but Locust end near 180,000, so nginx or the network is the limit there.",
+    concluded="All tools except Locust reach about 180,000, so nginx or the network is the limit there.",
     repeats=(
         Repeat(name="static", profile="static", report="report", marks=("generator_cpu_saturated",), needs="nginx"),
         Repeat(

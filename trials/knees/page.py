@@ -20,17 +20,18 @@ PICTURE = DOCS / "pictures" / "benchmark-knees.svg"
 HEAD = """\
 # A benchmark of knee finders
 
-Written by `make knees` from `trials/results/knees-*.csv`; not by hand. capexplorer's autopilot explores services of known
-capacity, and so do the policies that other tools use. `trials/knees/policies.py` has each policy in its smallest form, on a
-closed loop of users; these are not the tools themselves. Where a policy needs a threshold of response time, it gets twice the
-p95 that a single user sees, which favours it.
+Written by `make knees` from `trials/results/knees-*.csv`; not by hand. capexplorer's autopilot and the policies of other tools
+explore the same services of known capacity. These are not the tools themselves: `trials/knees/policies.py` has each policy in
+its simplest form, for a closed loop of users. A policy that needs a threshold of response time gets twice the p95 of
+a single user, which favours it.
 
 - **error**: median of |answer / N* - 1|, where N* = capacity x (service time + think time) is exact.
-- **in 15%**: share of the services whose knee was found and lies within 15% of N*; a knee that was not found counts as missed.
-- **intervals**: of the answers with an interval, the share whose interval contains N*.
-- **seconds**, **most users**, **overload**: medians of how long the exploration took, the greatest number of users (in N*), and
-  how long there were more than 1.25 N*.
-- **false knees**: a knee of a service that has none, or one that is more than 25% from every N* that the service had.
+- **in 15%**: share of the services whose knee was found within 15% of N*; a knee that was not found counts as missed.
+- **intervals**: share of the intervals given that contain N*.
+- **seconds**, **most users**, **overload**: medians of the duration, the greatest number of users as a multiple of N*, and
+  the time with more than 1.25 N*.
+- **false**: a knee of a service that has none, or one that is more than 25% from every N* that the service had; *still*: services
+  that do not change, *moving*: services that change.
 
 ![in 15% and false knees of every finder](pictures/benchmark-knees.svg)
 """
@@ -38,16 +39,18 @@ p95 that a single user sees, which favours it.
 SIMULATED = """\
 ## Simulated services
 
-Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, run out of ports, or
-whose generator is full; services without a limit. Services that change: capacity halves or doubles, a neighbour takes 60% of the
-speed for 20 to 60 s, every reply fails for 20 to 60 s; the change comes 20 to 120 s after the start. The autopilot runs with the
-rest of the product (`trials/simulation/virtual_run.py`); only load and readings are simulated. In results of commit 51ad85e and
-earlier a neighbour did not change the simulated readings of the machine (`trials/simulation/machine.py`), by which real ones are
-recognised ([faults.md](faults.md)), and a collapse in one step got no knee; [measurements.md](measurements.md) has later figures.
+Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, or run out of ports; services
+whose generator is saturated; services without a limit. Services that change, 20 to 120 s after the start: capacity halves or doubles;
+another process (`neighbour`) takes 60% of the speed for 20 to 60 s; every reply fails for 20 to 60 s (`fault`). The autopilot runs with the
+rest of the product (`trials/simulation/virtual_run.py`); only load and readings are simulated.
+
+In results of commit 51ad85e and earlier a neighbour did not change the simulated readings of the machine (`trials/simulation/machine.py`),
+by which the product recognises real ones ([faults.md](faults.md)), and a collapse in one step gave no knee;
+[measurements.md](measurements.md) has later figures.
 """
 
 MOVING = """\
-### False knees on moving services, by kind
+### False knees of services that change, by kind
 """
 
 LIVE = """\
@@ -61,7 +64,7 @@ DATA = """\
 ## The data
 
 - `trials/results/knees-*.csv`: a row for each exploration.
-- `trials/results/knees-corpus.jsonl`: ladders of the simulated services with their truth, second by second, for other knee
+- `trials/results/knees-corpus.jsonl`: ladders of the simulated services, second by second, with their true knees, for other knee
   finders (`trials/knees/corpus.py` describes the fields).
 """
 

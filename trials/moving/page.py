@@ -21,13 +21,15 @@ RECORDS: dict[Axis, str] = {"users": "moving", "rates": "moving_rates"}
 """Names of the results."""
 
 HEAD = """\
-# The moving world
+# Services that change
 
-Written by `make moving` from `trials/results/moving.json` and `moving_rates.json`; not by hand. Real services change while they
-are explored (`trials/moving/targets`), by user counts and by offered rates. For each it is known which knees or capacities are
-true, what must be marked, and what must never be blamed (`trials/moving/rows.py`). A run is right when nothing is wrong at its
-end. A wrong knee, or a wrong capacity as a rate, that was marked for a while and retracted is listed as well: it was on the
-screen.
+Written by `make moving` from `trials/results/moving.json` and `moving_rates.json`; not by hand. Real services
+(`trials/moving/targets`) change while plans explore them by user counts and by offered rates. `trials/moving/rows.py` says for
+each which knees or capacities are true, what must be marked, and what must never be blamed. A run is right if its last marks
+are. The column "wrong in between" lists wrong knees and capacities that were marked for a while and then retracted.
+
+Plans are in the language of [README.md](../README.md#plans); N* is the true knee. "Busy cores" is the mean use of both cores by
+all processes.
 """
 
 COLUMNS = ("row", "client", "run", "at the end", "wrong in between", "the verdict", "busy cores")
@@ -62,7 +64,7 @@ def _rows() -> str:
 
 def _totals(runs: Sequence[MovingRun]) -> str:
     right, clean = sum(not run.wrong for run in runs), sum(not run.once for run in runs)
-    return f"Right at the end: {right} of {len(runs)} runs. Without a wrong knee at any moment: {clean} of {len(runs)}."
+    return f"Right at the end: {right} of {len(runs)} runs. Without a wrong knee or capacity at any moment: {clean} of {len(runs)}."
 
 
 def _runs(runs: Sequence[MovingRun]) -> str:

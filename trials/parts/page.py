@@ -16,16 +16,19 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "parts.md"
 _INTRODUCTION = """\
 # Faults in watched parts
 
-Written by `make parts` from `trials/results/parts.jsonl`; not by hand. nginx, a service of one Python process and PostgreSQL run
-in three network namespaces, and each is read over an SSH server in its namespace; then all three run beside the generator and
-are read here. One fault is injected into one part. A verdict is right when the expected finding is marked of that part, and when
-at no moment of the run another bottleneck, leak or state of a watched part is marked. Failures of requests, which most of these
-faults cause as well, are judged by [faults.md](faults.md). The last rows repeat a fault with hosts that have no Python 3,
-that are read by another user, whose clock is 90 s off, or that are read over a link of 200 ms there and back with 1% loss.
+Written by `make parts` from `trials/results/parts.jsonl`; not by hand. nginx (`proxy`), a service of one Python process (`web`) and
+PostgreSQL (`db`) are watched parts ([watch.md](watch.md)). In the place *namespaces* they run in three network namespaces, and each
+is read over an SSH server in its namespace. In the place *here* they run in the generator's namespace and are read without SSH.
+Load goes to nginx, which in the place *here* is the target as well.
 
-Load goes to nginx, which is the target where all run here. Three namespaces of one machine share its cores, clock and disks: CPU
-that one part takes from another is real here. A run that is not right is repeated once if other processes kept more than half a
-core busy. If something is then missing and nothing wrong was marked, neighbours spoilt the run: it is neither right nor wrong."""
+One fault is injected into one part. A run is right if the expected finding is marked for that part, and if at no moment another
+bottleneck, leak or state of a watched part is marked. Failures of requests, which most of these faults also cause, are judged
+in [faults.md](faults.md). The last rows repeat a fault with hosts that have no Python 3, that are read by another user, whose clock
+is 90 s off, or that are read over a link with a round trip of 200 ms and 1% loss.
+
+The namespaces of one machine share its cores and disks, so a part may really lack CPU that another one uses. A run that is
+not right is repeated once if other processes kept more than half a core busy. If the finding is then still missing, but nothing
+wrong was marked, the run counts as spoilt by other processes: neither right nor wrong."""
 
 _COLUMNS = ("fault", "place", "expected", "marked", "evidence", "verdict", "busy cores of others", "commit")
 
@@ -60,7 +63,7 @@ def counted(results: Sequence[Result]) -> str:
     """Number of results of each kind."""
     kinds = {name: sum(getattr(each, name) for each in results) for name in ("right", "wrong", "spoilt", "skipped")}
     return (
-        f"{len(results)} runs: {kinds['right']} right, {kinds['wrong']} wrong, {kinds['spoilt']} spoilt by neighbours "
+        f"{len(results)} runs: {kinds['right']} right, {kinds['wrong']} wrong, {kinds['spoilt']} spoilt by other processes "
         f"(to be repeated on an idle machine), {kinds['skipped']} skipped"
     )
 

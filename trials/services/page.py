@@ -22,8 +22,9 @@ HEAD = """\
 # Ten services of known capacity
 
 Written by `make services` from `trials/results/services.json`; not by hand. Each service (`trials/services/targets/pool`) works
-on k requests at a time, each for s, by its own means; users think for Z on average, so the knee is at N* = k/s x (s + Z). The
-autopilot explores it in real time. No threshold was tuned on these services. All runs are listed, misses included.
+on at most k requests at a time, each for s; the table says what the others wait for. Users think for Z on average, so the knee is at
+N* = k/s x (s + Z). The autopilot explores each service in real time. No threshold was tuned on these services. All runs are
+listed, misses included.
 """
 
 SERVICE_COLUMNS = ("service", "k requests wait for", "k", "s", "Z", "k/s", "N*")
@@ -70,11 +71,11 @@ def _totals(rows: Sequence[ServiceRun]) -> list[str]:
     repeats = [_agree(list(group)) for _, group in groupby(rows, key=lambda row: row.service)]
     lines = [
         f"- Knee and capacity within 10%: {near} of {len(rows)} runs.",
-        f"- Intervals that hold N*: {holds} of {len(rows)}.",
-        f"- Runs with a wrong blame: {wrong} of {len(rows)}.",
+        f"- Intervals that contain N*: {holds} of {len(rows)}.",
+        f"- Runs in which something was wrongly blamed: {wrong} of {len(rows)}.",
     ]
     if max(row.number for row in rows) > 1:
-        lines.append(f"- Services whose repeats lie in each other's intervals: {sum(repeats)} of {len(repeats)}.")
+        lines.append(f"- Services whose repeated knees are in each other's intervals: {sum(repeats)} of {len(repeats)}.")
     return lines
 
 
