@@ -26,16 +26,16 @@ Written by `python -m benchmarks rate_worlds --page` from [its data](../trials/r
 simulated services are explored by offered rates in virtual time; levels, detectors and verdicts are the product's
 (`trials/simulation/moving_rates.py`). Rules were tuned on other seeds.
 
-- **change**: what happens during the session. In the rows `still` and `ramp` the service does not change; `ramp` is one ramp of the
-  rate, all others are levels of rising rates (climbs).
+- **change**: what happens during the session. In the rows `still` and `ramp` the service does not change; `ramp` is one ramp of
+  the rate, all others are levels of rising rates (climbs).
 - **false**: the capacity is more than 15% from every true capacity of the session; or a bound ("keeps up", "at or below") is
   wrong by as much. Of services that refuse or time out below their capacity, lower bounds are not compared.
 - **capacity found, of due**: a capacity is due if the rates reach 1.15 times the first true capacity. A climb that ends after
   a change that only a return could explain gives no capacity.
 - **median error**, **within 10%**, **interval holds it**: of capacities of services that queue.
 - **change marked**: a change that no step of load explains was marked.
-- **verdicts**: a capacity; `keeps up`: served in full up to a rate; `departs`: goodput may still rise at higher rates; `at or below`
-  a rate ([knee.md](knee.md#18-offered-rates)).
+- **verdicts**: a capacity; `keeps up`: served in full up to a rate; `departs`: goodput may still rise at higher rates, or the
+  service may have become slower; `at or below` a rate ([knee.md](knee.md#18-offered-rates)).
 
 """
 

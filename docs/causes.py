@@ -30,27 +30,28 @@ HEAD = """\
 # Causes, bottlenecks and leaks
 
 Made by `python docs/causes.py` from the catalogue (`catalogue.py` in `capexplorer/analysis`), the advice of `wording`, the rows
-of `trials/faults` and `docs/causes.toml`. A test fails where the page differs from them.
+of `trials/faults` and `docs/causes.toml`. A test fails if the page differs from them.
 
-1. **A failure is classified by its exception**: the errno first, then the type, then the status, then the text of a check. A
-   check that has a name (`lost_updates: ...`) or speaks of a task goes before the status.
-2. **Failures are counted by cause and endpoint.** A connection error that the client repeats by itself counts towards the
+1. **A failure is classified** by its errno, otherwise by the type of its exception, its status, or the text of a check, in
+   this order. A check that has a name (`lost_updates: ...`) or mentions a task comes before the status.
+2. **Failures are counted by cause and endpoint.** A connection error after which the client repeats the request counts for the
    cause, although the request may succeed in the end.
-3. **Order of proof**: what the generator and its host ran out of, the target's end, its limits, kernel queues, the network;
-   what is left is the symptom's own row, or `unknown`. Where several hold, the first is named and the others are *competing*.
+3. **Causes are tested in this order**: resources of the generator and its host, the end of the target, its limits, kernel queues,
+   the network. If none is confirmed, the failure keeps its symptom's row, or is `unknown`. If several are, the first is named,
+   and the others are listed as *competing*.
 4. **The generator is ruled out first.** While it has an open critical cause, no timeout is blamed on the target.
-5. **A reading that could not be taken is named as unavailable**, never taken as zero, and confirms nothing.
+5. **A reading that could not be taken is listed as unavailable**; it never counts as zero, and confirms nothing.
 
-Severity: *critical* means, unless it lies with the target, that the results do not describe the service. *Symptom* rows are
-resolved to another row where readings allow it. Readings are at most 3 s old, since ticks are one second apart.
+Severity: *critical* means that the results do not describe the service, unless the cause is the target's. *Symptom* rows are
+resolved to another row if readings allow it. A failure is judged by readings that are at most 3 s old.
 
-**Gate**: a busy resource is a bottleneck only where more users bring nothing: 20% more users brought less than 5% more goodput
-(the same share for greater steps, with standard errors) or the level is beyond the knee, and latency rose by 10% and by more
-than the loop lag. Below the gate the busiest resource is named as that, not as a limit. Nothing is marked of a level that
-saturated the generator.
+**Gate**: a busy resource is a bottleneck only if more users bring no more goodput and more latency. Either 20% more users brought
+less than 5% more goodput (in proportion for greater steps, with standard errors), or the level is beyond the knee; and latency
+rose by 10% and by more than the loop lag. While the gate is closed the busiest resource is named as such, not as a limit. A level
+that saturated the generator has no bottleneck.
 
-Advice is for Linux; on macOS and Windows the commands differ, and readings fill in numbers and process ids. Proofs are names of
-rows of the fault matrix ([faults.md](faults.md)).
+Advice is for Linux; on macOS and Windows the commands differ. In a session, readings fill in numbers and process ids. The
+column "proved by" names the rows of the fault matrix ([faults.md](faults.md)) that inject the fault.
 """
 
 
