@@ -28,9 +28,9 @@ EXIT_STATUS = (
     ("0", "done"),
     ("1", "a defect of capexplorer"),
     ("2", "wrong input"),
-    ("3", "a stop rule ended the run"),
+    ("3", "a stop rule ended the run, or a condition of --fail-if holds"),
     ("4", "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no level settled"),
-    ("128 + signal", "a signal ended it"),
+    ("128 + N", "signal N ended it"),
 )
 FILES = (
     ("~/.config/capexplorer/config.toml", "the configuration file"),
@@ -39,7 +39,8 @@ FILES = (
 )
 ENVIRONMENT = (
     ("CAPEXPLORER_CONFIG", "the configuration file, in place of the usual one"),
-    ("NO_COLOR", "screens have no colours; lines have letters"),
+    ("CAPEXPLORER_SECRET", "the secret that a run and its workers on other machines share (docs/workers.md)"),
+    ("NO_COLOR", "screens have no colours; the lines of charts are labelled with letters"),
 )
 
 
@@ -64,6 +65,8 @@ def _lines() -> Iterator[str]:
         below = click.Context(command, info_name=name, parent=context)
         yield f".SS {_text(' '.join([name, *command.collect_usage_pieces(below)]))}\n{_paragraphs(command.help or '')}"
         yield from _options(below)
+        if command.epilog:
+            yield f".PP\n{_paragraphs(command.epilog)}"
     yield ".SH KEYS"
     for screen in get_args(ScreenName):
         yield f".SS {SCREENS[screen]}"
@@ -75,7 +78,7 @@ def _lines() -> Iterator[str]:
 
 def _options(context: click.Context) -> Iterator[str]:
     records = (parameter.get_help_record(context) for parameter in context.command.get_params(context))
-    yield from _defined(record for record in records if record is not None)
+    yield from _defined(record for record in records if record is not None and record[1])
 
 
 def _defined(rows: Iterator[tuple[str, str]]) -> Iterator[str]:

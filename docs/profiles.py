@@ -27,7 +27,7 @@ COLUMNS = "| key | type | default | example | meaning |\n| --- | --- | --- | ---
 HEAD = """\
 # Profiles
 
-Made by `python docs/profiles.py` from the model (`capexplorer/profile`) and `docs/profiles.toml`; a test fails where the page
+Made by `python docs/profiles.py` from the model (`capexplorer/profile`) and `docs/profiles.toml`; a test fails if the page
 differs from them.
 
 A profile is a TOML file that says which service is explored, what its users do, and within which limits. `capexplorer init`
@@ -45,16 +45,16 @@ wait_s = { between = [0.1, 0.5] }
 name = "/items"
 ```
 
-At most one of `command`, `url` and `target` says what is explored; without any, the command line does (`--target-cmd`,
-`--compose`, `--host`), which overrides the profile. `target = "mixed"` is a folder in targets/, `[target]` with `compose` a
-Compose file. `[users]` has either tasks or a `locustfile`. An unknown key, or a value that is not
-allowed, is refused in one line with the file, the key and what was expected, and exit code 2.
+The service is named by one of `command`, `url`, `target = "mixed"` (a folder in targets/) and `[target]` with `compose` (a Compose
+file), or on the command line (`--target-cmd`, `--compose`, `--host`), which overrides the profile. `[users]` has either tasks or a
+`locustfile`. An unknown key, or a value that is not allowed, is refused in one line with the file, the key and what was
+expected, and exit code 2.
 
-`${NAME}` in a task's `path`, `headers`, `body` and `json` stands for an environment variable: tokens and passwords stay out of
-the file and out of the session's log. A run whose variable is not set is refused before it starts. Workers on other machines
+`${NAME}` in a task's `path`, `headers`, `body` and `json` is replaced by an environment variable, so that tokens and passwords are
+neither in the file nor in the session's log. If the variable is not set, the run does not start. Workers on other machines
 need the variable in their own environment.
 
-A dash in the column "default" means that nothing is set.
+A dash in the column "default" means that nothing is set. "A table" refers to the section with its name.
 """
 
 

@@ -33,10 +33,10 @@ SCREEN = ("attach", "capexplorer sessions")
 @click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
 @click.option("--mouse", is_flag=True, help="Allow the mouse to place the inspection cursor; selecting text then needs Shift.")
 def command(session: str | None, watch: bool, baseline: str | None, mouse: bool) -> int:
-    """Show a run that is going on, on the live screen, and steer it.
+    """Show the live screen of a run that another process started, and control it.
 
-    SESSION is the id of a run, or its beginning; without it the only one there is (`capexplorer sessions` shows all).
-    One screen of a run has the controls; the key c asks for them. Leaving the screen leaves the run to go on.
+    SESSION is the id of a run, or the beginning of one; it may be left out if there is only one run (`capexplorer sessions`
+    lists them). One screen of a run has the controls; the key c asks for them. Closing the screen does not end the run.
     """
     if not os.environ.get(SERVED):
         require_screen(*SCREEN)  # before connecting to the run

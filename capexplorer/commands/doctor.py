@@ -44,9 +44,9 @@ _SHOWN: dict[State, tuple[str, str]] = {
 @click.argument("profile_name", metavar="[PROFILE]", required=False, shell_complete=completing.profiles)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable: docs/doctor.md.")
 def command(profile_name: str | None, as_json: bool) -> None:
-    """Show which limits of this machine will bound an exploration, and how to raise them.
+    """Show which limits of this machine will stop an exploration, and how to raise them.
 
-    With PROFILE (a name or a path): compare its demands with this machine. Without: 2,000 users that keep their connections.
+    PROFILE (a name or a path): compare the limits with what it needs; default: 2,000 users that keep their connections.
     """
     path = paths.profile(profile_name) if profile_name else None
     found = profile.load(path) if path else None

@@ -59,7 +59,7 @@ def command(
     baseline: str | None,
     sessions_dir: Path | None,
 ) -> int:
-    """Show a saved session on the live screen: all of it, to be played with space, or from a moment on.
+    """Show a saved session on the live screen: all of it, or from a time on. The space bar plays it.
 
     SESSION is a path, an id, the beginning of one, or `last`.
     """

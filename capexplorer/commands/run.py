@@ -87,15 +87,15 @@ class Run(click.Command):
 @click.option(
     "--sandbox",
     is_flag=True,
-    help="Load and target run in a network that has loopback alone: for a locustfile whose connections you do not trust."
-    " Files are not guarded. Linux, with user namespaces.",
+    help="Run load and target in a network that has only loopback, for a locustfile that you do not trust. Files are not"
+    " protected. Linux, with user namespaces.",
 )
 @click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session behind the live one (key b).")
 @click.option("--mouse", is_flag=True, help="Allow the mouse to place the inspection cursor; selecting text then needs Shift.")
 @click.option(
     "--headless",
     is_flag=True,
-    help="No screen: needs --plan, --autopilot or a locustfile with a shape; prints the session's path.",
+    help="Without a screen: needs --plan, --autopilot or a locustfile with a shape; prints the session's path.",
 )
 @click.option(
     "--detach",
@@ -111,7 +111,7 @@ class Run(click.Command):
 @click.option(
     "--workers",
     metavar="N|auto",
-    help="Users in N worker processes instead of this one; auto: one less than there are cores, at least 1.",
+    help="Run users in N worker processes instead of this one; auto: one less than there are cores, at least 1.",
 )
 @click.option("--bind", metavar="ADDRESS:PORT", help="Where workers of other machines join (`capexplorer worker`).")
 @click.option(
@@ -125,24 +125,25 @@ class Run(click.Command):
 @click.option(
     "--keep-bodies",
     is_flag=True,
-    help="At the end, write a bounded sample of whole requests beside the log (ID.requests, without secrets, mode 0600);"
+    help="At the end, write a bounded sample of whole requests next to the log (ID.requests, without secrets, mode 0600);"
     " replay shows it.",
 )
 @click.option(
     "--autopilot",
     type=click.Choice(AXES),
     metavar="[users|rate]",
-    help="Let the autopilot look for the knee, from the start; `rate`: for the capacity as an offered rate.",
+    help="Start the autopilot: it finds and verifies the knee; `rate`: it finds the capacity as an offered rate.",
 )
 def command(baseline: str | None, mouse: bool, headless: bool, detach: bool, **given: Any) -> int:
-    """Explore a service live, or by a plan or the autopilot without a screen.
+    """Explore a service on the live screen, or without a screen by a plan or the autopilot.
 
-    PROFILE is a name (see `capexplorer profiles`) or a path; `mixed` when neither it nor a locustfile is given.
+    PROFILE is a name (see `capexplorer profiles`) or a path; default: `mixed`, unless there is a locustfile.
 
-    SIGINT, SIGTERM and SIGQUIT end a run and save its session, SIGHUP one without a screen. A closed terminal or a lost SSH
-    connection ends the screen: a plan or the autopilot goes on to its end, load by hand for [guards] unattended_s (300 s).
-    `capexplorer attach` shows it again. A signal that is ignored when it starts stays ignored (nohup; a
-    script's job in the background ignores SIGINT and SIGQUIT): then SIGTERM ends it.
+    A closed terminal or a lost SSH connection ends the screen, not the run: a plan or the autopilot continues to its end, load
+    by hand for [guards] unattended_s (300 s). `capexplorer attach` shows the run again.
+
+    SIGINT, SIGTERM and SIGQUIT end a run and save its session; SIGHUP ends a run without a screen. A signal that is ignored
+    when the run starts stays ignored: nohup ignores SIGHUP, a script's background job SIGINT and SIGQUIT.
     """
     if headless and detach:
         raise InputError("--headless, --detach: one of them; --detach needs no screen either")

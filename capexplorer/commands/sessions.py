@@ -23,9 +23,10 @@ from .judging import judged
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder that holds the sessions.")
 def command(as_json: bool, sessions_dir: Path | None) -> None:
-    """List saved sessions, newest first, and which are running now: those `capexplorer attach` shows and `capexplorer stop` ends.
+    """List saved sessions, newest first, and which of them are running: `capexplorer attach` shows those, `capexplorer stop`
+    ends them.
 
-    A bare `capexplorer` shows them to open, compare, export, rename and delete.
+    `capexplorer` without a command lists them on a screen, to open, compare, export, rename and delete.
     """
     running = run_sockets.running()
     rows = [_row(entry) | {"running": entry.id in running} for entry in list_sessions(sessions_dir or paths.sessions())]

@@ -18,9 +18,9 @@ ENDS_WITHIN_S = 60.0
 @click.command()
 @click.argument("session", required=False)
 def command(session: str | None) -> None:
-    """End a run that is going on, and wait until its session is saved; prints the session's path.
+    """End a run, wait until its session is saved, and print the session's path.
 
-    SESSION is the id of a run, or its beginning; without it the only run there is.
+    SESSION is the id of a run, or the beginning of one; it may be left out if there is only one run.
     """
     _, path = run_sockets.find(session)
     connection = RunConnection(path, "stop", "stop")

@@ -20,14 +20,14 @@ TOKEN = "CAPEXPLORER_WORKER_TOKEN"
 @click.command()
 @click.option("--join", required=True, metavar="HOST:PORT", help="Where the run waits for workers (`run --bind`).")
 @click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="The run's locustfile on this machine.")
-@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host beside loopback that load may go to.")
+@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host other than loopback that may receive load.")
 @click.option("--wait", "wait_s", type=click.FloatRange(min=0, min_open=True), default=JOIN_WITHIN_S, metavar="SECONDS",
-              help="How long to wait for the run to answer; 30 without it.")  # fmt: skip
+              help="How long to wait for the run to answer; default: 30.")  # fmt: skip
 def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wait_s: float) -> int:
-    """Make load for a run, on this machine: `capexplorer run --bind ADDRESS:PORT --expect-workers N`.
+    """Generate load on this machine for a run on another one, which was started with `--bind` and `--expect-workers`.
 
-    CAPEXPLORER_SECRET in the environment has the run's secret. The locustfile is not fetched: an identical file must be on
-    this machine.
+    Both sides have the same CAPEXPLORER_SECRET in the environment. A locustfile is not transferred: an identical file must be
+    on this machine.
     """
     host, port = _address(join)
     from ..load import native

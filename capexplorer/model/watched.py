@@ -42,12 +42,12 @@ SERVERS: tuple[ServerKind, ...] = get_args(ServerKind)
 
 
 class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One part: where it is, and what of that machine it is. Without a selector the machine alone is read."""
+    """One watched part: where it is, and which processes of that machine it has. Without a selector only the machine is read."""
 
     name: Annotated[str, Meta(pattern=NAME)]
     """Its name on the screen, in marks and in exports."""
     at: Annotated[str, Meta(max_length=1_000)] = ""
-    """Command that gives a shell there: `ssh web1`, `docker exec -i db`, `kubectl exec -i db-0 --`. Empty: this machine."""
+    """Command that starts a shell there: `ssh web1`, `docker exec -i db`, `kubectl exec -i db-0 --`. Empty: this machine."""
     pid: Annotated[int, Meta(ge=1)] | None = None
     """Process whose tree is read."""
     port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
@@ -59,10 +59,10 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     unit: str | None = None
     """Name of a systemd unit there."""
     postgres: Url | None = None
-    """`postgresql://USER@HOST/DATABASE`: its connections, waits and locks by its own count, asked from this machine. The password
-    is best kept in ~/.pgpass or PGPASSWORD. With one of these URLs and nothing else of a place, no reader is sent."""
+    """`postgresql://USER@HOST/DATABASE`: its own counts of connections, waits and locks, queried from this machine. Keep the
+    password in ~/.pgpass or PGPASSWORD. With a server's URL and neither `at` nor a selector, no reader is sent."""
     redis: Url | None = None
-    """`redis://HOST:PORT`: its clients, memory and operations by INFO."""
+    """`redis://HOST:PORT`: its clients, memory and operations, by the command INFO."""
     nginx: Url | None = None
     """URL of nginx's stub_status page."""
     statsd: StatsdUrl | None = None
@@ -71,7 +71,7 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     prometheus: Url | None = None
     """URL of any exporter's page in Prometheus' text format."""
     metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()
-    """Names of the exporter's metrics to keep, each as the sum over its labels; a counter as its growth a second."""
+    """Names of the exporter's metrics to keep, each as the sum over its labels; of a counter its growth per second."""
 
     @property
     def selected(self) -> tuple[Selector, str] | None:

@@ -47,8 +47,8 @@ class Profile(Table, frozen=True, kw_only=True):
     """Command that starts the service, run in the profile's folder and without a shell. `{port}` is replaced by a free port,
     `{python}` by the Python interpreter of capexplorer."""
     ready: str | None = None
-    """/PATH, or http://127.0.0.1:PORT/PATH where the command has no `{port}` or the Compose file no `${CAPEXPLORER_PORT}`: a
-    GET of it is answered with 2xx or 3xx when the service that they start is ready. Without it any status counts."""
+    """The service is ready when a GET of this /PATH is answered with 2xx or 3xx; without this key any status counts. A URL,
+    http://127.0.0.1:PORT/PATH, if the command has no `{port}`, or the Compose file no `${CAPEXPLORER_PORT}`."""
     ready_timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = READY_TIMEOUT_S
     """Seconds until the service that `command` or a Compose file starts must be ready."""
     params: dict[str, Param] = {}
@@ -62,7 +62,7 @@ class Profile(Table, frozen=True, kw_only=True):
     limits: Limits = Limits()
     """Limits of the operating system under which the run explores."""
     watch: tuple[PartSpec, ...] = ()
-    """Parts that are watched beside the target: its database, its proxy, here or on other machines."""
+    """Watched parts: the target's database or proxy, on this machine or others ([watch.md](watch.md))."""
     plans: dict[str, str] = {}
     """Plans by name, for `--plan NAME` and the key `p`."""
     slo: Objectives = Objectives()

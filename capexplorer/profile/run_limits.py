@@ -1,4 +1,4 @@
-"""Limits of a run: `[guards]` holds it back, `[slo]` is reported on, `[stop]` ends a plan or the autopilot."""
+"""Limits of a run: it never exceeds `[guards]`; `[slo]` is reported; `[stop]` ends a plan or the autopilot."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Guards(Table, frozen=True, kw_only=True):
     allow_hosts: tuple[str, ...] = ()
     """Hosts other than loopback to which load may be sent."""
     unattended_s: Seconds = 300.0
-    """How long load by hand goes on while no screen has the controls; 0: the run ends with its terminal."""
+    """How long load by hand continues while no screen has the controls; 0: the run ends with its terminal."""
 
 
 class Objectives(Table, frozen=True, kw_only=True):
     """Service level objectives: the highest load that meets each of them is reported."""
 
     p95_ms: AtLeast0 | None = None
-    """Most milliseconds that 95 of 100 successful requests take."""
+    """Milliseconds that 95 of 100 successful requests must not exceed."""
     p99_ms: AtLeast0 | None = None
-    """Most milliseconds that 99 of 100 successful requests take."""
+    """Milliseconds that 99 of 100 successful requests must not exceed."""
     failure_ratio: Ratio | None = None
     """Highest share of requests that fail: 0.01 is 1%."""
 
@@ -53,10 +53,11 @@ class StopRules(Table, frozen=True, kw_only=True):
     failure_ratio: Ratio | None = None
     """Triggered when a higher share of requests fails."""
     load_average: AtLeast0 | None = None
-    """The machine's load average over one minute."""
+    """Triggered when the machine's load average over one minute is higher."""
     throughput_growth_ratio: AtLeast0 | None = None
-    """Triggered when goodput grew by less than this share of the growth of users since the next lower level (0: did not grow)."""
+    """Triggered when goodput has grown by less than this share of the growth of users since the next lower level (0: when it
+    has not grown)."""
     latency_growth_ratio: AtLeast0 | None = None
-    """Growth of the mean latency since the lowest level: 0.5 is triggered when latency has surely risen by more than half."""
+    """Triggered when the mean latency has surely grown by more than this share since the lowest level: 0.5 is by half."""
     metric: MetricLimit | None = None
     """A limit of one of the target's own metrics."""

@@ -34,11 +34,11 @@ class Wait(Table, frozen=True, kw_only=True):
     """Think time between tasks, in seconds; exactly one key. Names and meanings are Locust's."""
 
     between: tuple[Seconds, Seconds] | None = None
-    """Evenly distributed from the first to the second."""
+    """Uniformly distributed between both values."""
     constant: Seconds | None = None
-    """Always as long."""
+    """Always the same."""
     constant_pacing: Seconds | None = None
-    """From the start of one task to the start of the next; a longer task is followed at once."""
+    """Time from the start of one task to the start of the next; after a longer task the next one starts at once."""
     constant_throughput: PerSecond | None = None
     """Tasks per second of one user."""
     poisson: PerSecond | None = None
@@ -81,10 +81,11 @@ class Users(Table, frozen=True, kw_only=True):
     arrivals: Arrivals = "poisson"
     """How iterations of a rate level arrive: at random with exponential gaps, or evenly."""
     client: Literal["fast", "requests", "lean"] = "fast"
-    """FastHttpUser, HttpUser, or LeanHttpUser: least CPU per request, without redirects and cookies."""
+    """`fast`: FastHttpUser; `requests`: HttpUser; `lean`: LeanHttpUser, with the least CPU per request, without redirects and
+    cookies."""
     keep_alive: bool = True
-    """False: a connection for each request, which the client closes as soon as it has the response (so that TIME_WAIT, and the
-    port, are the client's). A task whose headers hold `Connection = "close"` asks the server to close first instead."""
+    """False: a new connection for each request, which the client closes as soon as it has the response, so the client's port
+    stays in TIME_WAIT. A task with the header `Connection = "close"` asks the server to close first instead."""
     timeout_s: Annotated[float, Meta(gt=0, le=DAY_S)] = 30.0
     """A request that takes longer is a failure."""
     max_body_mb: Annotated[float, Meta(gt=0, le=BODY_MOST_MB)] = MAX_BODY_MB
