@@ -1,4 +1,4 @@
-"""False knees in worlds that move: whole sessions of simulated services that change while they are climbed.
+"""False knees of simulated services that change while the load is stepped up.
 
 Capacity rises or falls, requests fail or stall, for good or for a while, a neighbour takes part of the machine: at a random time,
 before, between and after steps, with and without a return to the first level. Sessions run through the product's own clock and
@@ -79,8 +79,8 @@ def row(name: str, outcomes: Sequence[Outcome]) -> None:
 
 def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ladders", type=int, default=1_000, help="in worlds that move, over seven kinds")
-    parser.add_argument("--still", type=int, default=500, help="in a world that stands still")
+    parser.add_argument("--ladders", type=int, default=1_000, help="sessions of services that change, over seven kinds")
+    parser.add_argument("--still", type=int, default=500, help="sessions of services that do not change")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     options = parser.parse_args(list(argv))
     moving = WORLDS[1:]

@@ -1,6 +1,6 @@
 """Capacities as offered rates in whole sessions of simulated services, against truth.
 
-Climbs in worlds that move, climbs and ramps in one that stands still, and stationary queues, in which no change may be marked.
+Climbs of services that change, climbs and ramps of services that do not, and stationary queues, in which no change may be marked.
 A capacity is false if it lies more than 15% from every one that was in force, and a bound if the truth lies beyond it by as
 much. Where services refuse or time out below their capacity, lower bounds are not compared. A change is wrong in a world that
 stands still if it is marked with no step of load that explains it. Rules were tuned on seeds 0-9,999, and intervals of ramps
@@ -93,8 +93,8 @@ def _outcome_of(group: str, found: MovingRates) -> Outcome:
 
 def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--moving", type=int, default=350, help="climbs in worlds that move, over seven kinds")
-    parser.add_argument("--still", type=int, default=200, help="climbs in a world that stands still")
+    parser.add_argument("--moving", type=int, default=350, help="climbs of services that change, over seven kinds")
+    parser.add_argument("--still", type=int, default=200, help="climbs of services that do not change")
     parser.add_argument("--ramps", type=int, default=160, help="ramps, over four kinds of service")
     parser.add_argument("--steady", type=int, default=200, help="stationary queues at one rate")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)

@@ -45,13 +45,13 @@ wait_s = { between = [0.1, 0.5] }
 name = "/items"
 ```
 
-The service is named by one of `command`, `url`, `target = "mixed"` (a folder in targets/) and `[target]` with `compose` (a Compose
-file), or on the command line (`--target-cmd`, `--compose`, `--host`), which overrides the profile. `[users]` has either tasks or a
-`locustfile`. An unknown key, or a value that is not allowed, is refused in one line with the file, the key and what was
-expected, and exit code 2.
+The service is named by one of `command`, `url`, `target = "mixed"` (a folder in targets/) and `[target]` with `compose` (a
+Compose file), or on the command line (`--target-cmd`, `--compose`, `--host`), which overrides the profile. `[users]` has either
+tasks or a `locustfile`. An unknown key, or a value that is not allowed, is refused in one line with the file, the key and what
+was expected, and exit code 2.
 
-`${NAME}` in a task's `path`, `headers`, `body` and `json` is replaced by an environment variable, so that tokens and passwords are
-neither in the file nor in the session's log. If the variable is not set, the run does not start. Workers on other machines
+`${NAME}` in a task's `path`, `headers`, `body` and `json` is replaced by an environment variable, so that tokens and passwords
+are neither in the file nor in the session's log. If the variable is not set, the run does not start. Workers on other machines
 need the variable in their own environment.
 
 A dash in the column "default" means that nothing is set. "A table" refers to the section with its name.

@@ -20,7 +20,9 @@ TOKEN = "CAPEXPLORER_WORKER_TOKEN"
 @click.command()
 @click.option("--join", required=True, metavar="HOST:PORT", help="Where the run waits for workers (`run --bind`).")
 @click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="The run's locustfile on this machine.")
-@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host other than loopback that may receive load.")
+@click.option(
+    "--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host other than loopback that may receive load."
+)
 @click.option("--wait", "wait_s", type=click.FloatRange(min=0, min_open=True), default=JOIN_WITHIN_S, metavar="SECONDS",
               help="How long to wait for the run to answer; default: 30.")  # fmt: skip
 def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wait_s: float) -> int:

@@ -58,6 +58,6 @@ class StopRules(Table, frozen=True, kw_only=True):
     """Triggered when goodput has grown by less than this share of the growth of users since the next lower level (0: when it
     has not grown)."""
     latency_growth_ratio: AtLeast0 | None = None
-    """Triggered when the mean latency has surely grown by more than this share since the lowest level: 0.5 is by half."""
+    """Triggered when the mean latency has surely grown by more than this share since the lowest level; 0.5: by half."""
     metric: MetricLimit | None = None
     """A limit of one of the target's own metrics."""
