@@ -44,7 +44,7 @@ ALL = {
     "ramps": "(ramps) knees of imported ramps of simulated services",
     "moving": "(moving) false knees on simulated services that change",
     "neighbours": "(neighbours) knees on simulated services while other processes come and go",
-    "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and their waiting times compared with theory",
+    "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and waiting times compared with theory",
     "rate_worlds": "(rate_worlds) capacities as offered rates of simulated services that change, ramps, and stationary queues",
     "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
 }

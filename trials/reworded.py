@@ -6,6 +6,10 @@ The evidence of curves, which was listed by its keys, is left out.
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
+
+_DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("earlier_descriptions.toml").read_text(encoding="utf-8"))
 
 _PLAIN = (
     (r"confidence\), over\b", "confidence), ended"),
@@ -27,11 +31,14 @@ _PLAIN = (
     (r" \((?:users low|low load rps per user|knee not below users)[^\n]*\)(?=\n)", ""),
     (r"latency knee at (\d)", r"latency starts to climb at \1"),
     (r"a failure told inside", "a failure reported inside"),
+    (r"half of what it can\)", "half of its capacity)"),
 )  # fmt: skip
 
 
 def reworded(text: str) -> str:
-    """The text with each sentence of an earlier version replaced."""
+    """The text with each sentence of an earlier version replaced, and in tables each description of a fault."""
     for old, plain in _PLAIN:
         text = re.sub(old, plain, text)
+    for earlier, present in _DESCRIPTIONS.items():
+        text = text.replace(f": {earlier} |", f": {present} |")
     return text

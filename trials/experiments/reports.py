@@ -122,7 +122,7 @@ TASKQUEUE = Report(
         ("80, 200, 60", "60, 90, 0, 40", "7", "8", "queues at 200; recovers at 60"),
     ),
     concluded="The optimum is 40-50 RPS at 80-100 users in one section, 40-60 RPS at 60-100 users in another; 110-200 users are served for 1-5 "
-    "minutes; after a long run all requests failed with \"too many open files\", which the report calls a memory leak.",
+    'minutes; after a long run all requests failed with "too many open files", which the report calls a memory leak.',
     repeats=(
         Repeat(name="taskqueue", profile="taskqueue", report="report", marks=("knee|at_or_below", "queue_growth")),
         Repeat(

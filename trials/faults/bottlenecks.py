@@ -10,7 +10,7 @@ ROWS = (
     Row(
         name="gil",
         family="bottleneck",
-        fault="a thread a connection, 6 ms of pure Python a request",
+        fault="a service with one thread per connection and 6 ms of pure Python per request",
         expected=("gil_bound",),
         act="burn",
         params={"amount": 100_000},
@@ -20,7 +20,7 @@ ROWS = (
     Row(
         name="one-thread",
         family="bottleneck",
-        fault="an event loop that computes for 6 ms a request",
+        fault="an event loop that computes for 6 ms per request",
         expected=("single_thread_cpu_saturated",),
         act="one_thread",
         params={"amount": 100_000},
@@ -30,7 +30,7 @@ ROWS = (
     Row(
         name="cpu",
         family="bottleneck",
-        fault="three processes that compute, allowed one core",
+        fault="three processes that compute, limited to one core",
         expected=("target_cpu_saturated",),
         act="processes",
         params={"amount": 100_000},
@@ -53,7 +53,7 @@ ROWS = (
     Row(
         name="pool",
         family="bottleneck",
-        fault="four workers that take a connection each for 50 ms",
+        fault="four workers, each of which serves one connection at a time for 50 ms",
         expected=("worker_pool_exhausted",),
         act="pool",
         params={"amount": 4},
@@ -63,7 +63,7 @@ ROWS = (
     Row(
         name="lock",
         family="bottleneck",
-        fault="one lock held for 10 ms a request",
+        fault="one lock, held for 10 ms per request",
         expected=("lock_or_pool_limit",),
         act="lock",
         params={"amount": 10},

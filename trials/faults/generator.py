@@ -75,7 +75,7 @@ ROWS = (
     Row(
         name="generator-cpu-timeouts",
         family="generator",
-        fault="the same with a timeout of 0.3 s: requests that the generator was too late for must not be blamed on the service",
+        fault="the same with a timeout of 0.3 s: timeouts of the late generator must not be blamed on the service",
         expected=("noisy_neighbours",),
         served_by="trial",
         busy_cores=(0,),
@@ -110,7 +110,7 @@ ROWS = (
     Row(
         name="retries-amplify",
         family="generator",
-        fault="the service hangs up in place of a reply; FastHttpUser tries up to twelve times",
+        fault="the service closes connections instead of replying; FastHttpUser tries up to twelve times",
         expected=("generator_retry_amplification",),
         also_true={"connection_reset": "every request fails so in the end", "incomplete_response": "a reply of no bytes is one"},
         clients=("fast",),
@@ -133,14 +133,14 @@ ROWS = (
     Row(
         name="elsewhere",
         family="generator",
-        fault="a task asks a host that was not allowed",
+        fault="a task sends a request to a host that is not allowed",
         expected=("host_not_allowed",),
         locustfile="elsewhere.py",
     ),
     Row(
         name="generator-leaks",
         family="generator",
-        fault="the locustfile keeps 40 KB a request, constant load",
+        fault="user code keeps 40 KB per request in memory, at a constant load",
         expected=("generator_memory",),
         clients=("fast",),  # whichever: it takes two minutes, the first of which is warm-up
         locustfile="hoarding.py",
@@ -149,7 +149,7 @@ ROWS = (
     Row(
         name="time-wait-buckets",
         family="host",
-        fault="room for 20 TIME_WAIT in the kernel, no keep-alive, the client closes first",
+        fault="the kernel keeps at most 20 TIME_WAIT; no keep-alive, the client closes first",
         expected=("time_wait_bucket_overflow",),
         act="sticky",
         keep_alive=False,
@@ -170,7 +170,7 @@ ROWS = (
     Row(
         name="log-disk-full",
         family="host",
-        fault="the file system of the session log has 12 KB",
+        fault="the file system of the session log has 12 KB left",
         expected=("log_write_failed",),
         reported={"log_write_failed": "the session log cannot be written: No space left on device"},
         small_disk="12k",

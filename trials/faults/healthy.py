@@ -20,7 +20,7 @@ def _well(
     return Row(
         name="-".join(("healthy", profile, *(setting.partition("=")[2] for setting in settings))),
         family="healthy",
-        fault=f"{' '.join((profile, *settings))}: idle, {counted(light)}, {half} users (half of what it can), up and down again",
+        fault=f"{' '.join((profile, *settings))}: idle, {counted(light)}, {half} users (half of its capacity), up and down again",
         expected=(),
         one_of=("not_saturated", "think_time_limited"),
         profile=profile,
@@ -45,7 +45,7 @@ ROWS = (
     Row(
         name="workers-retire",
         family="healthy",
-        fault="forked workers that retire in good order after 200 requests, as gunicorn's max_requests does",
+        fault="forked workers that end regularly after 200 requests, as with gunicorn's max_requests",
         expected=(),
         act="workers_that_retire",
         params={"amount": 200},
@@ -72,7 +72,7 @@ ROWS = (
     Row(
         name="think-time",
         family="healthy",
-        fault="experiment 3's trap: 50 users that wait 0.5-1.5 s on a fast service",
+        fault="50 users that wait 0.5-1.5 s on a fast service, as in experiment 3: think time is the limit",
         expected=("think_time_limited",),
         wait_s="{ between = [0.5, 1.5] }",
         plan="10:12s,25:15s,50:20s",

@@ -65,14 +65,14 @@ ROWS = (
     Row(
         name="no-http",
         family="http",
-        fault="what answers speaks SSH",
+        fault="an SSH server answers on the port",
         expected=("malformed_response",),
         act="no_http",
     ),
     Row(
         name="hang-up",
         family="http",
-        fault="FIN in place of a reply",
+        fault="a FIN instead of a reply",
         expected=(),
         one_of=("connection_reset", "incomplete_response"),
         act="silence",
@@ -80,7 +80,7 @@ ROWS = (
     Row(
         name="service-closes",
         family="http",
-        fault="the service answers well, and closes the connection after each reply",
+        fault="the service answers correctly, and closes the connection after each reply",
         expected=("service_closes_connections",),
         act="close",
     ),
@@ -96,14 +96,14 @@ ROWS = (
     Row(
         name="poll-deadline",
         family="http",
-        fault="what is polled for does not get done before the deadline",
+        fault="the polled task does not finish before its deadline",
         expected=("task_timeout",),
         locustfile="deadline.py",
     ),
     Row(
         name="lost-updates-go",
         family="http",
-        fault="a counter without a lock: increments are read back and missed (profile kv-go-counter)",
+        fault="a counter without a lock loses increments (profile kv-go-counter)",
         expected=("failed_check",),
         clients=("fast",),
         profile="kv-go-counter",
@@ -114,7 +114,7 @@ ROWS = (
     Row(
         name="lost-updates",
         family="http",
-        fault="a check of the user's own fails one time in five",
+        fault="a check in user code fails one time in five",
         expected=("failed_check",),
         act="lost_updates",
         params={"after": 5},

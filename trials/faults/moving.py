@@ -11,7 +11,7 @@ ROWS = (
     Row(
         name="neighbour-cpu",
         family="moving",
-        fault="two busy processes on each core while the two highest levels run; the service carries them alone",
+        fault="two busy processes on each core while the two highest levels run; without them the service can serve these levels",
         expected=("noisy_neighbours",),
         no_knee=True,
         act="burn",
@@ -24,7 +24,7 @@ ROWS = (
     Row(
         name="neighbour-cpu-one-thread",
         family="moving",
-        fault="the same, beside a service of one thread",
+        fault="the same with a service of one thread",
         expected=("noisy_neighbours",),
         no_knee=True,
         act="one_thread",
@@ -50,7 +50,7 @@ ROWS = (
     Row(
         name="neighbour-quiet",
         family="moving",
-        fault="a process on each core that uses 0.05 of it: nobody is held",
+        fault="a process on each core that uses 0.05 of it: no level is disturbed",
         expected=(),
         one_of=("not_saturated", "think_time_limited"),
         no_knee=True,

@@ -22,7 +22,7 @@ ROWS = (
     Row(
         name="host-unreachable",
         family="network",
-        fault="the route to the host says unreachable",
+        fault="the route reports the host as unreachable",
         expected=("host_unreachable",),
         reported={"host_unreachable": ": no route to host"},
         served_by="nobody",
@@ -55,7 +55,7 @@ ROWS = (
     Row(
         name="syn-flood",
         family="network",
-        fault="200 half-open connections a second that nobody completes, a backlog of 16",
+        fault="200 half-open connections a second that are never completed, a backlog of 16",
         expected=("syn_queue_overflow",),
         served_by="trial",
         params={"backlog": 16},
@@ -69,7 +69,7 @@ ROWS = (
     Row(
         name="bad-certificate",
         family="network",
-        fault="a certificate that nobody signed",
+        fault="a certificate that no known authority signed",
         expected=("tls_certificate_error",),
         served_by="trial",
         tls=True,
@@ -99,14 +99,14 @@ ROWS = (
     Row(
         name="resets",
         family="network",
-        fault="RST in place of every reply",
+        fault="a RST instead of every reply",
         expected=("connection_reset",),
         act="reset",
     ),
     Row(
         name="hidden-resets",
         family="network",
-        fault="RST on every fourth connection, which FastHttpUser repeats in silence",
+        fault="a RST on every fourth connection, after which FastHttpUser silently repeats the request",
         expected=("connection_reset",),
         act="reset_some",
         params={"after": 4},
@@ -115,7 +115,7 @@ ROWS = (
     Row(
         name="keep-alive-race",
         family="network",
-        fault="the service hangs up connections idle for 0.95 s, just as a request comes; users wait 0.5-1.0 s",
+        fault="the service closes connections that were idle for 0.95 s, often while a request arrives; users wait 0.5-1.0 s",
         expected=("keepalive_race",),
         act="race",
         params={"amount": 950},

@@ -61,7 +61,7 @@ ROWS = (
     Row(
         name="workers-die",
         family="target",
-        fault="two forked workers, each dies in mid-reply after 150 requests and is forked again",
+        fault="two forked workers, each of which dies in the middle of a reply after 150 requests and is replaced",
         expected=("target_restarted",),
         act="workers_that_die",
         params={"amount": 150},
@@ -80,7 +80,7 @@ ROWS = (
     Row(
         name="service-files-told",
         family="target",
-        fault="the service runs out of descriptors and says so inside a 200",
+        fault="the service runs out of descriptors and reports it inside a 200",
         expected=("fd_exhaustion_target",),
         also_true={"fd_leak": "that is how it got there", "task_failed_result": "as long as it was not resolved"},
         act="open_files",
@@ -102,7 +102,7 @@ ROWS = (
     Row(
         name="stall-with-files",
         family="target",
-        fault="it stops answering, and happens to hold 96% of its descriptors, but accepts whoever comes",
+        fault="it stops answering while it has 96% of its descriptors open, but accepts all connections",
         expected=("unknown",),
         act="stall_with_files",
         params={"after": 200, "amount": 10_000},
@@ -112,7 +112,7 @@ ROWS = (
     Row(
         name="no-threads",
         family="target",
-        fault="the service may have 20 threads, one a connection; 40 users with keep-alive",
+        fault="the service may have 20 threads, one per connection; 40 users with keep-alive",
         expected=(),
         one_of=("connection_reset", "worker_pool_exhausted"),
         cgroups={"pids": {"pids.max": "20"}},
@@ -121,7 +121,7 @@ ROWS = (
     Row(
         name="disk-full",
         family="target",
-        fault="the file system that the service writes to has 200 KB",
+        fault="the file system that the service writes to has 200 KB left",
         expected=("disk_full",),
         also_true={"server_error": "it says 500"},
         act="write",
@@ -132,7 +132,7 @@ ROWS = (
     Row(
         name="stall",
         family="target",
-        fault="it stops answering after 200 requests, and the rest is well",
+        fault="it stops answering after 200 requests, without another fault",
         expected=("unknown",),
         act="stall",
         params={"after": 200},
@@ -142,7 +142,7 @@ ROWS = (
     Row(
         name="memory-leak",
         family="target",
-        fault="40 KB a request are never freed, constant load",
+        fault="40 KB per request are never freed, at a constant load",
         expected=("memory_leak",),
         act="leak_memory",
         params={"amount": 40_000},
@@ -151,7 +151,7 @@ ROWS = (
     Row(
         name="descriptor-leak",
         family="target",
-        fault="one request in 40 leaves a descriptor open (2 a second), constant load",
+        fault="one request in 40 leaves a descriptor open (2 a second), at a constant load",
         expected=("fd_leak",),
         act="leak_files",
         params={"amount": -40},

@@ -64,7 +64,9 @@ def _rows() -> str:
 
 def _totals(runs: Sequence[MovingRun]) -> str:
     right, clean = sum(not run.wrong for run in runs), sum(not run.once for run in runs)
-    return f"Right at the end: {right} of {len(runs)} runs. Without a wrong knee or capacity at any moment: {clean} of {len(runs)}."
+    return (
+        f"Right at the end: {right} of {len(runs)} runs. Without a wrong knee or capacity at any moment: {clean} of {len(runs)}."
+    )
 
 
 def _runs(runs: Sequence[MovingRun]) -> str:

@@ -85,12 +85,12 @@ CAPACITY = (
 
 RHYTHMS = (
     Row(name="batch-job", what="every 20 s, for 4 s, each request takes 300 ms", plan=BEYOND, change="batch_job", knees=(20, 24)),
-    Row(name="pauses", what="every 12 s all stands still for 1.5 s", plan=BEYOND, change="pauses", knees=(20, 24)),
+    Row(name="pauses", what="every 12 s the whole service stops for 1.5 s", plan=BEYOND, change="pauses", knees=(20, 24)),
     Row(name="warm-up", what="requests take 400 ms at first, 100 ms from 25 s on", plan=BEYOND, change="warm_up", knees=(24,)),
     Row(name="cold-cache", what="the first 400 requests take 400 ms", plan=BEYOND, change="cold_cache", knees=(24,)),
     Row(
         name="retry-storm",
-        what="with more than 48 waiting, requests take 250 ms: 32/s; it ends when load goes down",
+        what="while more than 48 requests wait, each takes 250 ms, so the capacity is 32/s; it recovers when the load goes down",
         plan="8:12s,16:12s,32:16s,64:16s,96:16s,16:20s,8:12s",
         change="retry_storm",
         knees=(24,),
@@ -120,7 +120,7 @@ LIMITERS = (
 REAL = (
     Row(
         name="balancer-loses-a-backend",
-        what="haproxy before three services of 4 workers; one is killed at 40 s: 120/s and N* = 36, then 80/s and 24",
+        what="haproxy in front of three services of 4 workers; one is killed at 40 s: first 120/s and N* = 36, then 80/s and 24",
         plan="8:12s,16:12s,32:30s,40:16s,48:16s,8:12s",
         target="balancer",
         at_s=40.0,
@@ -130,7 +130,7 @@ REAL = (
     ),
     Row(
         name="postgresql-connections",
-        what="a connection to PostgreSQL for each request of 100 ms, 12 at most: beyond 36 users some fail",
+        what="each request opens a connection to PostgreSQL for 100 ms, at most 12 at a time: beyond 36 users some fail",
         plan="8:12s,16:12s,24:12s,32:14s,48:16s,64:16s,8:12s",
         target="connections",
         knees=(36, 24),
@@ -143,7 +143,7 @@ REAL = (
 LONG_TASKS = (
     Row(
         name="long-tasks-moving",
-        what="tasks of 60 requests with sleeps inside: no user ever waits between tasks; 8 workers of 100 ms, N* = 24",
+        what="tasks of 60 requests with sleeps between them, which do not end before their levels; 8 workers of 100 ms, N* = 24",
         plan="4:12s,8:12s,16:14s,32:16s,48:16s,8:12s",
         knees=(24,),
         needs_knee=True,
@@ -161,7 +161,7 @@ LONG_TASKS = (
     ),
     Row(
         name="long-tasks-mixed",
-        what="the same with Flask on 4 threads, 100 ms of blocking a request: 40/s, N* = 12",
+        what="the same with Flask on 4 threads that block for 100 ms per request: 40/s, N* = 12",
         plan="2:12s,4:12s,8:12s,16:14s,24:14s,36:14s,4:12s",
         target="mixed",
         params={"threads": 4, "io_ms": 100},
@@ -172,7 +172,7 @@ LONG_TASKS = (
     ),
     Row(
         name="long-tasks-below",
-        what="one task of thousands of requests with sleeps of 1 s: the line goes on, and nothing is a limit",
+        what="one task of thousands of requests with sleeps of 1 s: scaling is linear, and there is no limit",
         plan="5:14s,10:14s,20:14s",
         target="sleepers",
         params={"workers": 50},
@@ -189,7 +189,7 @@ RATES = (
     Row(name="rate-still-below", what="offered rates; nothing changes, never above 80/s", plan=CLIMB_OF_RATES),
     Row(
         name="rate-queue-without-bound",
-        what="offered rates; nothing changes; 80/s, above it requests queue",
+        what="offered rates; nothing changes; requests queue above the capacity of 80/s",
         plan="rate 20/s 12s,rate 40/s 12s,rate 60/s 12s,rate 110/s 14s,rate 140/s 14s,rate 20/s 20s",
         capacities=(80,),
         needs_capacity=True,

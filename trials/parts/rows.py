@@ -10,7 +10,7 @@ ROWS = (
     Row(
         name="web-cpu",
         part="web",
-        fault="6 ms of pure Python a request in a service with a thread a connection",
+        fault="6 ms of pure Python per request in a service with one thread per connection",
         expected=("gil_bound", "single_thread_cpu_saturated", "target_cpu_saturated"),
         act="burn",
         amount=100_000,
@@ -27,7 +27,7 @@ ROWS = (
     Row(
         name="proxy-cpu",
         part="proxy",
-        fault="nginx with one worker compresses 400 kB a reply",
+        fault="nginx with one worker compresses 400 kB per reply",
         expected=("single_thread_cpu_saturated", "target_cpu_saturated"),
         act="large",
         amount=400_000,
@@ -76,7 +76,7 @@ ROWS = (
     Row(
         name="proxy-connections",
         part="proxy",
-        fault="a worker of nginx may have 40 connections; users open one a request",
+        fault="a worker of nginx may have 40 connections; users open one per request",
         expected=("connection_limit",),
         act="sleep",
         amount=200,
@@ -87,7 +87,7 @@ ROWS = (
     Row(
         name="web-lock",
         part="web",
-        fault="one lock of the service, held for 15 ms a request",
+        fault="one lock of the service, held for 15 ms per request",
         expected=("lock_or_pool_limit",),
         act="lock",
         amount=15,
@@ -103,7 +103,7 @@ ROWS = (
     Row(
         name="web-accept-queue",
         part="web",
-        fault="four workers of the service accept a connection each for 50 ms",
+        fault="four workers of the service, each of which serves one connection at a time for 50 ms",
         expected=("worker_pool_exhausted",),
         act="workers",
         amount=50,
@@ -146,7 +146,7 @@ ROWS = (
     Row(
         name="link-cut",
         part="db",
-        fault="the link to the database goes down, and with it the way of the readings",
+        fault="the link to the database goes down, which its readings use as well",
         expected=("part_not_read",),
         places=("namespaces",),
         cut_s=20.0,
@@ -185,7 +185,7 @@ ROWS = (
     Row(
         name="slow-link",
         part="web",
-        fault="web-accept-queue, with readings over links of 200 ms there and back and 1% loss each way",
+        fault="web-accept-queue, with readings over links with a round trip of 200 ms and 1% loss each way",
         expected=("worker_pool_exhausted",),
         places=("namespaces",),
         host="slow link",

@@ -73,9 +73,17 @@ CHARTS = (
         "generator, the results do not describe the service.",
     ),
     ("Mark", "A finding with its time: a knee, a cause, a bottleneck or a leak. The journal lists all marks."),
-    ("▸", "The verdict: one sentence on what the session shows about the service. If it ends with …, f shows the rest."),
+    (
+        "▸",
+        "Below the status the verdict: one sentence on what the session shows about the service. If it ends with …, f shows "
+        "the rest. Before an endpoint: it degrades first.",
+    ),
     ("→", "In the capacity curve: levels that would make the verdict more certain. Next to a cause: what to do about it."),
-    ("Epoch", "The time between two restarts of the target. Levels of different epochs are not mixed."),
+    (
+        "Epoch",
+        "The target with one set of parameters: a restart with others begins a new epoch. Levels of different epochs are "
+        "not mixed.",
+    ),
     ("CPU", "In cores: 1.00 is one core fully busy."),
     (
         "others cpu",
