@@ -25,13 +25,13 @@ INTRODUCTION = """\
 Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (about 2 minutes each) from
 `trials/experiments/results/five.jsonl`; not by hand. Each section has the table of a published load test, and the same
 exploration by capexplorer, on one machine with two cores that generator and service share. Figures differ with the machine;
-the shape of the curve must not. CPU is in cores. The command above a table repeats its run; the newest run of each is shown. The line
-below each run says how many cores other work on the machine used (the host's CPU less generator and service, in the middle of the
-levels); above half a core the run was disturbed."""
+the shape of the curve must not. CPU is in cores. The command above a table repeats its run; the newest run of each is shown.
+The line below each run says how many cores other work on the machine used (the host's CPU less generator and service, in the
+middle of the levels); above half a core the run was disturbed."""
 
 TWICE = """\
-`make experiments NAMES=twice`: each target at about half its knee, then for 60 s at twice its knee, then at half of it again. A row
-fails if failures at twice the knee are explained by no mark, or if the service does not answer again afterwards."""
+`make experiments NAMES=twice`: each target at about half its knee, then for 60 s at twice its knee, then at half of it again.
+A row fails if failures at twice the knee are explained by no mark, or if the service does not answer again afterwards."""
 
 TWICE_COLUMNS = ("target", "knee", "users", "goodput/s", "failures", "marked", "answers again, goodput/s", "others, cores")
 

@@ -39,14 +39,15 @@ a single user, which favours it.
 SIMULATED = """\
 ## Simulated services
 
-Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, or run out of ports; services
-whose generator is saturated; services without a limit. Services that change, 20 to 120 s after the start: capacity halves or doubles;
-another process (`neighbour`) takes 60% of the speed for 20 to 60 s; every reply fails for 20 to 60 s (`fault`). The autopilot runs with the
-rest of the product (`trials/simulation/virtual_run.py`); only load and readings are simulated.
+Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, or run out of
+ports; services whose generator is saturated; services without a limit. Services that change, 20 to 120 s after the start:
+capacity halves or doubles; another process (`neighbour`) takes 60% of the speed for 20 to 60 s; every reply fails for 20 to
+60 s (`fault`). The autopilot runs with the rest of the product (`trials/simulation/virtual_run.py`); only load and readings
+are simulated.
 
-In results of commit 51ad85e and earlier a neighbour did not change the simulated readings of the machine (`trials/simulation/machine.py`),
-by which the product recognises real ones ([faults.md](faults.md)), and a collapse in one step gave no knee;
-[measurements.md](measurements.md) has later figures.
+In results of commit 51ad85e and earlier a neighbour did not change the simulated readings of the machine
+(`trials/simulation/machine.py`), by which the product recognises real ones ([faults.md](faults.md)), and a collapse in one
+step gave no knee; [measurements.md](measurements.md) has later figures.
 """
 
 MOVING = """\

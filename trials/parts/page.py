@@ -16,15 +16,15 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "parts.md"
 _INTRODUCTION = """\
 # Faults in watched parts
 
-Written by `make parts` from `trials/results/parts.jsonl`; not by hand. nginx (`proxy`), a service of one Python process (`web`) and
-PostgreSQL (`db`) are watched parts ([watch.md](watch.md)). In the place *namespaces* they run in three network namespaces, and each
-is read over an SSH server in its namespace. In the place *here* they run in the generator's namespace and are read without SSH.
-Load goes to nginx, which in the place *here* is the target as well.
+Written by `make parts` from `trials/results/parts.jsonl`; not by hand. nginx (`proxy`), a service of one Python process
+(`web`) and PostgreSQL (`db`) are watched parts ([watch.md](watch.md)). In the place *namespaces* they run in three network
+namespaces, and each is read over an SSH server in its namespace. In the place *here* they run in the generator's namespace
+and are read without SSH. Load goes to nginx, which in the place *here* is the target as well.
 
-One fault is injected into one part. A run is right if the expected finding is marked for that part, and if at no moment another
-bottleneck, leak or state of a watched part is marked. Failures of requests, which most of these faults also cause, are judged
-in [faults.md](faults.md). The last rows repeat a fault with hosts that have no Python 3, that are read by another user, whose clock
-is 90 s off, or that are read over a link with a round trip of 200 ms and 1% loss.
+One fault is injected into one part. A run is right if the expected finding is marked for that part, and if at no moment
+another bottleneck, leak or state of a watched part is marked. Failures of requests, which most of these faults also cause,
+are judged in [faults.md](faults.md). The last rows repeat a fault with hosts that have no Python 3, that are read by another
+user, whose clock is 90 s off, or that are read over a link with a round trip of 200 ms and 1% loss.
 
 The namespaces of one machine share its cores and disks, so a part may really lack CPU that another one uses. A run that is
 not right is repeated once if other processes kept more than half a core busy. If the finding is then still missing, but nothing

@@ -21,10 +21,10 @@ DATA = RESULTS / "services.json"
 HEAD = """\
 # Ten services of known capacity
 
-Written by `make services` from `trials/results/services.json`; not by hand. Each service (`trials/services/targets/pool`) works
-on at most k requests at a time, each for s; the table says what the others wait for. Users think for Z on average, so the knee is at
-N* = k/s x (s + Z). The autopilot explores each service in real time. No threshold was tuned on these services. All runs are
-listed, misses included.
+Written by `make services` from `trials/results/services.json`; not by hand. Each service (`trials/services/targets/pool`)
+works on at most k requests at a time, each for s; the table says what the others wait for. Users think for Z on average, so
+the knee is at N* = k/s x (s + Z). The autopilot explores each service in real time. No threshold was tuned on these services.
+All runs are listed, misses included.
 """
 
 SERVICE_COLUMNS = ("service", "k requests wait for", "k", "s", "Z", "k/s", "N*")
