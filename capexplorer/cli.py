@@ -21,9 +21,9 @@ from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
     "init": "Write a profile for your own service.",
-    "run": "Explore a service on the live screen, or headless by a plan.",
-    "attach": "Show a run that is going on, and steer it.",
-    "stop": "End a run that is going on; its session is saved.",
+    "run": "Explore a service on the live screen, or headless by a plan or the autopilot.",
+    "attach": "Show the live screen of a run that another process started, and control it.",
+    "stop": "End a run; its session is saved.",
     "worker": "Generate load for a run, from another process or machine.",
     "replay": "Replay a saved session on the live screen.",
     "sessions": "List saved sessions.",
@@ -33,7 +33,7 @@ COMMANDS = {
     "import": "Create a session from Locust's history files or from a table of levels.",
     "compare": "Compare two or more sessions.",
     "completion": "Print the script that completes commands in bash, zsh or fish.",
-    "doctor": "Show which limits of this machine will bound an exploration, and how to raise them.",
+    "doctor": "Show which limits of this machine will stop an exploration, and how to raise them.",
 }
 """Commands with one line of help each, so that `--help` imports no command module."""
 

@@ -22,22 +22,22 @@ HEAD = """\
 # The configuration file
 
 Made by `python docs/configuration.py` from the model (`capexplorer/configuration.py`), the table of keys and
-`docs/configuration.toml`; a test fails where the page differs from them.
+`docs/configuration.toml`; a test fails if the page differs from them.
 
-Preferences on which no session depends: `~/.config/capexplorer/config.toml` (`$XDG_CONFIG_HOME` is followed; on macOS
-`~/Library/Application Support/capexplorer/config.toml`), or the file that `--config FILE` or the environment variable
-`CAPEXPLORER_CONFIG` names. Every key may be left out. What is wrong is refused in one line with the file, the key and what was
-expected, and exit code 2. A theme that you choose on the screen (`Ctrl+P`, "choose the colours") is written to this file; all
-else in it stays as it is.
+The file has preferences that do not affect what a session measures. It is `~/.config/capexplorer/config.toml`
+(`$XDG_CONFIG_HOME` is respected; on macOS `~/Library/Application Support/capexplorer/config.toml`), or the file that `--config
+FILE` or the environment variable `CAPEXPLORER_CONFIG` names. Every key may be left out. A mistake is refused in one line with the
+file, the key and what was expected, and exit code 2. A theme that you choose on the screen (`Ctrl+P`, "choose the colours") is
+written to this file, which is otherwise not changed.
 """
 
 KEYS_HEAD = """\
 ## Keys
 
-`[keys]` gives an action other keys, by its name: one key, or a list. They replace the keys that it has, on each screen that has
+`[keys]` gives an action, by its name, one key or a list of keys. They replace its default keys, on each screen that has
 the action. A key is one character, or a name: `ctrl+k`, `alt+k`, `f5`, `left`, `space`, `tab`, `insert`, `delete`. A key that
-another action of the same screen has is refused; two actions may change their keys. The key bar and the help (`?`) show the new
-keys. Keys that stand for numbers, and these keys of all screens, stay as they are: {reserved}.
+another action of the same screen has is refused; two actions may swap their keys. The key bar and the help (`?`) show the new
+keys. Digits cannot be rebound, nor can these keys of all screens: {reserved}.
 """
 
 

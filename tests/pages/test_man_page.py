@@ -8,6 +8,7 @@ import sys
 from programs import needs
 
 from capexplorer import cli
+from capexplorer.report.formats import FORMATS
 
 from .tables import ROOT
 
@@ -35,3 +36,9 @@ def test_man_shows_every_command_without_a_warning() -> None:
     )
     assert shown.stderr == ""
     assert [name for name in cli.COMMANDS if f"\n   {name}" not in shown.stdout] == []
+
+
+def test_the_page_has_what_compare_and_export_say_below_their_options() -> None:
+    text = PAGE.read_text(encoding="utf-8").replace("\\-", "-")
+    assert "A condition is FIGURE[@USERS] OP PERCENT" in text
+    assert [name for name in FORMATS if f"{name}: " not in text] == []
