@@ -37,8 +37,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     window_s: Literal[60, 300, 900, "all"] = 300
     """Time window of the charts at the start, in seconds; the key `w` changes it."""
     markers: Markers | None = None
-    """Characters of the charts. Octants need a terminal, a font and a tmux with Unicode 16, and are displayed wrongly elsewhere; blocks and
-    ascii have a quarter of the resolution. Default: braille; on the Linux console, which has none, blocks."""
+    """Characters of the charts. Octants need a terminal, a font and a tmux with Unicode 16, and are displayed wrongly elsewhere;
+    blocks and ascii have a quarter of the resolution. Default: braille; on the Linux console, which has none, blocks."""
     byte_units: Literal["binary", "decimal"] = "binary"
     """Units of bytes on the screen and in reports: binary has powers of 1024 (KiB, MiB), decimal of 1000 (kB, MB). JSON and CSV
     stay as they are."""
