@@ -1,6 +1,6 @@
-"""Selects stretches of constant load: settled seconds at one user count, or one offered rate, in one target process.
+"""Stretches of constant load: settled seconds at one user count, or one offered rate, in one target process.
 
-`leaks` examines them.
+`leaks` tests them for growth.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from ...model.timeline import Timeline
 from .trend import Floats
 
 NEAR_LIMIT = 0.95
-"""Share of a limit from which growth is cut off: a value that stops growing there does not show that the leak has stopped."""
+"""Values from this share of a limit on are left out: a value that stops growing at its limit does not show that the leak has
+stopped."""
 
 DROP = 0.5
-"""A fall under this share of the peak means another process."""
+"""A value below this share of the peak so far belongs to another process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ConstantLoad:
 
 
 def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
-    """Of one epoch, in the order they ran. A restart of the target ends a stretch."""
+    """Stretches of one epoch, in the order they ran. A restart of the target ends a stretch."""
     starts = restarts_s(timeline)
     own = [level for level in timeline.levels if level.opened.epoch == epoch and not level.opened.ramp]
     for _, group in groupby(own, key=lambda each: (each.users, each.offered_per_s, sum(t <= each.started_s for t in starts))):
@@ -55,7 +56,7 @@ def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
 
 
 def pieces(values: Floats, limit: float | None) -> Iterator[tuple[int, int]]:
-    """Index ranges [start, end) that may be examined as one: cut where the limit is near or the process changed."""
+    """Index ranges [start, end) of `values` that may be tested as one: cut where the limit is near or the process changed."""
     start, peak = 0, -math.inf
     for index, value in enumerate(values.tolist()):
         if math.isnan(value):
@@ -71,12 +72,12 @@ def pieces(values: Floats, limit: float | None) -> Iterator[tuple[int, int]]:
 
 
 def loaded_s(timeline: Timeline, level: Level) -> float:
-    """When the target process of this level first had users; seconds of the session."""
+    """When the target process of this level first had load, in seconds of the session."""
     since_s = max((t for t in restarts_s(timeline) if t <= level.started_s), default=0.0)
     loaded = (each.started_s for each in timeline.levels if each.has_load and each.started_s >= since_s)
     return min(loaded, default=level.started_s)
 
 
 def restarts_s(timeline: Timeline) -> list[float]:
-    """Each start of the target, the first one included; seconds of the session."""
+    """Each start of the target, the first one included, in seconds of the session."""
     return [entry.t_s for entry in timeline.journal if isinstance(entry, Target) and entry.state == "starting"]

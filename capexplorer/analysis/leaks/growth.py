@@ -15,23 +15,27 @@ from .resource_limits import descriptor_limit
 from .trend import Floats, Trend, trend
 
 WARM_UP_S = 60.0
-"""Seconds of load after a start of the target in which memory always grows (imports, arenas, caches); only very large growth
-counts.
+"""In the first seconds of load after a start of the target its memory always grows (imports, arenas, caches): there only very
+large growth counts.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LoadGrowth:
-    """Growth found in one stretch of constant load. `now`: the value at its end."""
+    """Growth found in one stretch of constant load."""
 
     load: ConstantLoad
     trend: Trend
     now: float
+    """The value at the end of the stretch, in bytes or descriptors."""
 
 
 def growth_in(timeline: Timeline, run: ConstantLoad, kind: LeakKind, column: Sequence[float]) -> LoadGrowth | None:
-    """Lasting growth in a constant load: of the whole, else of its last half or quarter, for each part without an
-    interruption."""
+    """Lasting growth within a stretch of constant load; None if there is none.
+
+    Each piece without an interruption is tested as a whole, then its last half, then its last quarter; the last piece with
+    growth counts. `column`: values of the resource, one per tick.
+    """
     ticks = run.ticks(timeline)
     times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
     values = np.array([column[tick] for tick in ticks])
@@ -49,7 +53,7 @@ def growth_in(timeline: Timeline, run: ConstantLoad, kind: LeakKind, column: Seq
 
 
 def _shared(timeline: Timeline, kind: LeakKind, ticks: Sequence[int]) -> Floats:
-    """Growth of the shared column since the first of these ticks; 0 if it was not measured."""
+    """Growth of the kind's shared column since the first of these ticks, one per tick; 0 if it was not measured."""
     column = timeline.columns.get(kind.shared) if kind.shared is not None else None
     if column is None:
         return np.zeros(len(ticks))
@@ -59,7 +63,10 @@ def _shared(timeline: Timeline, kind: LeakKind, ticks: Sequence[int]) -> Floats:
 
 
 def lasting_growth(times: Floats, values: Floats, kind: LeakKind, warm_s: float) -> Trend | None:
-    """The trend of these values if it lasts and is large enough for its length, else None. `warm_s`: when the target is warm."""
+    """The trend of these values if it lasts and is large enough for its length, else None.
+
+    `warm_s`: when the target's warm-up ends. `times`, `values`: shape (ticks,), in seconds and in the unit of the resource.
+    """
     for least in reversed(kind.thresholds):
         chosen = slice(0, None) if least.from_start else slice(int(np.searchsorted(times, warm_s)), None)
         window, part = times[chosen], values[chosen]
@@ -72,13 +79,13 @@ def lasting_growth(times: Floats, values: Floats, kind: LeakKind, warm_s: float)
 
 
 def _spans(values: Floats, least: float) -> bool:
-    """Whether values spread by at least `least`. Nearly always not, and computing a trend costs a hundred times as much."""
+    """Whether values differ by at least `least`. They rarely do, and computing a trend costs a hundred times as much."""
     known = values[~np.isnan(values)]
     return len(known) > 0 and float(known.max() - known.min()) >= least
 
 
 def measured_column(timeline: Timeline, kind: LeakKind) -> Sequence[float] | None:
-    """Values of the resource, one a tick; None if none was measured within the last minute."""
+    """Values of the resource, one per tick; None if none was measured within the last minute."""
     for name in kind.columns:
         column = timeline.columns.get(name)
         if column is not None and any(not math.isnan(value) for value in column[max(0, timeline.ticks - 60) : timeline.ticks]):

@@ -1,4 +1,4 @@
-"""Which resources may leak, and how much must grow over which time to be called a leak."""
+"""Which resources may leak, and which growth over which time is a leak."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MIB = float(1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class GrowthThreshold:
-    """Least growth over a stretch of at least `seconds`: absolute, and as a share of the value at its start."""
+    """Least growth over a stretch of at least `seconds`: absolute (`growth`), and as a share of the value at its start."""
 
     seconds: float
     growth: float
@@ -29,7 +29,7 @@ class LeakKind:
     unit: Literal["bytes", "fds"]
     thresholds: tuple[GrowthThreshold, ...]
     sure_s: tuple[float, float]
-    """Seconds from which confidence is medium, and high."""
+    """Lengths of a stretch, in seconds, from which confidence is medium, and high."""
     shared: str | None = None
     """A column whose growth is subtracted: every connection takes a descriptor at both ends, so users who open a second
     connection make the target's count grow too."""
@@ -41,8 +41,9 @@ MEMORY = (
     GrowthThreshold(300, 4 * MIB, 0.05),
     GrowthThreshold(1_800, 2 * MIB, 0.02),
 )
-"""The first finds memory that doubles within a minute before the kernel kills the process. The others are many times the growth
-of warm healthy services: the mixed target, of 34 MB, grew by 0.6 MB in two minutes and seven levels (measured)."""
+"""The first threshold finds memory that doubles within a minute, before the kernel kills the process. The others are many times
+the growth of healthy services after warm-up: the mixed target, of 34 MB, grew by 0.6 MB in two minutes and seven levels
+(measured)."""
 
 FDS = (GrowthThreshold(30, 20, 0.10, from_start=True), GrowthThreshold(120, 12, 0.05), GrowthThreshold(600, 8, 0.02))
 """Descriptor counts stay constant at one user count, so small growth is enough: a leak of two a second is found after 30 s."""

@@ -1,8 +1,8 @@
 """Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
 
-Growth after a step of load is no leak, nor is a warm-up: allocators, caches and pools fill up and stop. So only stretches at one
-user count, or one offered rate, are examined, growth must last (`trend`), and the shorter the stretch, the more must have grown.
-Pure: the same timeline gives the same marks.
+Growth after a step of load or during warm-up is no leak: allocators, caches and pools fill up and stop growing. So only stretches
+at one user count, or one offered rate, are tested; growth must last (`trend`), and the shorter the stretch, the larger it must
+be. Pure: the same timeline gives the same marks.
 """
 
 from __future__ import annotations
@@ -26,38 +26,39 @@ from .leak_kinds import KINDS, LeakKind
 from .resource_limits import descriptor_limit, limit_of
 
 GENERATOR_NEAR_LIMIT = 0.90
-"""Share of its limit from which the generator's own growth is marked."""
+"""Growth of the generator's own memory is marked from this share of its limit on."""
 GENERATOR_HOURS = 8.0
 """It is marked as well if it reaches its limit within so many hours: a day's columns take 30 MB, which is no leak."""
 
 
 def keys(epoch: int) -> frozenset[str]:
-    """Keys of all marks that `marks` may make of an epoch."""
+    """Keys of all marks that `marks` may make for an epoch."""
     return frozenset(f"leak:{kind.id}:epoch{epoch}" for kind in KINDS)
 
 
 KnownGrowth = dict[tuple[object, ...], LoadGrowth | None]
-"""Results by (kind, load, its seconds, limit): a long session has hundreds of stretches, and only the last one still changes."""
+"""Cached results by (kind, first level of the stretch, its seconds, limit): a long session has hundreds of stretches, and only
+the last one still changes."""
 
 
 def marks(timeline: Timeline, epoch: int, known: KnownGrowth | None = None) -> Iterator[Mark]:
-    """Leaks of an epoch: open, or closed if a later stretch as long shows no growth, or if the target was restarted.
+    """Leaks of an epoch: open, or closed if a later stretch of the same length shows no growth or the target was restarted.
 
-    `known` caches results from one call to the next; it never changes them.
+    `known`: caches results from one call to the next.
     """
     known = {} if known is None else known
-    runs = tuple(constant_loads(timeline, epoch))
+    loads = tuple(constant_loads(timeline, epoch))
     for kind in KINDS:
         column = measured_column(timeline, kind)
-        if column is None or not runs:
+        if column is None or not loads:
             continue
-        found = [growth for run in runs if (growth := _known(known, timeline, run, kind, column)) is not None]
-        if found and _matters(timeline, kind, found[-1]):
-            yield _mark(timeline, epoch, kind, found, is_open=_is_open(timeline, found[-1], runs))
+        found = [growth for load in loads if (growth := _known(known, timeline, load, kind, column)) is not None]
+        if found and _is_marked(timeline, kind, found[-1]):
+            yield _mark(timeline, epoch, kind, found, is_open=_is_open(timeline, found[-1], loads))
 
 
-def _matters(timeline: Timeline, kind: LeakKind, last: LoadGrowth) -> bool:
-    """Whether to mark it: a target's leak always, the generator's growth only if its limit is near in time or in bytes."""
+def _is_marked(timeline: Timeline, kind: LeakKind, last: LoadGrowth) -> bool:
+    """Whether to mark the growth: in the target always, in the generator only if its limit is near in time or in bytes."""
     limit, left = limit_of(timeline, kind, last.load, last.now)
     if kind.id != "generator_memory":
         return True
@@ -66,20 +67,20 @@ def _matters(timeline: Timeline, kind: LeakKind, last: LoadGrowth) -> bool:
 
 
 def _known(
-    known: KnownGrowth, timeline: Timeline, run: ConstantLoad, kind: LeakKind, column: Sequence[float]
+    known: KnownGrowth, timeline: Timeline, load: ConstantLoad, kind: LeakKind, column: Sequence[float]
 ) -> LoadGrowth | None:
-    key = (kind.id, run.levels[0].opened.index, run.seconds, descriptor_limit(timeline, kind))
+    key = (kind.id, load.levels[0].opened.index, load.seconds, descriptor_limit(timeline, kind))
     if key not in known:
-        known[key] = growth_in(timeline, run, kind, column)
+        known[key] = growth_in(timeline, load, kind, column)
     return known[key]
 
 
-def _is_open(timeline: Timeline, last: LoadGrowth, runs: Sequence[ConstantLoad]) -> bool:
-    """Whether the target was not restarted since, and no later constant load of the same length is without growth."""
+def _is_open(timeline: Timeline, last: LoadGrowth, loads: Sequence[ConstantLoad]) -> bool:
+    """Whether the leak may go on: the target was not restarted since, and no later stretch as long is without growth."""
     since_s = last.load.levels[-1].started_s
     restarted = any(started_s > since_s for started_s in restarts_s(timeline))
-    later = [run for run in runs if run.levels[0].started_s > since_s]
-    return not restarted and all(run.seconds < last.trend.seconds for run in later)
+    later = [load for load in loads if load.levels[0].started_s > since_s]
+    return not restarted and all(load.seconds < last.trend.seconds for load in later)
 
 
 def _mark(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[LoadGrowth], *, is_open: bool) -> Mark:
@@ -98,7 +99,7 @@ def _mark(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[LoadGr
 
 
 def _confidence(kind: LeakKind, found: Sequence[LoadGrowth]) -> Confidence:
-    """By the length of the longest stretch; one step more if a second stretch shows it."""
+    """By the length of the longest stretch with growth; one grade higher if a second stretch has it too."""
     seconds = max(growth.trend.seconds for growth in found)
     rank = sum(seconds >= least - 1.5 for least in kind.sure_s) + (len(found) > 1)
     return CONFIDENCES[::-1][min(rank, 2)]
@@ -131,7 +132,7 @@ def _finite(value: float) -> float | None:
 
 
 def _explained_by(found: Sequence[LoadGrowth]) -> Literal["requests", "time"] | None:
-    """Whether growth follows requests or time, if loads with different throughput show it; None: not known."""
+    """Whether growth follows requests or time: known only from stretches with different throughput, else None."""
     known = [(growth.trend.per_s, growth.load.throughput_rps) for growth in found]
     pairs = [(rate, throughput) for rate, throughput in known if throughput]
     throughputs = [throughput for _, throughput in pairs]

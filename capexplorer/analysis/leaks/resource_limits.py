@@ -11,14 +11,14 @@ from .leak_kinds import LeakKind
 
 
 def descriptor_limit(timeline: Timeline, kind: LeakKind) -> float | None:
-    """Most descriptors that the target may have; None for other resources, or not measured."""
+    """Number of descriptors that the target may have open; None for other resources, or if not measured."""
     return _latest(timeline, "target_fds_limit") if kind.unit == "fds" else None
 
 
 def limit_of(timeline: Timeline, kind: LeakKind, load: ConstantLoad, now: float) -> tuple[float | None, float | None]:
-    """(limit, what is left of it); None: not known. `now`: the value at the end of `load`.
+    """(limit, what is left of it), in bytes or descriptors; None: not known. `now`: the value at the end of `load`.
 
-    Of descriptors it is the process's own limit; of memory the cgroup's, else the machine's.
+    The limit of descriptors is that of the process; the limit of memory is that of the cgroup, else of the machine.
     """
     if kind.unit == "fds":
         limit = descriptor_limit(timeline, kind)

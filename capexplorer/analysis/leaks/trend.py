@@ -1,8 +1,8 @@
 """How fast a value grows while the load stays the same: a robust slope with its interval, and whether the growth lasts.
 
-Theil-Sen (Sen 1968) over medians of short stretches: single spikes do not move it. The interval is that of a line with correlated
-errors, since memory and queues drift. A warm-up grows too, but more and more slowly, so growth counts as lasting only if every
-quarter has its share of it and the second half grows as much as the first. No clock, no I/O.
+The slope is that of Theil-Sen (Sen 1968) over medians of short stretches, so single spikes do not change it. Its interval allows
+for correlated errors, since memory and queues drift. A warm-up grows too, but more and more slowly: growth lasts only if every
+quarter has its share of it and the second half grows nearly as much as the first.
 """
 
 from __future__ import annotations
@@ -17,55 +17,59 @@ STRETCHES = 48
 """Number of stretches whose medians are compared (1,128 pairs, 0.1 ms); divisible by four."""
 
 STRETCHES_LEAST = 12
+"""With fewer stretches, of at least one value each, there is no trend."""
 
 ERRORS = 3.0
-"""Standard errors of the interval on either side: a growing window is tested many times."""
+"""Half-width of the interval in standard errors; as many as three because a growing window is tested many times."""
 
 CORRELATION_MOST = 0.9
+"""Greatest lag-1 correlation of residuals that is assumed: near 1 the standard error would be infinite."""
 
 QUARTER_LEAST = 0.5
-"""Least growth of each quarter, as a share of even growth. A single step is in one quarter only."""
+"""Least slope of each quarter, as a share of the slope of the whole. A single step is in one quarter only."""
 
 SECOND_HALF_LEAST = 0.80
-"""Least growth of the second half, as a share of the first. An exponential approach passes only with a time constant over 2.2
-windows."""
+"""Least slope of the second half, as a share of that of the first. An exponential approach to a limit passes only if its time
+constant is over 2.2 windows."""
 
 SCATTER_MOST = 0.67
-"""Most scatter of single values around the line (without the outer tenth), as a share of the growth. Stretches can have the
-period of a garbage collector and show it as a slope; the scatter reveals it."""
+"""Greatest spread of single values around the line (5th to 95th percentile), as a share of the growth. Where stretches are nearly
+as long as the period of a garbage collector, its saw-tooth looks like a slope; the spread shows that it is none."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A slope over a window."""
+    """A slope over a window of time, in the unit of the values."""
 
     per_s: float
+    """The slope."""
     low_per_s: float
     high_per_s: float
     """Bounds of the slope, ERRORS standard errors away."""
     seconds: float
+    """Length of the window."""
     start: float
     """Value of the line at the start of the window."""
     lasting: bool
-    """Neither a single step nor an approach to a limit."""
+    """Whether growth is spread over the window: neither a single step nor an approach to a limit."""
     scatter: float
     """Spread of single values around the line, from the 5th to the 95th percentile."""
 
     @property
     def growth(self) -> float:
-        """Over the window."""
+        """Growth over the window by the slope."""
         return self.per_s * self.seconds
 
     @property
     def sure(self) -> bool:
-        """Whether it surely grows, lastingly."""
+        """Whether it grows by its lower bound, the growth lasts, and values do not scatter too much."""
         return self.low_per_s > 0 and self.lasting and self.scatter <= SCATTER_MOST * self.growth
 
 
 def trend(times_s: Floats, values: Floats) -> Trend | None:
-    """The trend of values in ascending order of time, NaN: not measured. None if too few were measured."""
+    """The trend of values, shape (n,), at ascending times; NaN: not measured. None if too few were measured."""
     known = ~np.isnan(values)
     times, levels = times_s[known], values[known]
     count = min(STRETCHES, len(times)) // 4 * 4
