@@ -14,7 +14,7 @@ from rich.text import Text
 
 from .. import namespace, paths, profile
 from ..addresses import is_loopback
-from ..analysis.host_checks import Asks, Check, State, checks
+from ..analysis.host_checks import Check, Needs, State, checks
 from ..errors import InputError
 from ..model.limits import Limits, given
 from ..probe.machine import machine
@@ -61,15 +61,15 @@ def command(profile_name: str | None, as_json: bool) -> None:
 
 def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
     """Check this machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
-    asks = Asks() if found is None else asks_of(found)
+    asks = Needs() if found is None else asks_of(found)
     here = machine(time.sleep, _programs(found, where), namespace.refusal())
     return (*checks(here, asks), *_limits_check(found, where))
 
 
-def asks_of(found: Profile) -> Asks:
+def asks_of(found: Profile) -> Needs:
     """What a profile demands of the machine."""
     users = found.users
-    return Asks(
+    return Needs(
         users=found.guards.max_users,
         keep_alive=users.keep_alive,
         wait_s=None if users.locustfile else mean_wait_s(users.wait_s),

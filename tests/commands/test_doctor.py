@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from capexplorer import cli, profile
-from capexplorer.analysis.host_checks import Asks, checks
+from capexplorer.analysis.host_checks import Needs, checks
 from capexplorer.commands.doctor import asks_of, mean_wait_s, show
 from capexplorer.model.events import HostFacts
 from capexplorer.model.machine import Machine
@@ -72,7 +72,7 @@ def test_a_wrong_profile_is_one_line_and_exit_code_2(name: str, message: str, ca
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_no_command_is_broken_within_a_word(width: int, tmp_path: Path) -> None:
-    rows = checks(Machine(host=HostFacts(ports_capacity=28_232, port_range=(32_768, 60_999), tcp_tw_reuse=0, cpus=2)), Asks())
+    rows = checks(Machine(host=HostFacts(ports_capacity=28_232, port_range=(32_768, 60_999), tcp_tw_reuse=0, cpus=2)), Needs())
     with (tmp_path / "reported").open("w+", encoding="utf-8") as file:
         show(rows, Console(file=file, width=width))
         file.seek(0)

@@ -1,15 +1,15 @@
-"""Checks of the machine for `doctor`: the limits that an exploration will reach, and how to raise them. Pure."""
+"""Checks of the machine for the command `doctor`: which limits an exploration will reach, and how to raise them. Pure."""
 
 from __future__ import annotations
 
 from ...model.machine import Machine
-from .check import Asks, Check, State
+from .check import Check, Needs, State
 from .hardware import cgroup_cpus, cores, memory, neighbours
 from .open_files import fds_of_generator, fds_of_system, fds_of_target, kept_connections
 from .rights import namespaces, other_users, pressure, programs
 from .sockets import accept_queue, conntrack, new_connections, ports, syn_backlog
 
-__all__ = ["Asks", "Check", "State", "checks"]
+__all__ = ["Needs", "Check", "State", "checks"]
 
 _ALL = (
     fds_of_generator, fds_of_target, fds_of_system, kept_connections, ports, new_connections, accept_queue, syn_backlog,
@@ -17,6 +17,6 @@ _ALL = (
 )  # fmt: skip
 
 
-def checks(machine: Machine, asks: Asks) -> tuple[Check, ...]:
-    """Every check, in the order of display. `asks`: what the exploration needs."""
-    return tuple(check(machine, asks) for check in _ALL)
+def checks(machine: Machine, needs: Needs) -> tuple[Check, ...]:
+    """The results of all checks, in the order of display."""
+    return tuple(check(machine, needs) for check in _ALL)

@@ -1,26 +1,26 @@
-"""Cores and memory, and cgroup limits on them."""
+"""Checks of cores and memory, of cgroup limits on them, and of other processes that use them."""
 
 from __future__ import annotations
 
 from ...model.machine import Machine
 from ..causes.saturation_grounds import OTHERS_LEAST
-from .check import Asks, Check, unavailable
+from .check import Check, Needs, unavailable
 
 _GENERATOR_CORES = 1
 """The load runs in one thread; screen and probes use a few percent of another core."""
 
 _LEAST_MEMORY_BYTES = 512 << 20
-"""The app takes some 150 MB with 100 users (measured), the target its own."""
+"""The app needs about 150 MB with 100 users (measured), the target some of its own."""
 
 
-def cores(machine: Machine, asks: Asks) -> Check:
+def cores(machine: Machine, needs: Needs) -> Check:
     """Generator and target share the cores unless each is limited to its own."""
     usable = machine.cpus_usable or machine.host.cpus
     if usable is None:
         return unavailable("cores", "cores", {"cpus_usable": None, "cpus": None})
-    own, its = asks.limits.generator.cpus, asks.limits.target.cpus
+    own, its = needs.limits.generator.cpus, needs.limits.target.cpus
     apart = own is not None and its is not None and not set(own) & set(its)
-    shared = asks.starts_target and not apart
+    shared = needs.starts_target and not apart
     of_target = len(its) if its is not None else usable - _GENERATOR_CORES if shared else usable
     return Check(
         id="cores",
@@ -44,7 +44,7 @@ def _apart(usable: int) -> str:
     return f"--limit generator.cpus=[0] --limit target.cpus=[{rest}], or {elsewhere}"
 
 
-def cgroup_cpus(machine: Machine, asks: Asks) -> Check:
+def cgroup_cpus(machine: Machine, needs: Needs) -> Check:
     """A CPU quota throttles generator and target, which looks like a slow service."""
     quota, usable = machine.host.cgroup_cpus, machine.cpus_usable or machine.host.cpus
     bounds = quota is not None and usable is not None and quota < usable
@@ -59,8 +59,8 @@ def cgroup_cpus(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def neighbours(machine: Machine, asks: Asks) -> Check:
-    """Other processes that use CPU take it from generator and target, and make knees of their own."""
+def neighbours(machine: Machine, needs: Needs) -> Check:
+    """Other processes take CPU from generator and target, so a knee may be theirs and not the service's."""
     others, cpus = machine.neighbours.cpu_ratio, machine.cpus_usable or machine.host.cpus
     if others is None:
         return unavailable("neighbours", "other processes", {"others_cpu_ratio": None, "others": None})
@@ -77,8 +77,8 @@ def neighbours(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def memory(machine: Machine, asks: Asks) -> Check:
-    """What generator and target may have together."""
+def memory(machine: Machine, needs: Needs) -> Check:
+    """Memory that generator and target may use together."""
     total, limit = machine.host.memory_bytes, machine.host.cgroup_memory_bytes
     readings = {"memory_bytes": total, "cgroup_memory_bytes": limit}
     least = min((each for each in (total, limit) if each is not None), default=None)

@@ -1,9 +1,9 @@
-"""Open files: each connection needs a descriptor at both ends."""
+"""Checks of limits on open files: each connection needs a descriptor at both ends."""
 
 from __future__ import annotations
 
 from ...model.machine import Machine
-from .check import Asks, Check, limit_option, unavailable
+from .check import Check, Needs, limit_option, unavailable
 
 _OWN = 50
 """Descriptors of the app itself without load: log, pipes, event loops, open files of /proc (measured: 48)."""
@@ -15,21 +15,21 @@ _TARGETS_OWN = 20
 """Descriptors of a service without load: streams, listeners, log (measured: 7 for `mixed`; assumed for others)."""
 
 _ENOUGH = 65_536
-
+"""The least limit that is recommended."""
 
 _SELECTABLE = 1_024
 """FD_SETSIZE: select() takes descriptors below this."""
 
 
-def kept_connections(machine: Machine, asks: Asks) -> Check:
-    """Whether the generator can tell an idle connection from a closed one at any number of users."""
+def kept_connections(machine: Machine, needs: Needs) -> Check:
+    """Whether the generator can check at any number of users that a kept connection is still open: select() is limited."""
     if machine.has_poll is None:
         return unavailable("kept_connections", "kept connections, generator", {"has_poll": None})
     most = _SELECTABLE - _OWN
     return Check(
         id="kept_connections",
         title="kept connections, generator",
-        state="ok" if machine.has_poll or not asks.keep_alive or asks.users <= most else "bounds",
+        state="ok" if machine.has_poll or not needs.keep_alive or needs.users <= most else "bounds",
         readings={"has_poll": machine.has_poll},
         here="any number (poll)" if machine.has_poll else f"descriptors below {_SELECTABLE:,} (select)",
         bounds_at="" if machine.has_poll else f"{most:,} users: further ones connect for each request",
@@ -37,9 +37,9 @@ def kept_connections(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def fds_of_generator(machine: Machine, asks: Asks) -> Check:
-    """The app raises its soft limit to the hard one, unless the profile limits it."""
-    limited = asks.limits.generator.open_files
+def fds_of_generator(machine: Machine, needs: Needs) -> Check:
+    """Open files of the generator. The app raises its soft limit to the hard one, unless the profile limits it."""
+    limited = needs.limits.generator.open_files
     limit = machine.fds_hard_limit if limited is None else limited
     readings = {"fds_soft_limit": machine.host.fds_limit, "fds_hard_limit": machine.fds_hard_limit, "limit_of_profile": limited}
     if limit is None:
@@ -49,7 +49,7 @@ def fds_of_generator(machine: Machine, asks: Asks) -> Check:
     return Check(
         id="fds_generator",
         title="open files, generator",
-        state="bounds" if asks.users > most else "ok",
+        state="bounds" if needs.users > most else "ok",
         readings=readings | {"connections_at_most": most},
         here=f"{limit:,} by [limits]" if limited is not None else f"{limit:,} (the hard limit: the app raises its own)",
         bounds_at=f"{most:,} users with a connection each",
@@ -59,10 +59,12 @@ def fds_of_generator(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def fds_of_target(machine: Machine, asks: Asks) -> Check:
-    """A target that we start has the soft limit of the shell, or the profile's; that of another one is not known."""
-    limited = asks.limits.target.open_files
-    limit = (machine.host.fds_limit if limited is None else limited) if asks.starts_target else None
+def fds_of_target(machine: Machine, needs: Needs) -> Check:
+    """Open files of the target. One that the app starts has the soft limit of the shell, or that of the profile; the limit of one
+    that runs already is not known.
+    """
+    limited = needs.limits.target.open_files
+    limit = (machine.host.fds_limit if limited is None else limited) if needs.starts_target else None
     readings = {"fds_soft_limit": machine.host.fds_limit, "limit_of_profile": limited}
     if limit is None:
         return unavailable("fds_target", "open files, target", readings)
@@ -70,7 +72,7 @@ def fds_of_target(machine: Machine, asks: Asks) -> Check:
     return Check(
         id="fds_target",
         title="open files, target",
-        state="bounds" if asks.users > most else "ok",
+        state="bounds" if needs.users > most else "ok",
         readings=readings | {"connections_at_most": most},
         here=f"{limit:,} by [limits]" if limited is not None else f"{limit:,} (the soft limit here)",
         bounds_at=f"about {most:,} connections to one process",
@@ -78,8 +80,8 @@ def fds_of_target(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def fds_of_system(machine: Machine, asks: Asks) -> Check:
-    """All processes together; on one machine a connection takes two."""
+def fds_of_system(machine: Machine, needs: Needs) -> Check:
+    """Open files of all processes together; a connection on loopback needs two."""
     most, used = machine.host.fds_limit_of_system, machine.fds_of_system
     readings = {"fds_of_system": used, "fds_limit_of_system": most}
     if most is None or used is None:
@@ -88,7 +90,7 @@ def fds_of_system(machine: Machine, asks: Asks) -> Check:
     return Check(
         id="fds_system",
         title="open files, whole system",
-        state="bounds" if 2 * asks.users > left else "ok",
+        state="bounds" if 2 * needs.users > left else "ok",
         readings=readings,
         here=f"{used:,} of {most:,}",
         bounds_at=f"{left // 2:,} connections on loopback",

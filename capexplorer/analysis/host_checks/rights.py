@@ -1,13 +1,13 @@
-"""Programs and rights that are missing: without them evidence is incomplete or a profile cannot run."""
+"""Checks of permissions and programs: without them evidence is incomplete, or a profile cannot run."""
 
 from __future__ import annotations
 
 from ...model.limits import NetworkLimits
 from ...model.machine import Machine
-from .check import Asks, Check, unavailable
+from .check import Check, Needs, unavailable
 
 
-def pressure(machine: Machine, asks: Asks) -> Check:
+def pressure(machine: Machine, needs: Needs) -> Check:
     """Pressure readings (PSI) confirm saturation of CPU, memory and disk."""
     found = machine.pressure_readable
     if found is None:
@@ -23,15 +23,17 @@ def pressure(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def other_users(machine: Machine, asks: Asks) -> Check:
-    """Needed only to read a service that runs already, as another user."""
+def other_users(machine: Machine, needs: Needs) -> Check:
+    """Permission to read processes of other users: needed for a service that is not started by the app and runs as another
+    user.
+    """
     allowed = machine.reads_other_users
     if allowed is None:
         return unavailable("other_users", "other users' processes", {"reads_other_users": None})
     return Check(
         id="other_users",
         title="other users' processes",
-        state="ok" if allowed or asks.starts_target else "missing",
+        state="ok" if allowed or needs.starts_target else "missing",
         readings={"reads_other_users": allowed},
         here="readable" if allowed else "not readable",
         bounds_at="" if allowed else "open files and disk I/O of a service that runs as another user stay unavailable",
@@ -39,9 +41,9 @@ def other_users(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def namespaces(machine: Machine, asks: Asks) -> Check:
-    """Needed for `limits.network`."""
-    refused, wanted = machine.namespace_refused, asks.limits.network != NetworkLimits()
+def namespaces(machine: Machine, needs: Needs) -> Check:
+    """Permission to make network namespaces, which `[limits.network]` of a profile needs."""
+    refused, wanted = machine.namespace_refused, needs.limits.network != NetworkLimits()
     return Check(
         id="namespaces",
         title="network namespaces",
@@ -53,7 +55,7 @@ def namespaces(machine: Machine, asks: Asks) -> Check:
     )
 
 
-def programs(machine: Machine, asks: Asks) -> Check:
+def programs(machine: Machine, needs: Needs) -> Check:
     """Programs that targets need besides Python."""
     missing = [name for name, path in machine.programs.items() if path is None]
     return Check(

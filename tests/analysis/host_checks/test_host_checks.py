@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.host_checks import Asks, Check, checks
+from capexplorer.analysis.host_checks import Check, Needs, checks
 from capexplorer.model.events import HostFacts
 from capexplorer.model.limits import Limits, NetworkLimits, ProcessLimits
 from capexplorer.model.machine import Machine
@@ -25,7 +25,7 @@ FEW_PORTS = Limits(network=NetworkLimits(ip_local_port_range=(32_768, 34_767), t
 
 def found(host: dict[str, Any], machine: dict[str, Any], asks: dict[str, Any]) -> dict[str, Check]:
     seen = Machine(host=HostFacts(**HOST | host), **MACHINE | machine)
-    return {check.id: check for check in checks(seen, Asks(**asks))}
+    return {check.id: check for check in checks(seen, Needs(**asks))}
 
 
 def apart(generator: tuple[int, ...], target: tuple[int, ...]) -> Limits:
@@ -113,7 +113,7 @@ def test_limits_of_the_profile_replace_the_hosts() -> None:
 
 
 def test_a_reading_that_was_not_taken_is_unavailable_and_never_zero() -> None:
-    rows = {check.id: check for check in checks(Machine(host=HostFacts()), Asks())}
+    rows = {check.id: check for check in checks(Machine(host=HostFacts()), Needs())}
     unread = {name for name, check in rows.items() if check.state == "unavailable"}
     assert unread == {
         "fds_generator", "fds_target", "fds_system", "ports", "new_connections", "accept_queue", "syn_backlog", "cores", "memory",
