@@ -66,5 +66,5 @@ class LoadHealth:
 
 def _news(episode: Episode, t_s: float, epoch: int, load: Load) -> Mark | None:
     episode.epoch = epoch
-    episode.look(t_s, load)
-    return episode.news(t_s)
+    episode.close_if_over(t_s, load)
+    return episode.revision_to_publish(t_s)

@@ -175,7 +175,7 @@ class LoadWorkers:
         self.local.repeat_kills()
         self._lost.epoch = epoch
         self._lost.look(self._now_s(), load)
-        mark = self._lost.news(self._now_s(), exactly=True)
+        mark = self._lost.revision_to_publish(self._now_s(), exactly=True)
         return [mark] if mark is not None else []
 
     # -- the end of the run

@@ -27,5 +27,5 @@ class UserErrorMarks:
             self._episode.occurred(Occurrence(t_s=t_s, load=load, example=text))
         self._episode.epoch = epoch
         self._episode.note({"users_replaced": host.replaced})
-        self._episode.look(t_s, load)
-        return self._episode.news(t_s, exactly=exactly)
+        self._episode.close_if_over(t_s, load)
+        return self._episode.revision_to_publish(t_s, exactly=exactly)

@@ -1,1 +1,1 @@
-"""Causes of failures: their catalogue, how one failure is classified, the watch that opens and closes marks (docs/causes.md)."""
+"""Causes of failures: the catalogue of causes, how one failure is classified, how marks open and close (docs/causes.md)."""

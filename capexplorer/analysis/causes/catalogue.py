@@ -11,7 +11,7 @@ from typing import Literal
 from ...model.grades import Severity
 
 Where = Literal["generator", "host", "network", "target", "check"]
-"""Locations, ruled out in this order. `check`: the user's own code rejected a reply."""
+"""Locations of causes, in the order in which they are excluded. `check`: the user's own code rejected a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Entry:
     where: Where
     severity: Severity
     symptom: bool = False
-    """Only what the client observed. Readings resolve it to the id of a cause; without them it keeps this id."""
+    """Whether it is only what the client observed. Readings resolve it to the id of a cause; without them it keeps this id."""
 
 
 _CAUSES = (
@@ -116,32 +116,34 @@ ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENEC
 # -- consequences for a run
 
 OUTSIDE_THE_TARGET: tuple[Where, ...] = ("generator", "host", "network")
+"""Locations whose critical causes invalidate a run."""
 
 NO_LIMITS = ("not_saturated", "think_time_limited", "generator_shares_host", "noisy_neighbours")
-"""Bottleneck ids that do not limit the service: it was not at its limit, or they limit the run."""
+"""Ids of bottlenecks that do not limit the service: it was not at its limit, or they concern the run."""
 
 NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
-"""Bottlenecks whose advice is to step up."""
+"""Ids which say that the service was not at its limit yet: more load is needed."""
 
 DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
+"""Ids of causes by which the target ended."""
 
 REFUSALS = ("load_shedding", "rate_limited")
-"""Warnings by which a service shows that it is at its capacity."""
+"""Ids of replies by which a service refuses requests beyond its capacity."""
 
 COUNT_NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "worker_lost", "log_write_failed")
 """Causes whose count is not one of failed requests."""
 
 
 def where(id: str) -> Where:  # noqa: A002 - the vocabulary's word
-    """The place of an id; `target` for an unknown one."""
+    """The location of an id; `target` for an unknown one."""
     entry = ENTRIES.get(id)
     return entry.where if entry is not None else "target"
 
 
 def invalidates_run(id: str, severity: Severity | None = None) -> bool:  # noqa: A002
-    """Whether the cause means that a run does not describe the target: it is critical and not located in the target.
+    """Whether a run with this cause does not describe the target: it is critical and not located in the target.
 
-    `severity`: of its mark; None: as in the catalogue.
+    `severity`: that of its mark; None: that of the catalogue.
     """
     entry = ENTRIES.get(id)
     return entry is not None and entry.where in OUTSIDE_THE_TARGET and (severity or entry.severity) == "critical"

@@ -1,7 +1,7 @@
-"""Which of the requests that are kept whole count under a cause, by what their failure may resolve to and by its time. Pure.
+"""Which requests that are kept whole belong to a cause, by the causes that their failure may resolve to and by its time. Pure.
 
-A request is kept with the kind of its failure, not with its cause: that one depends on readings which arrive later. A request
-that two causes of the same seconds can explain counts under both.
+A request is kept with the kind of its failure, not with its cause, which depends on readings that arrive later. A request that
+two causes of the same seconds can explain belongs to both.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ RESOLVED_TO: dict[str, frozenset[str]] = {
         for symptom in BROKEN
     },
 }  # fmt: skip
-"""The causes that readings may resolve each symptom to (`resolve`, and `watch` where the target died)."""
+"""The causes that each symptom may be resolved to by readings (`resolve`), or by the death of the target (`watch`)."""
 
 BEFORE_S, AFTER_S = 2.0, 1.0
-"""A cause's times are those of ticks, a second long, and a failure counts in the tick in which it ended."""
+"""Tolerance before and after the times of a cause: those are ends of ticks of a second, and a failure counts in the tick in which
+it ended."""
 
 
 def counts_under(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], bool]:
-    """Whether a kept request is one of the failures of this cause. None is one of a bottleneck or a leak."""
+    """A function that decides whether a kept request belongs to this mark: none does if the mark is no cause."""
     cause = mark.finding
     if not isinstance(cause, Cause):
         return lambda brief: False

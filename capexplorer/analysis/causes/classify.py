@@ -1,7 +1,7 @@
 """The cause that one failed request indicates: a pure table from its signature to an id of the catalogue (docs/causes.md).
 
-The errno decides, then the exception types, then the status, then the text of a check. What one request cannot show (which
-sockets hold the ports, which process is out of descriptors) is a symptom here; `watch` resolves symptoms with readings.
+The errno decides, then the exception types, then the status, then the text of a check. Where one request does not show the cause
+(which sockets use the ports, which process is out of descriptors), the result is a symptom, which `resolve` maps to a cause.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ERRNOS: dict[str, dict[int, str]] = {
 ECONNABORTED, ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH, ENETDOWN."""
 
 _ANYWHERE = {number: found for table in ERRNOS.values() for number, found in table.items()}
-"""For a system that is not known: no number of these tables has two meanings in them."""
+"""All tables in one, for a system that is not known: no number has two meanings in them."""
 
 _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
     ("body_too_large", frozenset(("BodyTooLarge",))),

@@ -1,7 +1,7 @@
-"""Causes that readings show by themselves, with or without failures; tested once a tick.
+"""Causes that readings alone show, with or without failures; tested once a tick.
 
 Each condition must last for some seconds: one tick is a single sample, and other programs cause short bursts in the counters.
-(p) marks a threshold that was set by judgement.
+(p) marks a threshold that was set by judgement, not measured. `*_OVER` are windows in ticks.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ SATURATED_LEAST = 5
 
 CHURN_OVER = 5
 CHURN_LEAST = 0.5
-"""(p) New connections for each request."""
+"""(p) Least number of new connections per request."""
 
 CHURN_LEAST_PER_S = 10.0
-"""Connections a second under which ports never run out: Linux frees 470 a second."""
+"""Least number of new connections a second: with fewer, ports never run out, since Linux frees 470 a second."""
 
 CLOSED_BY_SERVICE_LEAST = 0.5
-"""(p) Connections that the service ended, for each that was opened: from here on the connects are its doing."""
+"""(p) Least share of the opened connections that the service ended, for it to be the cause of the new ones."""
 
 AMPLIFIED_OVER = 5
 AMPLIFIED_LEAST = 1.0
 AMPLIFIED_RETRIES_LEAST = 20
-"""(p) Least repeated attempts for each request, and least in all."""
+"""(p) Least number of repeated attempts per request, and in the window."""
 
 CONSECUTIVE_TICKS = 3
 """Ticks in a row in which a condition must hold."""
@@ -47,7 +47,9 @@ SLOW_CONNECTS_OVER = 8
 def current_conditions(
     recent: RecentReadings, host: HostFacts, own_ms: float = 0.0, usual_ms: float | None = None
 ) -> Iterator[Proof]:
-    """The conditions that hold now. `own_ms`: see `generator_saturation.own_time_ms`; `usual_ms`: `users_at_cap.usual_ms`."""
+    """The conditions that hold now. `own_ms`, `usual_ms`: the results of `generator_saturation.own_time_ms` and
+    `users_at_cap.usual_ms`.
+    """
     for found in (_generator_cpu(recent, own_ms), users_at_cap(recent.last(OVER), usual_ms)):
         if found is not None and found.holds:
             yield found
@@ -61,11 +63,12 @@ def current_conditions(
 
 
 TIME_WAIT_OURS = 0.5
-"""(p) Least connections opened by users for each TIME_WAIT that overflowed: the counter is the whole namespace's."""
+"""(p) Least number of connections opened by users per overflow of a TIME_WAIT bucket: the counter is that of the whole network
+namespace."""
 
 
 def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:
-    """The latest ticks, back to the first that is not settled or is of another level."""
+    """The latest settled ticks of the present level, at most `ticks`."""
     found: list[Sample] = []
     for tick in reversed(recent.last(ticks)):
         if not tick.settled or (found and tick.level != found[0].level):
@@ -107,9 +110,9 @@ def _backlog(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _target_fds(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """The target is out of descriptors and connections wait to be accepted."""
+    """The target has no free descriptor and connections wait to be accepted, in CONSECUTIVE_TICKS."""
     ticks = recent.last(CONSECUTIVE_TICKS)
-    proofs = [confirmation.starved_of_fds([tick], host) for tick in ticks]
+    proofs = [confirmation.out_of_fds([tick], host) for tick in ticks]
     return proofs[-1] if len(proofs) == CONSECUTIVE_TICKS and all(each.holds and not each.unread for each in proofs) else None
 
 
@@ -118,8 +121,9 @@ def _syn_queue(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _packet_loss(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """Retransmissions in at least CONSECUTIVE_TICKS of the last ten seconds, one of them recent. Not while a listener drops
-    connections: their SYNs are sent again."""
+    """Retransmissions in at least CONSECUTIVE_TICKS of the last LOSS_OVER ticks, one of them recent. None while a listener drops
+    connections: their SYNs are retransmitted too.
+    """
     ticks = recent.last(LOSS_OVER)
     lost_in = [
         index for index, tick in enumerate(ticks) if tick.tcp and tick.tcp.target and tick.tcp.target.segments_retransmitted
@@ -147,9 +151,8 @@ def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """Users open about as many connections as they send requests, and most succeed: a failure needs a new connection.
-
-    Who closes them decides whose it is.
+    """Users open about as many connections as they send requests, and most requests succeed (after a failure a new connection is
+    normal). The cause is the service if it closes most of the connections, else the generator.
     """
     ticks = _settled(recent, CHURN_OVER)
     opens, done = connects(ticks), requests(ticks)
@@ -177,7 +180,9 @@ def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _oom(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """The kernel killed one process of the target while the rest runs. Without a cgroup the counter is the machine's."""
+    """The kernel killed one process of the target for lack of memory while the others run. Without a cgroup the counter is that
+    of the machine, so a process must have ended by SIGKILL.
+    """
     for target in (target for tick in recent.last(1) for target in tick.targets):
         kills = target.grown("oom_kills")
         is_its_own = target.ended_by.get("SIGKILL", 0) > 0 or (not target.ended_by and target.memory_limit_bytes is not None)

@@ -1,7 +1,7 @@
-"""What confirms a cause: one function a row of docs/causes.md, from the ticks of a window to readings and whether they suffice.
+"""Which readings confirm a cause: one function per row of docs/causes.md, from the ticks of a window to a `Proof`.
 
-Each threshold is that of its row; (p) marks one that was set by judgement. A reading that could not be taken is listed in
-`unread` and confirms nothing.
+Thresholds are those of the rows; (p) marks one that was set by judgement, not measured. A reading that could not be taken is
+listed in `unread` and confirms nothing.
 """
 
 from __future__ import annotations
@@ -26,33 +26,39 @@ LOSSES_LEAST = 20
 
 SYN_DROPS_SHARE = 0.01
 SYN_DROPS_LEAST = 3
-"""Least share of accepted connections, and least number: the counters include other programs in the network namespace."""
+"""Least number of dropped SYNs, as a share of accepted connections and absolute: the counters include other programs in the
+network namespace."""
 
 NEARLY_FULL = 0.5
-"""(p) Share of a queue's limit at a tick: an overflowing queue is nearly always full, a healthy one nearly empty."""
+"""(p) Share of a queue's limit above which it is nearly full: an overflowing queue nearly always is, a healthy one is nearly
+empty."""
 
 ABORTS_EXPLAIN = 2.0
-"""(p) Most broken connections for each one that the kernel aborted; more have another cause."""
+"""(p) Greatest number of broken connections per connection that the kernel aborted; more have another cause."""
 
-MODES_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
+RETRANSMITTED_SYN_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
 """Latency ranges of requests whose SYN was sent two, three or four times (after 1 s, 2 s and 4 s more)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether `id` is confirmed (`holds`), by which readings, and which readings could not be taken."""
+    """Whether a cause is confirmed, and by which readings."""
 
     id: str
+    """An id of the catalogue."""
     holds: bool
+    """Whether it is confirmed."""
     readings: Readings = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    """Names of readings that could not be taken."""
 
 
 Check = Callable[[Ticks, HostFacts], Proof]
+"""(ticks of a window, facts about the generator's host) -> whether a cause is confirmed."""
 
 
 def ports(ticks: Ticks, host: HostFacts) -> Proof:
-    """Ephemeral ports of the fullest destination, and whether TIME_WAIT or established connections hold them."""
+    """Ephemeral ports to the destination with the fewest free ones, and whether most of them are in TIME_WAIT or established."""
     read = [tick for tick in ticks if tick.ports is not None and tick.ports.used is not None and tick.ports.capacity]
     if not read:
         return Proof(TIME_WAIT, False, unread=("ports_used", "ports_capacity"))
@@ -103,8 +109,8 @@ def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
     return Proof("fd_exhaustion_target", found[0] >= FULL * found[1], readings)
 
 
-def starved_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
-    """The same, and connections wait to be accepted: without them, requests wait for something else."""
+def out_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
+    """As `target_fds`, while connections wait to be accepted: if none does, requests wait for something else."""
     found = target_fds(ticks, host)
     if "listen_queue" not in found.readings:
         return replace(found, unread=(*found.unread, "listen_queue"))
@@ -120,7 +126,9 @@ def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def backlog(ticks: Ticks, host: HostFacts) -> Proof:
-    """The target's accept queue: above its limit, or connections were dropped at it. Other listeners do not count."""
+    """The target's accept queue: it is longer than its limit, or connections were dropped from it. Other listeners do not
+    count.
+    """
     overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
     limit, dropped = most(ticks, lambda target: target.listen_backlog), listen_drops(ticks)
     readings: Readings = {}
@@ -156,12 +164,13 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 ALL_CORES_BUSY_SHARE = 0.95
-"""Share of all cores in use, from which the machine is full."""
+"""The machine is full from this share of all cores in use."""
 
 
 def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
-    """Retransmitted segments of our connections. Two other reasons are ruled out: a full accept queue, and a machine without an
-    idle core, where acknowledgements come late although nothing was lost (measured on loopback)."""
+    """Retransmitted segments of the users' connections. Two other reasons are excluded: a full accept queue, and a machine
+    without an idle core, where acknowledgements are late although nothing was lost (measured on loopback).
+    """
     own = _at_target(ticks)
     sent, again = sum(each.segments_sent for each in own), sum(each.segments_retransmitted for each in own)
     if not sent:
@@ -179,7 +188,9 @@ def _is_full(ticks: Ticks, host: HostFacts) -> bool:
 
 
 def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
-    """Connections that the kernel aborted for lack of memory. The counter is the namespace's, so ours must have broken too."""
+    """Connections that the kernel aborted for lack of memory. The counter is that of the network namespace, so connections of
+    users must have broken too.
+    """
     aborts = growth(ticks, "aborts_on_memory")
     if aborts is None:
         return Proof("tcp_memory_pressure", False, unread=("aborts_on_memory",))
@@ -191,7 +202,9 @@ def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
 
 
 def listen_drops(ticks: Ticks) -> int | None:
-    """Connections dropped by the target's listeners; by its whole namespace if that is not ours, and in old logs."""
+    """Connections dropped by the target's listeners; where those are not known (another network namespace, old logs), by all
+    listeners of the namespace. None: not read.
+    """
     dropped = sum(own.listen_drops for own in _at_target(ticks))
     if dropped or _listeners_are_read(ticks):
         return min(
@@ -205,10 +218,10 @@ def _at_target(ticks: Ticks) -> list[TargetTcpReading]:
 
 
 def _listeners_are_read(ticks: Ticks) -> bool:
-    """Whether the target's listeners are in our network namespace, where their drops can be read."""
+    """Whether the target's listeners are in the app's own network namespace, where their drops can be read."""
     return bool(_at_target(ticks)) and most(ticks, lambda target: target.listen_backlog) is not None
 
 
 def late_connections(ticks: Ticks) -> bool:
-    """Whether the slowest successes took as long as a request whose SYN was retransmitted."""
-    return any(low <= tick.max_ms <= high for tick in ticks if tick.max_ms is not None for low, high in MODES_MS)
+    """Whether the slowest success of a tick took as long as a request whose SYN was retransmitted."""
+    return any(low <= tick.max_ms <= high for tick in ticks if tick.max_ms is not None for low, high in RETRANSMITTED_SYN_MS)

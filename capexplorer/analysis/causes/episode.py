@@ -1,7 +1,9 @@
-"""A cause over an epoch as one mark: opened, updated as it grows, closed when it ended, reopened when it recurs.
+"""The occurrences of a cause in an epoch as one mark: opened, updated as it grows, closed when it has ended, reopened when it
+recurs.
 
-To keep the journal readable and the log small, an update is published at most every ten seconds, and only if the count grew by a
-quarter or a minute has passed. Counts are exact when a mark closes and when the session ends. No clock: the caller passes times.
+To keep the journal readable and the log small, an update is published at most every ten seconds, and only if the count grew by
+a quarter or a minute has passed. Counts are exact when a mark closes and when the session ends. No clock: the caller passes
+times.
 """
 
 from __future__ import annotations
@@ -18,24 +20,25 @@ from ...model.load import Load
 
 Counted = Literal["failures", "retried", "seconds", "deaths"]
 
-QUIET_S = 10.0
-"""Seconds without an occurrence after which a cause has ended, unless its occurrences lie further apart."""
+ENDED_AFTER_S = 10.0
+"""A cause has ended after so many seconds without an occurrence, unless the gaps between its occurrences are longer."""
 
-QUIET_GAPS, QUIET_MOST_S = 3.0, 60.0
-"""The same for a cause with rare occurrences: a number of mean gaps, with a maximum in seconds."""
+ENDED_AFTER_GAPS, ENDED_AFTER_MOST_S = 3.0, 60.0
+"""A cause with rare occurrences has ended after this many of its mean gaps, but at the latest after so many seconds."""
 STEPPED_DOWN_S = 5.0
-"""The same as QUIET_S once there is less load than when it last occurred."""
+"""As ENDED_AFTER_S, if there is less load than when the cause last occurred."""
 
 UPDATE_EVERY_S = 10.0
 """Least seconds between two updates."""
 GREW_LEAST = 1.25
-"""Growth of the count that is worth an update."""
+"""An update is published if the count grew by this factor."""
 UPDATE_AT_LATEST_S = 60.0
 """Seconds after which any growth is published."""
 
 ENDPOINTS_MOST = 8
+"""Greatest number of endpoints in a mark: those with the most failures."""
 NAMES_MOST = 200
-"""Most endpoints counted separately; further ones count in the sum only."""
+"""Greatest number of endpoints counted separately; further ones count in the sum only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +52,19 @@ class Occurrence:
     endpoint: str = ""
     example: str = ""
     logged: str = ""
-    """Line of the target's own log, folded."""
+    """A line of the target's own log that may explain it (`target_log.folded`)."""
     readings: Readings = field(default_factory=dict)
     check: str | None = None
     """Name of the user's own check that failed."""
     statuses: Mapping[str, int] = field(default_factory=dict)
     symptoms: Mapping[str, int] = field(default_factory=dict)
-    """Of an unknown cause: failures by symptom."""
+    """Failures by symptom, if the cause is unknown."""
     unavailable: tuple[str, ...] = ()
+    """Readings that could not be taken."""
     competing: tuple[str, ...] = ()
+    """Ids of other causes that the readings confirm too."""
     severity: Severity | None = None
-    """If it differs from the catalogue's."""
+    """None: that of the catalogue."""
     confidence: Confidence = "high"
 
 
@@ -72,8 +77,8 @@ class Episode:
         self.last_s = 0.0
         self.severity: Severity = severity
         self._usual: Severity = severity
-        self._holds = False
-        """For a target's death: the episode stays open until the target is ready again."""
+        self._stays_open = False
+        """Whether it is the death of the target: then it stays open until the target is ready again."""
         self._confidence: Confidence = "high"
         self._load = self._last_load = Load(0)
         self._first_s = self._since_s = 0.0
@@ -90,7 +95,7 @@ class Episode:
         self._published: Mark | None = None
 
     def occurred(self, occurrence: Occurrence) -> None:
-        """Fold one occurrence; opens the mark where it is closed."""
+        """Count one occurrence; opens the episode if it is closed."""
         if not self.is_open:
             self._open(occurrence)
         self._ticks += occurrence.t_s > self.last_s or self._ticks == 0
@@ -111,7 +116,7 @@ class Episode:
         self._competing |= dict.fromkeys(occurrence.competing)
         self.severity = min(self.severity, occurrence.severity or self._usual, key=SEVERITIES.index)
         self._confidence = occurrence.confidence
-        self._holds = self._holds or occurrence.counted == "deaths"
+        self._stays_open = self._stays_open or occurrence.counted == "deaths"
 
     def _open(self, occurrence: Occurrence) -> None:
         if not self._opened:
@@ -131,22 +136,22 @@ class Episode:
             self._competing |= dict.fromkeys(each for each in competing if each != self.id)
 
     def end(self) -> None:
-        """Close it, even if it has just occurred."""
-        self.is_open = self._holds = False
+        """Close the episode, even if it has just occurred."""
+        self.is_open = self._stays_open = False
 
-    def look(self, now_s: float, load: Load) -> None:
-        """Close it if it has been quiet for long enough, but not before its mark was published."""
+    def close_if_over(self, now_s: float, load: Load) -> None:
+        """Close the episode if it has not occurred for long enough, but not before its mark was published."""
         unpublished = self._published is None or self._published.state == "closed"
-        if self.is_open and not unpublished and not self._holds and now_s - self.last_s >= self._quiet_s(load):
+        if self.is_open and not unpublished and not self._stays_open and now_s - self.last_s >= self._ended_after_s(load):
             self.is_open = False
 
-    def _quiet_s(self, load: Load) -> float:
+    def _ended_after_s(self, load: Load) -> float:
         gap_s = (self.last_s - self._since_s) / (self._ticks - 1) if self._ticks > 1 else 0.0
-        quiet_s = STEPPED_DOWN_S if load.is_less_than(self._last_load) else QUIET_S
-        return min(QUIET_MOST_S, max(quiet_s, QUIET_GAPS * gap_s))
+        quiet_s = STEPPED_DOWN_S if load.is_less_than(self._last_load) else ENDED_AFTER_S
+        return min(ENDED_AFTER_MOST_S, max(quiet_s, ENDED_AFTER_GAPS * gap_s))
 
-    def news(self, t_s: float, *, exactly: bool = False) -> Mark | None:
-        """The revision of its mark to publish now, if any. `exactly`: publish every change."""
+    def revision_to_publish(self, t_s: float, *, exactly: bool = False) -> Mark | None:
+        """The revision of its mark to publish now; None if no change is large enough. `exactly`: publish every change."""
         before = self._published
         was_open = before is not None and before.state != "closed"
         if not (self.is_open or was_open or (exactly and before is not None)):
@@ -162,7 +167,7 @@ class Episode:
         return now
 
     def _grew(self, before: Mark, now: Mark) -> bool:
-        """Whether it grew enough for an update."""
+        """Whether the mark changed enough for an update."""
         assert isinstance(now.finding, Cause) and isinstance(before.finding, Cause)
         since_s, count, published = now.t_s - before.t_s, now.finding.count, before.finding.count
         if count == published:

@@ -10,12 +10,13 @@ from .catalogue import ENTRIES, invalidates_run
 from .episode import Episode, Occurrence
 
 CHECKS_MOST = 20
-"""Most failed checks with a mark of their own in an epoch; further ones share one."""
+"""Greatest number of failed checks with a mark of their own in an epoch; further ones share one."""
 
-OTHERS = "others"
+SHARED_KEY = "others"
+"""Part of the key of that shared mark."""
 
 FOLLOWS = {"connection_churn": "ephemeral_port_exhaustion"}
-"""Cause -> prefix of the ids that follow from it, and are therefore not competing with it."""
+"""Cause -> prefix of the ids of its consequences, which do not compete with it."""
 
 
 class Episodes:
@@ -25,10 +26,12 @@ class Episodes:
         self._all: dict[str, Episode] = {}
 
     def add(self, id: str, epoch: int, occurrence: Occurrence, part: str = "") -> None:  # noqa: A002 - the vocabulary's word
-        """Fold an occurrence of `id`; `part`: the check that failed, so that each check gets a mark."""
+        """Count an occurrence of `id`. `part`: the name of the check that failed, since each check has its own mark; else
+        empty.
+        """
         key = f"cause:{id}:{part}:epoch{epoch}" if part else f"cause:{id}:epoch{epoch}"
         if part and key not in self._all and self._kinds(id, epoch) >= CHECKS_MOST:
-            key = f"cause:{id}:{OTHERS}:epoch{epoch}"
+            key = f"cause:{id}:{SHARED_KEY}:epoch{epoch}"
         episode = self._all.get(key)
         if episode is None:
             episode = self._all[key] = Episode(key, id, epoch, ENTRIES[id].severity)
@@ -48,13 +51,13 @@ class Episodes:
         for each in self._all.values():
             each.end()
 
-    def news(self, t_s: float, load: Load, *, exactly: bool = False) -> Iterator[Mark]:
+    def marks_to_publish(self, t_s: float, load: Load, *, exactly: bool = False) -> Iterator[Mark]:
         """The marks to publish at this tick."""
         for each in self._all.values():
-            each.look(t_s, load)
+            each.close_if_over(t_s, load)
         blocking = [each.id for each in self._all.values() if each.is_open and invalidates_run(each.id)]
         for each in self._all.values():
             each.also(other for other in blocking if not other.startswith(FOLLOWS.get(each.id, "-")))
-            mark = each.news(t_s, exactly=exactly)
+            mark = each.revision_to_publish(t_s, exactly=exactly)
             if mark is not None:
                 yield mark

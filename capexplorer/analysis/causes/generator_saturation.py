@@ -1,6 +1,6 @@
-"""Whether the generator was saturated at a level, by the level's means. It is always tested first (docs/causes.md).
+"""Whether the generator was saturated at a level, from the level's means. It is always tested first (docs/causes.md).
 
-What counts as saturated is decided in `saturation_grounds`; single seconds are looked at in `saturation_over_seconds`.
+`saturation_grounds` decides what saturated means; `saturation_over_seconds` tests the latest seconds of a level.
 """
 
 from __future__ import annotations
@@ -8,26 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...model.figures import LevelFigures
-from .known_values import rest
+from .known_values import remainder
 from .saturation_grounds import QUIET_MOST, SaturationGrounds
 
 CYCLES_LEAST = 3.0
-"""Requests a user from which Little's law is applied: with fewer, requests in flight make a stalled service look like a slow
-loop."""
+"""Requests per user from which Little's law is applied: with fewer, the requests in flight make a stalled service look like time
+lost in the generator."""
 
 PROCESS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio")
 """Readings of the generator: the whole process first, then its threads that are known by name."""
 
 
 def is_saturated(figures: LevelFigures, own_ms: float = 0.0) -> bool | None:
-    """Of a settled level; `own_ms`: see `own_time_ms`. None where the load thread's CPU was not measured (imports)."""
+    """Whether the generator was saturated at a settled level; None if the load thread's CPU was not measured (imports).
+
+    `own_ms`: the result of `own_time_ms`.
+    """
     return grounds_of(figures, own_ms).saturated
 
 
 def own_time_ms(levels: Iterable[LevelFigures]) -> float:
-    """The part of a user's cycle outside responses and the pauses that it chose, measured at the level with the fewest users.
+    """Time per cycle that users spend outside responses and pauses, in ms, measured at the level with the fewest users.
 
-    0 if it is not known or the load thread had no time to spare at that level.
+    0 if it is not known, or the load thread had no spare time at that level.
     """
     known = [(figures, lost_ms) for figures in levels if (lost_ms := _unaccounted_ms(figures)) is not None]
     if not known:
@@ -38,11 +41,11 @@ def own_time_ms(levels: Iterable[LevelFigures]) -> float:
 
 
 def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
-    """From the means of a level."""
+    """The generator's readings at a level."""
     unaccounted_ms = _unaccounted_ms(figures)
     return SaturationGrounds(
         busy_ratio=_busy_ratio(figures),
-        threads_ratio=rest(*(figures.readings.get(f"generator.{name}") for name in PROCESS)),
+        threads_ratio=remainder(*(figures.readings.get(f"generator.{name}") for name in PROCESS)),
         loop_lag_p99_ms=figures.loop_lag_p99_ms,
         loop_lag_p50_ms=figures.readings.get("generator.loop_lag_p50_ms"),
         little_ratio=little_ratio(figures, own_ms),
@@ -55,21 +58,21 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
 
 
 def others_cpu(figures: LevelFigures) -> float | None:
-    """Cores used by other processes. In logs from before that was a reading: the host's less the target's and the generator's.
+    """Cores used by other processes. In older logs without this reading: those of the host minus those of target and generator.
 
-    None where it cannot be known: a service whose CPU was not measured may itself be what uses them.
+    None if it is not known: a service whose CPU was not measured may itself use these cores.
     """
     readings = figures.readings
     known, target = readings.get("neighbours.cpu_ratio"), readings.get("target.cpu_ratio")
     if known is not None or target is None:
         return known
-    return rest(readings.get("host.cpu_ratio"), target, readings.get("generator.process_cpu_ratio"))
+    return remainder(readings.get("host.cpu_ratio"), target, readings.get("generator.process_cpu_ratio"))
 
 
 def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
-    """N / (X (R + Z)) with Z the mean pause that users chose, plus `own_ms`.
+    """N / (X (R + Z)), where Z is the mean pause of users plus `own_ms`.
 
-    None if one of them is not known or too few cycles were measured, and at an offered rate, whose pool has idle users.
+    None if one of them is not known, if too few cycles were measured, and at an offered rate, whose pool has idle users.
     """
     if figures.offered is not None:
         return None

@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from statistics import fmean, median
 
 
-def rest(whole: float | None, *parts: float | None) -> float | None:
+def remainder(whole: float | None, *parts: float | None) -> float | None:
     """The whole minus its parts; None if one of them was not measured."""
     known = all_known(parts)
     return max(0.0, whole - sum(known)) if whole is not None and known else None
 
 
 def mean_of_known(values: Sequence[float | None]) -> float | None:
-    """Of those that were measured; None if none was."""
+    """Mean of the values that were measured; None if none was."""
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
 def mean_of_all(values: Sequence[float | None]) -> float | None:
-    """None if one was not measured."""
+    """Mean of all values; None if one was not measured."""
     known = all_known(values)
     return fmean(known) if known else None
 
 
 def median_of_known(values: Sequence[float | None]) -> float | None:
-    """Of those that were measured."""
+    """Median of the values that were measured; None if none was."""
     known = [value for value in values if value is not None]
     return median(known) if known else None
 

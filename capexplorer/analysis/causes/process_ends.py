@@ -1,7 +1,8 @@
 """Whether the target runs, was stopped on request, or died by itself, and how it ended.
 
-Failures while we restart or stop the target are ignored. Failures from its death on are counted for that death. Of a service that
-we did not start only readings are known: it has died if its process ended, no request succeeds, and the exit status is known.
+Failures while the app restarts or stops the target are ignored. Failures after the target died are counted for its death. Of a
+service that the app did not start only readings are known: it has died if its process ended, no request succeeds, and the exit
+status is known.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ SETTLES_S = 2.0
 """Seconds after a restart in which old connections and replies in transit may still fail."""
 
 BEFORE_DEATH_S = 1.5
-"""Connections break before the parent process learns of the end, and are counted at the end of their tick."""
+"""Failures up to so many seconds before a death belong to it: connections break before the parent process is notified, and a
+failure counts at the end of its tick."""
 
 OOM_KNOWN_S = 1.0
-"""The kernel's count of OOM kills is read once a tick, so the tick after a death has it."""
+"""Seconds after a death in which the kernel's count of OOM kills is read: it is read once a tick."""
 
 _SIGNALLED = 128
 """A shell's exit code for a child ended by a signal is this plus the signal's number."""
@@ -47,7 +49,7 @@ class Death:
 
     @property
     def readings(self) -> Readings:
-        """What is known of its end, as named readings."""
+        """Readings about its end, by name."""
         found: Readings = {"died_s": self.at_s}
         if self.pid is not None:
             found["pid"] = self.pid
@@ -59,21 +61,21 @@ class Death:
 
 
 class TargetDeaths:
-    """Folds Target events, and samples if the target was not started by us (`is_ours` is False)."""
+    """Folds Target events, and samples for a target that the app did not start (`is_ours` is False)."""
 
     def __init__(self, *, is_ours: bool = True) -> None:
         self._is_ours = is_ours
         self._ended: Death | None = None
-        """For a target that capexplorer did not start: a process that ended, possibly with the whole service."""
+        """Of a target that the app did not start: a process that ended, perhaps with the whole service."""
         self.death: Death | None = None
-        """Of the latest process, until another one is ready."""
+        """The death of the target's latest process, until another one is ready."""
         self.death_id: str | None = None
-        """Id of the cause; None until it is known."""
+        """Id of the cause of that death; None until it is known."""
         self._pid: int | None = None
         self._down_since_s: float | None = None
         self._was_up = False
         self._up_s = float("-inf")
-        """When it was last ready after having been up before."""
+        """When it was last ready again after a restart, in seconds of the session."""
 
     def apply(self, event: Target) -> None:
         """Fold one event."""
@@ -104,11 +106,11 @@ class TargetDeaths:
                 self._ended = _ending(target, sample.t_s - sample.duration_s)
 
     def is_down(self, ended_s: float) -> bool:
-        """Whether it is down on request, or was in the tick that ended at `ended_s`."""
+        """Whether it was stopped on request, and before the end of the tick at `ended_s`."""
         return self._down_since_s is not None and ended_s >= self._down_since_s
 
     def fails_on_request(self, began_s: float, ended_s: float) -> bool:
-        """Whether it is stopped on request or has just restarted: broken connections in that tick are expected."""
+        """Whether broken connections in a tick are expected: the target is stopped on request, or has just restarted."""
         return self.is_down(ended_s) or began_s < self._up_s + SETTLES_S
 
     def is_dead(self, ended_s: float) -> bool:
@@ -116,7 +118,7 @@ class TargetDeaths:
         return self.death is not None and ended_s >= self.death.at_s - BEFORE_DEATH_S
 
     def decide(self, recent: RecentReadings, now_s: float, *, at_last: bool = False) -> str | None:
-        """Id of the cause of its death, once it is known. `at_last`: decide by what is known now."""
+        """Id of the cause of its death, once it is known. `at_last`: decide with the readings so far."""
         death = self.death
         if death is None or self.death_id is not None:
             return self.death_id
@@ -138,7 +140,7 @@ def oom_kills(recent: RecentReadings, at_s: float) -> int | None:
 
 
 def _ending(target: TargetReading, at_s: float) -> Death | None:
-    """How it ended; None if that is not known, or it exited with 0 because somebody stopped it."""
+    """How the target ended; None if that is not known, or it exited with 0: then somebody stopped it."""
     ways = [way for way in target.ended_by if way != "exit 0"]
     if len(ways) != 1:
         return None

@@ -1,6 +1,6 @@
-"""The latest ticks and sums over them: the window in which readings are searched for what confirms a symptom.
+"""The latest ticks, and sums over them, in which readings are searched that explain a failure.
 
-A reading that was not taken stays None in sums and maxima, never zero. Judges nothing.
+A reading that was not taken stays None in sums and maxima, never zero.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ KEPT = 90
 """Ticks kept: enough for a timeout of a minute and the half minute before it."""
 
 Ticks = Sequence[Sample]
+"""Samples in order of time."""
 
 
 class RecentReadings:
@@ -24,7 +25,7 @@ class RecentReadings:
         self._ticks: deque[Sample] = deque(maxlen=KEPT)
 
     def add(self, sample: Sample) -> None:
-        """Append one, dropping the oldest."""
+        """Append a sample and drop the oldest one."""
         self._ticks.append(sample)
 
     def since(self, t_s: float) -> Ticks:
@@ -58,7 +59,7 @@ def most(ticks: Ticks, reading: Callable[[TargetReading], float | None]) -> floa
 
 
 def fullest(pairs: Iterable[tuple[int | None, int | None]]) -> tuple[int, int] | None:
-    """The (used, limit) nearest to its limit; None if none was read."""
+    """The pair (used, limit) nearest to its limit; None if none was read."""
     known = [(used, limit) for used, limit in pairs if used is not None and limit]
     return max(known, key=lambda pair: pair[0] / pair[1], default=None)
 
@@ -79,12 +80,14 @@ def connects(ticks: Ticks) -> int:
 
 
 def closed_by_service(ticks: Ticks) -> int:
-    """Connections that the service ended; 0 in older logs, which do not say."""
+    """Connections that the service ended; 0 in older logs, which do not count them."""
     return sum(tick.closed_by_service or 0 for tick in ticks)
 
 
 def broken(ticks: Ticks, reused: Iterable[bool | None] = (True, False, None)) -> int:
-    """Failures by a broken connection, repeated attempts included. `reused`: only connections that had (not) been used before."""
+    """Failures by a broken connection, repeated attempts included. `reused`: count only those whose connection had been used
+    before (True), was new (False), or is not known (None).
+    """
     failed = [each for tick in ticks for each in (*tick.failures, *tick.retried)]
     return sum(each.count for each in failed if each.signature.reused in reused and _is_break(each.signature))
 

@@ -1,8 +1,8 @@
-"""Finds the cause of a symptom (a broken connection or a timeout) from the readings around it; the rows are those of
-docs/causes.md.
+"""Finds the cause of a symptom (such as a broken connection or a timeout) from the readings around it (docs/causes.md).
 
-Tested in this order: limits of the generator and its host, the target's end, its limits, kernel queues, the link. The first that
-holds is the cause, the others are listed as competing. If none holds, the residual cause remains, or `unknown`.
+Tested in this order: limits of the generator and its host, the end of the target, its limits, kernel queues, the network. The
+first cause that is confirmed is the result, the others are listed as competing. If none is confirmed, the result is the residual
+cause of the symptom, or `unknown`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .recent_readings import RecentReadings, Ticks
 PORTS, TIMEOUTS = "ephemeral_port_exhaustion", frozenset(("connect_timeout", "read_timeout"))
 NAMES, FAILED_TASK = "dns_failure", "task_failed_result"
 BROKEN = frozenset(("connection_reset", "keepalive_race", "connection_refused", "incomplete_response"))
-"""Symptoms that clients observe when the target ends."""
+"""Symptoms that clients observe when the target ends, among others."""
 
 SYMPTOMS = frozenset((PORTS, NAMES, *TIMEOUTS, *BROKEN))
 
@@ -34,24 +34,27 @@ AROUND_S = 3.0
 """Readings up to so many seconds before a symptom may confirm it."""
 
 RACE_WAIT_LEAST_S = 0.1
-"""(p) Least mean wait of users for a keep-alive race: only a connection that was idle can be closed by the server's timeout."""
+"""(p) Least mean wait of users for a keep-alive race: the server's timeout closes only connections that are idle."""
 
 RACE_SHARE_MOST, RACE_WAIT_SURE_S = 0.01, 1.0
-"""(p) Broken connections under this share of requests, after waits of at least this many seconds, are a keep-alive race."""
+"""(p) It is a keep-alive race if less than this share of requests breaks, and users wait at least this many seconds."""
 
 FRESH_EXPECTED = 5.0
-"""Expected number of broken new connections if they broke as often as reused ones: that none did has a probability of 0.7%."""
+"""It also is if no new connection broke although so many would have, had they broken as often as reused ones: the probability of
+that is 0.7%."""
 
 RACE_OVER_S = 30.0
+"""Seconds over which broken connections and waits are counted."""
 
 ENDS_SHARE_MOST = 0.5
-"""Most ticks in which processes of the target end: if more do, that is how the target works and no sign of a failure."""
+"""If processes of the target end in more than this share of ticks, that is how it works and no sign of a failure."""
 
 USUAL_PORTS = {"Linux": 28_232, "Darwin": 16_384, "Windows": 16_384}
 """Default number of ephemeral ports, for systems on which the range cannot be read."""
 
 
 Race = Literal["yes", "no", "perhaps"]
+"""Whether a broken connection is a race with the server's keep-alive timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,9 @@ class Symptom:
     endpoint: str
     count: int
     hidden: bool = False
-    """An attempt that the client repeated by itself; the request may have succeeded."""
+    """Whether the client repeated the attempt by itself, so that the request may have succeeded."""
     lasted_s: float = 0.0
-    """Of a timeout: how long the request had waited."""
+    """For a timeout, how long the request had waited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,42 +84,41 @@ class Resolved:
     severity: Severity | None = None
     confidence: Confidence = "high"
     residual: bool = False
-    """Not confirmed yet: try again with the readings of the next tick."""
+    """Whether nothing is confirmed yet: the readings of the next tick may confirm a cause."""
     open: bool = False
-    """More failures, or none, will decide: wait for several ticks."""
+    """Whether the next few seconds decide, by whether more connections break."""
 
 
 CAUSES_OF_TIMEOUTS: tuple[Check, ...] = (
     confirmation.conntrack,
-    confirmation.starved_of_fds,
+    confirmation.out_of_fds,
     confirmation.backlog,
     confirmation.syn_queue,
     confirmation.packet_loss,
 )
 CAUSES_OF_RESETS: tuple[Check, ...] = (confirmation.tcp_memory,)
 
-
 NEEDS_NO_PROOF: Mapping[str, Check] = {
     "fd_exhaustion_generator": confirmation.own_fds,
     "fd_exhaustion_system": confirmation.system_fds,
     "tcp_memory_pressure": confirmation.tcp_memory,
 }
-"""Causes that a local errno proves; their readings are added for information."""
+"""Causes that a local errno proves, and the readings that are added for information."""
 
 
-def readings_beside(found: str, recent: RecentReadings, t_s: float, host: HostFacts) -> Proof:
+def readings_for(found: str, recent: RecentReadings, t_s: float, host: HostFacts) -> Proof:
     """Readings for a cause that one failure proves by itself."""
     check = NEEDS_NO_PROOF.get(found)
     return Proof(found, True) if check is None else check(recent.since(t_s - AROUND_S), host)
 
 
 def needs_readings(found: str, signature: FailureSignature) -> bool:
-    """Whether `found`, as one failure is classed, is a symptom that only readings resolve."""
+    """Whether `found`, the class of one failure, is a symptom that only readings can resolve."""
     return found in SYMPTOMS or (found == FAILED_TASK and SAYS_NO_FDS in signature.text.lower())
 
 
 def resolve(symptom: Symptom, recent: RecentReadings, host: HostFacts) -> Resolved:
-    """The cause by the readings so far. The caller handles targets that are dead or were stopped on request."""
+    """The cause of a symptom by the readings so far. Targets that died or were stopped on request are the caller's task."""
     ticks = recent.since(symptom.t_s - AROUND_S - symptom.lasted_s)
     if symptom.id == PORTS:
         return _ports(symptom, ticks, host)
@@ -137,8 +139,8 @@ def _confirmed(proofs: Sequence[Proof]) -> Resolved | None:
         return None
     unread = tuple(dict.fromkeys(name for each in proofs for name in each.unread))
     competing = tuple(each.id for each in holding[1:])
-    sure: Confidence = "medium" if holding[0].unread else "high"
-    return Resolved(holding[0].id, holding[0].readings, unread, competing, confidence=sure)
+    confidence: Confidence = "medium" if holding[0].unread else "high"
+    return Resolved(holding[0].id, holding[0].readings, unread, competing, confidence=confidence)
 
 
 def _unknown(proofs: Sequence[Proof]) -> Resolved:
@@ -148,7 +150,9 @@ def _unknown(proofs: Sequence[Proof]) -> Resolved:
 
 
 def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
-    """If ports cannot be read: fewer users than half of the ports cannot hold them all, so connections in TIME_WAIT do."""
+    """The cause of a lack of ports. Where their use cannot be read, it is TIME_WAIT if there are fewer users than half of the
+    ports, since established connections cannot use all of them then.
+    """
     found = confirmation.ports(ticks, host)
     if found.holds:
         return Resolved(found.id, found.readings, found.unread)
@@ -198,7 +202,7 @@ def _worker_ended(ticks: Ticks, recent: RecentReadings) -> Resolved | None:
 
 
 def _ends_often(recent: RecentReadings) -> bool:
-    """Whether processes of the target end all the time: then an end is no explanation."""
+    """Whether processes of the target end all the time, so that such an end explains no failure."""
     watched = [tick for tick in recent.last(recent_readings.KEPT) if tick.targets]
     often = sum(any(target.processes_ended for target in tick.targets) for tick in watched)
     return often > 2 and often > ENDS_SHARE_MOST * len(watched)
@@ -213,7 +217,7 @@ def _ways_ended(ending: Sequence[TargetReading]) -> Counter[str]:
 
 
 def _broken(symptom: Symptom, ticks: Ticks, recent: RecentReadings) -> Resolved:
-    """The residual cause: refused, reset, or a race with the server's keep-alive timeout."""
+    """The residual cause of a broken connection: refused, reset, or a race with the server's keep-alive timeout."""
     if symptom.id == "connection_refused":
         return _refused(ticks)
     readings: Readings = {}
@@ -247,8 +251,9 @@ def _refused(ticks: Ticks) -> Resolved:
 def _race(symptom: Symptom, recent: RecentReadings) -> Race:
     """Whether the server closed idle connections just as they were used again.
 
-    Yes if only reused connections break and users let them idle: either rarely and after long waits, or so often that new
-    connections would have broken as well if anything else broke them."""
+    Yes if only reused connections break and users leave them idle: either rarely and after long waits, or so often that new
+    connections would have broken too if there were another reason.
+    """
     if not symptom.signature.reused:
         return "no"
     ticks = recent.since(symptom.t_s - RACE_OVER_S)

@@ -1,11 +1,11 @@
-"""What was measured of the generator, and whether that means saturated (docs/causes.md, `generator_cpu_saturated`).
+"""The generator's readings, and whether they mean that it is saturated (docs/causes.md, `generator_cpu_saturated`).
 
 Saturated means: the load thread is busy nearly all the time, or something blocks its event loop. A busy thread may still keep up,
 so a second reason is required: an idle service (by the utilisation law the full resource is the bottleneck), late timers, or lost
-time by Little's law. A load thread without any idle time needs no second reason. Threads that work for the load thread (DNS) hold
-the same interpreter lock, and no clock of the kernel shows how long it waits for that lock: while the load thread is busy itself,
-their CPU time counts as its own. A figure that was not measured is no reason for or against; without the load thread's CPU the
-result is None.
+time by Little's law. A load thread without any idle time needs no second reason. Threads that work for the load thread (DNS) need
+the same interpreter lock, and no kernel clock measures how long the load thread waits for it: while the load thread is busy, the
+CPU time of these threads counts as its own. A figure that was not measured is no reason for or against; without the load thread's
+CPU the result is None.
 """
 
 from __future__ import annotations
@@ -13,45 +13,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BUSY_LEAST = 0.95
-"""Share of time in which the load thread was on a CPU or waited for one, from which it is busy."""
+"""The load thread is busy if it is on a CPU or waits for one for at least this share of time."""
 
 BUSY_ALONE = 0.98
-"""Share from which a busy load thread needs no second reason: replies always wait in its loop.
-nginx under 5, 20 and 200 users without waits: 0.96, 0.99, 0.99,
-while loop lag stays at 1-7 ms and Little's law holds, as it does in any closed loop (measured)."""
+"""From this share on a busy load thread needs no second reason, since replies always wait in its loop. With nginx under 5, 20 and
+200 users without waits it was 0.96, 0.99, 0.99, while loop lag was 1-7 ms and Little's law held, as in any closed loop
+(measured)."""
 
 IDLE_TARGET_MOST = 0.7
-"""Cores used by all processes of the target, under which not even one thread of it can be saturated."""
+"""If all processes of the target together use fewer cores, not even one of its threads can be saturated."""
 
 LAG_MOST_MS = 20.0
-"""Loop lag p99 up to which timers are punctual."""
+"""Timers are late if the p99 of loop lag is above this."""
 
 BLOCKED_MS = 20.0
-"""Loop lag p50 from which the event loop is blocked, whatever its CPU: by a call that does not yield, or by the interpreter lock.
-Short bursts of other processes do not move the median of a second, and a core taken by them shows as run delay. Tasks that
-blocked for 25 ms each made 120 ms at 0.02 cores (measured)."""
+"""The event loop is blocked if the median of loop lag is at least this, whatever CPU it uses: by a call that does not yield, or
+by the interpreter lock. Short bursts of other processes do not change the median of a second, and where they take the core it
+shows as run delay. Tasks that blocked for 25 ms each gave 120 ms at 0.02 cores (measured)."""
 
 LITTLE_MOST = 1.15
-"""N / (X (R + Z)), above which users lose time outside responses and waits."""
+"""Users lose time outside responses and waits if N / (X (R + Z)) is above this."""
 
 QUIET_MOST = 0.8
-"""Share of time under which the load thread has time to spare: lost time of users is their own then (sleeps, other clients)."""
+"""Below this share of busy time the load thread has spare time: time that users lose is then their own (sleeps, other clients).
+"""
 
 LAGS_MOST = 5.0
-"""Most lost time of a request, in loop lags (p99), that the loop can explain: a request waits for it a few times. Users at a full
-accept queue lost 1.4 s a request to connections that were not made, at a lag of 70 ms (measured)."""
+"""Loop lag can explain lost time per request up to this many times its p99, since a request waits for the loop a few times.
+Users at a full accept queue lost 1.4 s per request by connections that were not made, with a lag of 70 ms (measured)."""
 
 OTHERS_LEAST = 0.2
-"""Cores used by other processes from which they may hold back generator or service: quiet machines use 0.02 to 0.1."""
+"""Other processes may slow generator or service down if they use at least so many cores: idle machines use 0.02 to 0.1."""
 
 STARVED_LEAST = 0.15
-"""CPU time that others withheld from the load thread, over the CPU time that it had, from which it is starved (0.87 over 0.08
-beside busy neighbours). Less, and the load thread is full by itself."""
+"""The load thread is starved if other processes withheld at least this share of the CPU time that it had; with less it is full by
+itself. With busy processes on the machine, 0.87 were withheld and 0.08 had (measured)."""
 
 STARVED_BLOCKED_LEAST = 0.5
-"""Share of time for which the load thread waited for a core, under which half of its timers are late for another reason: a call
-that blocks its loop. From it on late timers are due to that wait, however little work the thread has: two workers that shared a
-core with four busy processes were on a core or waited for one for 0.89 of the time, and waited for 0.57 (measured)."""
+"""If the load thread waits for a core for at least this share of time, that explains late timers, however little work it has: two
+workers that shared a core with four busy processes were on a core or waited for one for 0.89 of the time, and waited for 0.57
+(measured). With less, something else makes half of its timers late: a call that blocks its loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,17 @@ class SaturationGrounds:
     busy_ratio: float | None = None
     """Share of time in which the load thread was on a CPU or waited for one."""
     threads_ratio: float | None = None
-    """Cores used by its other threads: the process without load thread, screen and recorder."""
+    """Cores used by other threads of its process, without screen and recorder."""
     loop_lag_p99_ms: float | None = None
     loop_lag_p50_ms: float | None = None
     little_ratio: float | None = None
-    """Users over those that responses, declared waits and the users' own time account for."""
+    """Users divided by those that responses, waits and the users' own time account for (Little's law)."""
     unaccounted_ms: float | None = None
-    """Part of a request's cycle that none of these explains."""
+    """Time per request that none of these explains."""
     target_cpu_ratio: float | None = None
+    """Cores used by all processes of the target."""
     listen_queue: float | None = None
+    """Connections in the target's accept queue."""
     run_delay_ratio: float | None = None
     """The part of `busy_ratio` in which the load thread waited for a core."""
     others_cpu_ratio: float | None = None
@@ -77,7 +80,7 @@ class SaturationGrounds:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The reasons that were found, by name."""
+        """Names of the reasons that hold."""
         return tuple(
             name
             for name, holds in (
@@ -92,7 +95,7 @@ class SaturationGrounds:
 
     @property
     def saturated(self) -> bool | None:
-        """Whether its own work saturated it. None where the load thread's CPU was not measured (imports)."""
+        """Whether the generator's own work saturated it; None if the load thread's CPU was not measured (imports)."""
         return None if self.busy_ratio is None else self._has_no_time and not self._is_starved
 
     @property
@@ -134,7 +137,7 @@ class SaturationGrounds:
 
     @property
     def _little(self) -> bool:
-        """Little's law shows lost time, and not more than the loop's lag can explain."""
+        """Whether by Little's law time is lost, and not more than loop lag can explain."""
         if self.little_ratio is None or self.little_ratio <= LITTLE_MOST:
             return False
         lag_ms, lost_ms = self.loop_lag_p99_ms, self.unaccounted_ms

@@ -1,4 +1,7 @@
-"""The grounds for a saturated generator over settled seconds of one level, as a cause that begins and ends needs them."""
+"""The generator's readings over the latest settled seconds of a level: whether it is saturated now.
+
+`generator_saturation` tests whole levels by the same rules.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,19 @@ from statistics import fmean
 from ...model.events import Sample
 from ...model.readings import GeneratorReading
 from .generator_saturation import CYCLES_LEAST, PROCESS
-from .known_values import all_known, mean_of_all, mean_of_known, median_of_known, rest
+from .known_values import all_known, mean_of_all, mean_of_known, median_of_known, remainder
 from .saturation_grounds import SaturationGrounds
 
 
 def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrounds:
-    """From settled seconds of one level. Loop lag is that of the median second: one burst of other processes is no saturation."""
+    """The generator's readings over settled seconds of one level. Loop lag is that of the median second, so that one burst of
+    other processes is no saturation. `own_ms`: the result of `own_time_ms`.
+    """
     read = [tick.generator for tick in ticks if tick.generator is not None]
     little_ratio, unaccounted_ms = _little_over(ticks, own_ms) or (None, None)
     return SaturationGrounds(
         busy_ratio=mean_of_known([_busy_of(each) for each in read]),
-        threads_ratio=mean_of_all([rest(*(getattr(each, name) for name in PROCESS)) for each in read]),
+        threads_ratio=mean_of_all([remainder(*(getattr(each, name) for name in PROCESS)) for each in read]),
         loop_lag_p99_ms=median_of_known([each.loop_lag_p99_ms for each in read]),
         loop_lag_p50_ms=median_of_known([each.loop_lag_p50_ms for each in read]),
         little_ratio=little_ratio,
@@ -31,9 +36,9 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrou
 
 
 def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] | None:
-    """(user-seconds over accounted user-seconds, unaccounted ms a request); None if too few cycles were measured.
+    """(user-seconds divided by those accounted for, ms per request not accounted for).
 
-    None at an offered rate, too: its pool has idle users.
+    None if too few cycles were measured, and at an offered rate, whose pool has idle users.
     """
     if any(tick.offered is not None for tick in ticks):
         return None
@@ -44,17 +49,17 @@ def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] 
     responses_s = sum(each.latency_sum_ms + each.failure_latency_sum_ms for tick in ticks for each in tick.endpoints) / 1000
     pauses_s = sum(tick.wait_sum_s + (tick.sleep_sum_s or 0.0) for tick in ticks)
     accounted_s = responses_s + pauses_s + requests * own_ms / 1000
-    there_s = sum(tick.users * tick.duration_s for tick in ticks)
-    return (there_s / accounted_s, 1000 * (there_s - accounted_s) / requests) if accounted_s > 0 else None
+    user_s = sum(tick.users * tick.duration_s for tick in ticks)
+    return (user_s / accounted_s, 1000 * (user_s - accounted_s) / requests) if accounted_s > 0 else None
 
 
 def _others_of(tick: Sample) -> float | None:
-    """The reading, or of a tick from before it was one: the host's CPU less the target's and the generator's."""
+    """Cores used by other processes. In older logs without this reading: those of the host less those of target and generator."""
     if tick.neighbours is not None:
         return tick.neighbours.cpu_ratio
     generator = tick.generator.process_cpu_ratio if tick.generator is not None else None
     host = tick.host.cpu_ratio if tick.host is not None else None
-    return rest(host, generator, *(target.cpu_ratio for target in tick.targets)) if tick.targets else None
+    return remainder(host, generator, *(target.cpu_ratio for target in tick.targets)) if tick.targets else None
 
 
 def _busy_of(generator: GeneratorReading) -> float | None:
@@ -62,6 +67,6 @@ def _busy_of(generator: GeneratorReading) -> float | None:
 
 
 def _cpu_of_targets(tick: Sample) -> float | None:
-    """None if there are none, or one was not measured."""
+    """Cores used by all targets; None if there are none, or one was not measured."""
     known = all_known([target.cpu_ratio for target in tick.targets])
     return sum(known) if known else None

@@ -1,4 +1,4 @@
-"""Marks of watched parts that cannot be read: from the events that say so, so that a saved log gives the same marks."""
+"""Marks about watched parts that cannot be read. They are made from `PartState` events, so a saved log gives the same marks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ PART_NOT_READ = "part_not_read"
 
 @dataclass(slots=True)
 class _Gap:
-    """Times in which one part was not read."""
+    """The times in which one part was not read, in seconds of the session."""
 
     first_s: float
+    """Start of the first episode."""
     since_s: float
+    """Start of the latest episode."""
     reason: str
     episodes: int = 1
     revision: int = 1
@@ -25,13 +27,13 @@ class _Gap:
 
 
 class UnreadParts:
-    """Apply each `PartState` event in order."""
+    """Folds `PartState` events, in order, to marks."""
 
     def __init__(self) -> None:
         self._gaps: dict[str, _Gap] = {}
 
     def apply(self, event: PartState, epoch: int) -> tuple[Mark, ...]:
-        """The mark that follows from the event; none where nothing changed."""
+        """The mark to publish after the event; empty if nothing changed."""
         gap = self._gaps.get(event.name)
         if event.state == "unread":
             self._gaps[event.name] = gap = _opened(gap, event)

@@ -1,7 +1,6 @@
-"""Events to cause marks: each failure is classified once, symptoms wait a tick for readings, each cause becomes an episode.
+"""From events to marks of causes: failures are classified, symptoms wait a tick for readings, each cause becomes an episode.
 
-The generator is ruled out first: while a critical cause of its own holds, no timeout is blamed on the target, and marks of other
-causes list it as competing.
+Marks of other causes list critical causes of generator, host and network that are open at the same time as competing.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from .episodes import Episodes
 from .generator_saturation import own_time_ms
 from .process_ends import TargetDeaths, oom_kills
 from .recent_readings import RecentReadings
-from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_beside, resolve
+from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_for, resolve
 from .target_log import TargetLog
 from .unread_parts import UnreadParts
 from .users_at_cap import usual_ms
@@ -44,20 +43,21 @@ READINGS_WAIT_S = 0.9
 """Seconds to wait for the readings of the next tick; marks come within two seconds."""
 
 FAILURES_WAIT_S = 5.9
-"""(p) Seconds to wait if only more failures can decide: a wrong mark is worse than a late one."""
+"""(p) Seconds to wait for further failures if only these can decide: a wrong mark is worse than a late one."""
 
 TIMEOUT_S, TIMEOUT_MOST_S = 10.0, 60.0
-"""How long a timed out request had waited, if neither the request nor the profile says it; and the most that is assumed."""
+"""How long a request that timed out had waited, if neither its latency nor the profile's timeout is known, and the most that is
+assumed."""
 
 CLASSES_MOST = 10_000
-"""Most signatures kept; sessions have far fewer."""
+"""Greatest number of signatures that are remembered; sessions have far fewer."""
 
-LOST = BROKEN | TIMEOUTS
+EXPECTED_OF_DEAD_TARGET = BROKEN | TIMEOUTS
 """Failures that are ignored while the target is down on request, and counted for its death once it has died."""
 
 
 class CauseWatch:
-    """Apply each event in order. The marks that `apply` returns follow the event; those of `Ended` precede it."""
+    """Folds events, in order, to marks. The marks that `apply` returns are logged after the event, those of `Ended` before it."""
 
     def __init__(self) -> None:
         self._host = HostFacts()
@@ -85,7 +85,7 @@ class CauseWatch:
                 self._target_deaths = TargetDeaths(is_ours=bool(event.target.command))
                 self._timeout_s = _timeout_s(event)
             case LevelOpened():
-                self._turn_to(event.epoch)
+                self._begin_epoch(event.epoch)
             case LevelClosed():
                 self._levels.append(event.figures)
                 self._own_ms = own_time_ms(self._levels)
@@ -97,16 +97,16 @@ class CauseWatch:
             case PartState():
                 return self._unread_parts.apply(event, self._epoch)
             case Sample(suspended_s=float()):
-                return ()  # the process was suspended: timeouts in that time have no cause here
+                return ()  # the app's process was suspended, which explains timeouts in that time
             case Sample():
                 self._sample(event)
-                return tuple(self._episodes.news(event.t_s, self._load))
+                return tuple(self._episodes.marks_to_publish(event.t_s, self._load))
             case Ended():
                 self._settle(event.t_s, at_last=True)
-                return tuple(self._episodes.news(event.t_s, self._load, exactly=True))
+                return tuple(self._episodes.marks_to_publish(event.t_s, self._load, exactly=True))
         return ()
 
-    def _turn_to(self, epoch: int) -> None:
+    def _begin_epoch(self, epoch: int) -> None:
         if epoch != self._epoch:
             self._settle(self._last_tick_s, at_last=True)
             self._episodes.end_all()
@@ -141,7 +141,7 @@ class CauseWatch:
         ours = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
         for found in current_conditions(self._recent, self._host, self._own_ms, self._usual_ms):
             if not (ours and ENTRIES[found.id].where == "target"):
-                self._add(found.id, _condition_for_a_second(sample, found))
+                self._add(found.id, _second_of(sample, found))
 
     def _failed(self, sample: Sample, failure: FailureTick, hidden: bool) -> None:
         if failure.example and len(self._examples) < CLASSES_MOST:
@@ -149,7 +149,9 @@ class CauseWatch:
         found, is_symptom = self._class_of(failure.signature)
         endpoint = f"{failure.method} {failure.name}".strip()
         if is_symptom:
-            if found not in LOST or not self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s):
+            if found not in EXPECTED_OF_DEAD_TARGET or not self._target_deaths.fails_on_request(
+                sample.t_s - sample.duration_s, sample.t_s
+            ):
                 lasted_s = self._lasted_s(sample, failure) if found in TIMEOUTS else 0.0
                 self._waiting.append(
                     Symptom(found, sample.t_s, load_of(sample), failure.signature, endpoint, failure.count, hidden, lasted_s)
@@ -157,7 +159,7 @@ class CauseWatch:
             return
         if self._target_deaths.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
             return
-        proof = readings_beside(found, self._recent, sample.t_s, self._host)
+        proof = readings_for(found, self._recent, sample.t_s, self._host)
         self._add(
             found,
             Occurrence(
@@ -189,7 +191,7 @@ class CauseWatch:
         return found
 
     def _lasted_s(self, sample: Sample, failure: FailureTick) -> float:
-        """Mean time of this endpoint's failures in the tick if known, else the profile's timeout."""
+        """Mean latency of this endpoint's failures in the tick if known, else the profile's timeout; s."""
         for tick in sample.endpoints:
             if (tick.name, tick.method) == (failure.name, failure.method) and tick.failures:
                 return min(TIMEOUT_MOST_S, math.ceil(tick.failure_latency_sum_ms / tick.failures / 1000))
@@ -198,7 +200,7 @@ class CauseWatch:
     # -- symptoms
 
     def _settle(self, now_s: float, *, at_last: bool = False) -> None:
-        """Resolve symptoms. One that has waited long enough becomes its residual cause."""
+        """Resolve waiting symptoms. One that has waited long enough gets its residual cause. `at_last`: wait no longer."""
         self._decide_death(now_s, at_last)
         waiting, self._waiting = self._waiting, []
         resolved: dict[tuple[object, ...], Resolved] = {}
@@ -230,13 +232,15 @@ class CauseWatch:
         )
 
     def _load_at(self, t_s: float) -> Load:
-        """Load at a moment; the tick of a death may have none left, so up to three seconds before count."""
+        """Load at a moment, by the latest tick in the three seconds before it."""
         ticks = [tick for tick in self._recent.since(t_s - 3.0) if tick.t_s <= t_s + 0.001]
         return load_of(ticks[-1]) if ticks else self._load
 
     def _belongs_to_death(self, symptom: Symptom) -> bool:
-        """Whether the target's death explains it. It is counted there once the kind of death is known; until then it waits."""
-        if symptom.id not in LOST or not self._target_deaths.is_dead(symptom.t_s):
+        """Whether the target's death explains a symptom. If so, count it for that death, or let it wait until its cause is
+        known.
+        """
+        if symptom.id not in EXPECTED_OF_DEAD_TARGET or not self._target_deaths.is_dead(symptom.t_s):
             return False
         if self._target_deaths.death_id is None:
             self._waiting.append(symptom)
@@ -253,7 +257,7 @@ class CauseWatch:
         self._episodes.add(found, self._epoch, occurrence, part)
 
 
-def _condition_for_a_second(sample: Sample, found: Proof) -> Occurrence:
+def _second_of(sample: Sample, found: Proof) -> Occurrence:
     return Occurrence(t_s=sample.t_s, load=load_of(sample), counted="seconds", readings=found.readings, unavailable=found.unread)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.causes.known_values import all_known, mean_of_all, mean_of_known, median_of_known, rest
+from capexplorer.analysis.causes.known_values import all_known, mean_of_all, mean_of_known, median_of_known, remainder
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_means_and_the_median_skip_or_require_unknown_values(
 def test_the_rest_is_the_whole_less_its_parts_and_never_negative(
     whole: float | None, parts: tuple[float | None, ...], expected: float | None
 ) -> None:
-    assert rest(whole, *parts) == expected
+    assert remainder(whole, *parts) == expected
 
 
 def test_one_unknown_value_makes_all_known_empty() -> None:
