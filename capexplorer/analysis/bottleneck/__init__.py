@@ -1,7 +1,7 @@
 """Bottlenecks: what limits the service at a level, or that no limit is reached (docs/causes.md). They need no failures.
 
 Pure, over settled levels of one epoch: the same timeline gives the same marks, live and over a saved session. A wrong mark is
-worse than none, so a level that cannot be judged changes nothing.
+worse than none, so levels that cannot be judged neither make nor close a mark.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .measured_level import MeasuredLevel, measured_levels
 from .sharing import NEIGHBOURS
 from .watched_parts import watched_parts
 
-AT_TOP = ("think_time_limited", "not_saturated", NEIGHBOURS)
-"""Ids whose mark has the highest user count that shows them; marks of all other ids have the lowest."""
+SHOWN_AT_MOST_USERS = ("think_time_limited", "not_saturated", NEIGHBOURS)
+"""Ids whose mark has the most users at which they were found; marks of all other ids have the fewest."""
 
 FULL_DISK = "disk_full"
-"""Named at any level: it needs no comparison with others."""
+"""The id that is found at any level, without a comparison with others."""
 
 IDS = (
     "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
@@ -37,15 +37,15 @@ IDS = (
 )  # fmt: skip
 """All ids that may be found, in the order of their marks."""
 
-SHOWS_S = 20.0
-"""Settled seconds after which an open level would show the bottleneck of the level before it: a queue needs time to grow."""
+TIME_TO_SHOW_S = 20.0
+"""Settled seconds after which an open level without a bottleneck contradicts an earlier one: a queue needs time to grow."""
 
 SURE_REQUESTS = 1_000
-"""Requests from which Little's law at one level is as sure as at two levels."""
+"""With so many requests, Little's law at one level counts as much as at two levels."""
 
 
 def keys(epoch: Epoch) -> frozenset[str]:
-    """Of all marks that `marks` may make of an epoch."""
+    """Keys of all marks that `marks` may make for an epoch."""
     found = ((id_, part) for id_ in IDS for part in (None, *epoch.timeline.parts))
     return frozenset(_mark_key(key, epoch.index, at_rates) for key in found for at_rates in (False, True))
 
@@ -56,8 +56,10 @@ def _mark_key(key: FindingKey, epoch: int, at_rates: bool) -> str:
 
 
 def marks(epoch: Epoch) -> Iterator[Mark]:
-    """What limited the service in an epoch, at levels of users and at those of offered rates; a mark is open if the latest level
-    of its axis that can be judged shows it, else closed."""
+    """What limited the service in an epoch, at levels of users and at levels of offered rates.
+
+    A mark is open unless a later level of its axis contradicts it (`_is_open`); else it is closed.
+    """
     for axis in axes(epoch):
         yield from _marks(axis)
 
@@ -77,10 +79,10 @@ def _marks(axis: JudgedAxis) -> Iterator[Mark]:
 
 
 def judged_levels(axis: JudgedAxis) -> Iterator[LevelJudgement]:
-    """Judged levels in the order they ran, without those that do not describe the service. Levels that load does not explain are
-    among them where a disk was full.
+    """Judgements of levels in the order they ran, without levels that do not describe the service.
 
-    A rate limiter that delays has one rate at all levels beyond the knee, so a disturbed one of them shows no lock or pool.
+    Levels that load does not explain are included if a disk was full. If any level shows a rate limiter that delays, findings of
+    a lock or pool are dropped: the limiter has one rate at all levels beyond the knee.
     """
     found = sorted([*_judged(axis), *_unexplained(axis)], key=lambda each: each.level.rates.started_s)
     delayed = any(each.delays for each in found)
@@ -91,7 +93,7 @@ def _judged(axis: JudgedAxis) -> Iterator[LevelJudgement]:
     if not axis.has_verdict:
         return
     timeline = axis.ladder.timeline
-    levels = [each for each in measured_levels(axis.ladder) if each.level.opened.index not in axis.of_generator]
+    levels = [each for each in measured_levels(axis.ladder) if each.level.opened.index not in axis.limited_by_generator]
     fit = pooled(axis.ladder.split.fit)
     for level in levels:
         known_backlog, known_output = backlog.backlog_of(timeline, level), reply_rate.reply_rate_of(timeline, level)
@@ -101,7 +103,7 @@ def _judged(axis: JudgedAxis) -> Iterator[LevelJudgement]:
 
 
 def _unexplained(axis: JudgedAxis) -> Iterator[LevelJudgement]:
-    """Only those with a finding: the others change nothing."""
+    """Judgements with a finding, of levels that load does not explain."""
     explained = () if axis.has_verdict else measured_levels(axis.ladder)
     for level in (*explained, *measured_levels(axis.ladder, unexplained=True)):
         found = judge_unexplained(level, watched_parts(level, axis.ladder.timeline))
@@ -110,33 +112,33 @@ def _unexplained(axis: JudgedAxis) -> Iterator[LevelJudgement]:
 
 
 def _comparable(id_: str, levels: Sequence[LevelJudgement]) -> list[LevelJudgement]:
-    """Levels that would show a bottleneck if it lasted."""
+    """The levels that would show a bottleneck with this id if it lasted."""
     if id_ == FULL_DISK:
         return list(levels)
     explained = [each for each in levels if each.explained]
-    return explained if id_ in AT_TOP else [each for each in explained if not each.level.goodput_disturbed]
+    return explained if id_ in SHOWN_AT_MOST_USERS else [each for each in explained if not each.level.goodput_disturbed]
 
 
 def _is_open(id_: str, last: LevelJudgement, levels: Sequence[LevelJudgement]) -> bool:
-    """Whether no later level contradicts it.
+    """Whether no level after `last`, the latest that shows a bottleneck, contradicts it.
 
-    A mark at the most users is contradicted only by a level with as many users. A mark at the fewest is contradicted by a level
-    with fewer users, or by one with more that had time to show it.
+    A mark with the most users is contradicted only by a level with at least as many. A mark with the fewest users is contradicted
+    by a level with fewer, and by a level with more that had time to show it.
     """
     later = [each.level for each in levels[levels.index(last) + 1 :]]
-    if id_ in AT_TOP:
+    if id_ in SHOWN_AT_MOST_USERS:
         return all(level.users < last.level.users for level in later)
-    return all(level.users >= last.level.users and not _had_time(level) for level in later)
+    return all(level.users >= last.level.users and not _had_time_to_show(level) for level in later)
 
 
-def _had_time(level: MeasuredLevel) -> bool:
-    return level.level.closed is not None or level.figures.settled_seconds >= SHOWS_S
+def _had_time_to_show(level: MeasuredLevel) -> bool:
+    return level.level.closed is not None or level.figures.settled_seconds >= TIME_TO_SHOW_S
 
 
 def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, axis: JudgedAxis) -> Mark:
     id_, timeline, epoch = key[0], axis.ladder.timeline, axis.ladder.index
-    chosen = (max if id_ in AT_TOP else min)(showing, key=lambda each: each.level.users)
-    last = showing[-1] if id_ not in AT_TOP else chosen
+    chosen = (max if id_ in SHOWN_AT_MOST_USERS else min)(showing, key=lambda each: each.level.users)
+    last = showing[-1] if id_ not in SHOWN_AT_MOST_USERS else chosen
     found = last.finding(key)
     assert found is not None
     ended_s = showing[0].level.level.ended_s
@@ -153,9 +155,9 @@ def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, 
 
 
 def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, axis: JudgedAxis) -> Bottleneck:
-    """Its readings at the last level that shows it, the gate's figures if the gate was required, and competing findings."""
+    """The finding with its readings at the level `judged`, the gate's figures if the gate was open, and competing findings."""
     gate = judged.gate
-    gated = gate.stalls and found is not judged.aside
+    gated = gate.stalls and found is not judged.run_finding
     if found.part is not None:
         pid = None
     at = axis.named(judged.level.users)
@@ -163,7 +165,7 @@ def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None,
     return Bottleneck(
         name=found.id,
         part=found.part,
-        readings={**found.readings, **({} if pid is None or found.id in AT_TOP else {"pid": pid})},
+        readings={**found.readings, **({} if pid is None or found.id in SHOWN_AT_MOST_USERS else {"pid": pid})},
         users_at=at["users"],
         offered_at_per_s=at["offered_per_s"],
         levels=levels,
@@ -171,22 +173,23 @@ def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None,
         offered_before_per_s=before["offered_per_s"] if before is not None else None,
         goodput_growth_ratio=gate.goodput_growth_ratio if gated else None,
         latency_growth_ratio=gate.latency_growth_ratio if gated else None,
-        competing=tuple(dict.fromkeys((*(each.id for each in _rivals(found, judged)), *found.competing))),
+        competing=tuple(dict.fromkeys((*(each.id for each in _competing(found, judged)), *found.competing))),
         unavailable=found.unavailable,
     )
 
 
-def _rivals(found: Found, judged: LevelJudgement) -> list[Found]:
-    """Other findings at that level."""
-    return [] if found is judged.aside else [each for each in judged.findings or () if each.key != found.key]
+def _competing(found: Found, judged: LevelJudgement) -> list[Found]:
+    """Other findings about the service at that level."""
+    return [] if found is judged.run_finding else [each for each in judged.findings or () if each.key != found.key]
 
 
 def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
-    """High if two levels show it, or one level is both flat and beyond the knee. One step less for each doubt: competing findings
-    (or a ramp), missing readings. "No limit reached" has low confidence at a level without another to compare with."""
+    """High if two levels show it, or one level is both flat and beyond the knee; else medium. One grade less for competing
+    findings (or a ramp), and one for missing readings. "No limit reached" starts at low, unless goodput grew with users.
+    """
     last = showing[-1]
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
     many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
     rank = 2 if repeated or many else 0 if found.id == "not_saturated" else 1
-    competing = _rivals(found, last) or found.competing or last.level.level.opened.ramp
+    competing = _competing(found, last) or found.competing or last.level.level.opened.ramp
     return CONFIDENCES[::-1][max(0, rank - bool(competing) - bool(found.unavailable))]

@@ -1,6 +1,7 @@
-"""The two axes of load on which an epoch is judged: users, and offered rates. Their levels are never compared with each other.
+"""The two kinds of load on which an epoch is judged: users and offered rates. Their levels are never compared with each other.
 
-Rules read a level's load as `users`; on the axis of rates that is iterations a second, and the capacity stands for the knee.
+Rules read the load of a level as `users`. For levels of offered rates that is iterations a second, and the knee is the capacity
+as a rate.
 """
 
 from __future__ import annotations
@@ -17,37 +18,40 @@ from ..epoch.measured_epoch import MeasuredEpoch
 
 @dataclass(frozen=True, slots=True)
 class JudgedAxis:
-    """One axis of an epoch."""
+    """The levels of one kind of load in an epoch, and their knee."""
 
     ladder: MeasuredEpoch
     knee: KneeVerdict | None
+    """On this axis; None: not known."""
     at_rates: bool = False
-    of_generator: frozenset[int] = frozenset()
+    limited_by_generator: frozenset[int] = frozenset()
     """Indices of levels that the generator limited by its pool of users: their readings say nothing about the service."""
     has_verdict: bool = True
-    """False: no level describes the service, for example because all requests failed from the start."""
+    """False if no level describes the service, for example because all requests failed from the start."""
 
     def named(self, load: float) -> NamedLoad:
-        """A load of this axis, as marks name it."""
+        """A load on this axis as the fields of a mark."""
         return Load(0, load).named if self.at_rates else NamedLoad(users=load, offered_per_s=None)
 
 
 def axes(epoch: Epoch) -> Iterator[JudgedAxis]:
-    """That of users, and that of rates if rates were offered."""
+    """The axis of users, and that of offered rates if there were any."""
     if epoch.verdict is None:
         yield JudgedAxis(epoch, None, has_verdict=False)
         return
     yield JudgedAxis(epoch, epoch.verdict.capacity.knee)
     if epoch.rates is not None:
-        yield JudgedAxis(epoch.rate_ladder, _knee(epoch.rates.capacity), at_rates=True, of_generator=_of_generator(epoch.rates))
+        yield JudgedAxis(
+            epoch.rate_ladder, _knee(epoch.rates.capacity), at_rates=True, limited_by_generator=_limited_by_generator(epoch.rates)
+        )
 
 
-def _of_generator(rates: RateVerdict) -> frozenset[int]:
+def _limited_by_generator(rates: RateVerdict) -> frozenset[int]:
     return frozenset(each.level for each in rates.levels if each.state == "generator")
 
 
 def _knee(found: RateCapacity | None) -> KneeVerdict | None:
-    """The capacity as a rate, as a knee on the axis of rates."""
+    """The capacity as a rate in the form of a knee, whose `users` are iterations a second."""
     if found is None:
         return None
     match found.kind:

@@ -1,7 +1,7 @@
 """Backlog: a queue in the service that grows at constant load.
 
-Goodput, latency and errors of HTTP do not show it. The backlog of a critical but stable service moves like a random walk, so
-growth must be far beyond that of a random walk with the same steps, and must be a relevant share of the finished work.
+Goodput, latency and HTTP errors do not show it. The backlog of a service near its capacity moves like a random walk, so growth
+must be far beyond that of a random walk with the same steps, and a relevant share of the finished work.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .found import Found
 from .measured_level import MeasuredLevel
 
 STEPS_ERRORS = 4.0
-"""Least growth in standard errors of the sum of the steps. A reflected random walk passes three in 0.3% of levels, at ten
-tests."""
+"""Least growth in standard errors of the sum of the steps. A reflected random walk, tested ten times a level, exceeds three in
+0.3% of levels."""
 
 STEPS_DOUBT = 2.0
-"""Growth in standard errors from which it is at least likely."""
+"""Growth in standard errors from which a growing queue is likely enough that no other finding excludes it."""
 
 GROWTH_LEAST = 10.0
 """Least growth over the level, in pieces of work."""
@@ -34,18 +34,20 @@ SHARE_LEAST = 0.05
 """Least growth a second, as a share of the work finished a second: one level cannot distinguish slower growth from a wave."""
 
 SECONDS_LEAST = 8
+"""Settled seconds with a reading, from which growth is computed."""
 
 WORK_METRICS = ("app.queued", "app.accepted")
-"""The target's own metrics; without one of them there is no backlog."""
+"""Metrics of the target that count its work; without one of them its backlog is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Work that was accepted and not finished, over the settled seconds of a level. `last`: at its end."""
+    """Pieces of work that were accepted and not finished, over the settled seconds of a level."""
 
     growth: float
     seconds: float
     last: float
+    """The backlog at the end of the level."""
     chance: float
     """Standard error of the growth of a random walk with the same steps."""
     finished_per_s: float | None
@@ -54,8 +56,8 @@ class Backlog:
     @property
     def grows(self) -> bool:
         """Whether it grows far beyond chance, and by a relevant amount."""
-        matters = self.growth >= SHARE_LEAST * (self.finished_per_s or 0.0) * self.seconds
-        return matters and self.growth >= max(GROWTH_LEAST, STEPS_ERRORS * self.chance)
+        is_relevant = self.growth >= SHARE_LEAST * (self.finished_per_s or 0.0) * self.seconds
+        return is_relevant and self.growth >= max(GROWTH_LEAST, STEPS_ERRORS * self.chance)
 
     @property
     def may_grow(self) -> bool:
@@ -64,12 +66,12 @@ class Backlog:
 
 
 def counts_work(level: MeasuredLevel) -> bool:
-    """Whether the target reports its work at all."""
+    """Whether the target reports its work."""
     return any(level.read(name) is not None for name in WORK_METRICS)
 
 
 def backlog_of(timeline: Timeline, level: MeasuredLevel) -> Backlog | None:
-    """From the target's own metrics; None without them or with too few seconds."""
+    """The backlog of a level, from the target's own metrics; None without them or with too few seconds."""
     column = timeline.columns.get("app_backlog")
     if column is None or level.level.opened.ramp or not counts_work(level):
         return None
@@ -88,7 +90,7 @@ def backlog_of(timeline: Timeline, level: MeasuredLevel) -> Backlog | None:
 
 
 def queue_growth(backlog: Backlog | None) -> Found | None:
-    """Whether it grows while the load stays the same."""
+    """A queue that grows at constant load."""
     if backlog is None or not backlog.grows:
         return None
     readings: Readings = {"backlog": backlog.last, "backlog_growth_per_s": backlog.growth / backlog.seconds}

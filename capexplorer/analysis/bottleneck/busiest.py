@@ -1,4 +1,4 @@
-"""If nothing limits the service: the resource that is used most, and how close it is to its limit."""
+"""The finding that no resource is near its limit, with the resource that is used most."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .gate import Gate
 from .measured_level import FAILURES_MOST, MeasuredLevel
 
 BUSY_MOST = 0.90
-"""Greatest use of any resource, as a share of its limit, with which "not saturated" is reported."""
+"""A level is not saturated if no resource is used above this share of its limit."""
 
 REQUESTS_LEAST = 30
 """A level with fewer requests is not judged."""
 
 
 def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLevel] = ()) -> Found | None:
-    """Found if readings were taken, requests succeed, goodput grows with users, and no resource is near its limit."""
+    """ "Not saturated": requests succeed, goodput grows with users, readings were taken, and none is near its limit."""
     if (
         gate.stalls
         or level.figures.requests < REQUESTS_LEAST

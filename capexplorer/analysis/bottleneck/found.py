@@ -7,24 +7,25 @@ from dataclasses import dataclass, field
 from ...model.findings import Readings
 
 FindingKey = tuple[str, str | None]
-"""Id and part."""
+"""(id, watched part; None: the target and its host)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`id`: of the catalogue."""
+    """What one rule found at one level."""
 
     id: str
+    """An id of `causes.catalogue`."""
     readings: Readings = field(default_factory=dict)
     """The named readings that show it."""
     unavailable: tuple[str, ...] = ()
     """Readings that would have increased the confidence but were not taken."""
     competing: tuple[str, ...] = ()
-    """Ids of the catalogue that the same readings allow."""
+    """Ids of other findings that would explain the same readings."""
     part: str | None = None
     """The watched part that it is about; None: the target and its host."""
 
     @property
     def key(self) -> FindingKey:
-        """The key that distinguishes it from others of the same level."""
+        """What distinguishes it from other findings at the same level."""
         return self.id, self.part

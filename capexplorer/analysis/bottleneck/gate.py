@@ -1,7 +1,8 @@
-"""The gate: whether more users no longer increase goodput at a level. Without that, no resource is called the bottleneck.
+"""The gate: whether at a level more users no longer increase goodput. Unless they do not, no resource is called the bottleneck.
 
-The gate is open if at least 20% more users brought under 5% more goodput while latency rose, or if the level lies beyond the knee
-and its latency rose (docs/causes.md). Below the gate a busy resource still has spare capacity. All bounds use standard errors.
+The gate is open if 20% more users brought under 5% more goodput (or in this proportion) and latency rose, or if the level lies
+beyond the knee and its latency rose (docs/causes.md). At lower load a busy resource still has spare capacity. "Surely" means by
+a one-sided 95% bound.
 """
 
 from __future__ import annotations
@@ -19,68 +20,74 @@ USERS_MORE = 1.2
 """Least ratio of users to those of the level that it is compared with."""
 
 GROWTH_SHARE = 0.25
-"""Relative growth of goodput over that of users, under which a level is flat: 5% of goodput for 20% of users."""
+"""A level is flat if the relative growth of goodput is less than this share of that of users: 5% of goodput for 20% of users."""
 
 GROWTH_SURELY = 0.5
-"""The upper bound of that ratio must be under this, as for the slope at a knee (docs/knee.md, section 5)."""
+"""The upper bound of the same growth must be less than this share, as for the slope at a knee (docs/knee.md, section 5)."""
 
 LATENCY_MORE = 1.1
-"""Least ratio of latencies. With flat goodput, 20% more users make the whole cycle 20% longer."""
+"""Least ratio of latencies at which latency rose. With flat goodput, 20% more users make the whole cycle 20% longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The gain of a level from its additional users."""
+    """How goodput and latency of a level changed with its additional users."""
 
     users: float
     users_before: float | None
+    """Users of the level that it is compared with; None: there is none."""
     goodput_growth_ratio: float | None
-    """Against the level with `users_before`; 0.05 is 5% more."""
+    """Relative growth since that level; 0.05 is 5% more."""
     latency_growth_ratio: float | None
+    """The same of mean latency; beyond the knee, since the level with the fewest users."""
     flat: bool
-    """Whether more users surely brought hardly any goodput."""
+    """Whether goodput surely grew hardly or not at all."""
     slower: bool
-    """Latency surely rose."""
+    """Whether latency surely rose."""
     beyond_knee: bool
+    """Whether the level lies beyond the knee of the verdict."""
 
     @property
     def stalls(self) -> bool:
-        """More users bring no more goodput."""
+        """Whether more users bring no more goodput."""
         return self.flat or self.beyond_knee
 
     @property
     def is_open(self) -> bool:
-        """More users bring no more goodput, and requests take longer."""
+        """Whether more users bring no more goodput, and requests take longer."""
         return self.stalls and self.slower
 
     @property
     def grows(self) -> bool:
-        """Goodput grew by at least half as much as users."""
+        """Whether goodput grew, relatively, by at least half as much as users."""
         growth, before = self.goodput_growth_ratio, self.users_before
         share = growth is not None and before is not None and growth >= GROWTH_SURELY * (self.users / before - 1)
         return share and not self.stalls
 
 
 NO_GATE = Gate(0.0, None, None, None, flat=False, slower=False, beyond_knee=False)
-"""Of a level that is compared with no other."""
+"""The gate of a level that is compared with no other."""
 
 
 def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict | None) -> Gate:
-    """`others`: pooled levels that feed the fit. The greatest than which the level has 20% more users is compared with it."""
+    """The gate of a level, compared with the one of `others` that has the most users among those with 20% fewer.
+
+    `others`: pooled levels that feed the fit.
+    """
     under = [other for other in others if other.users * USERS_MORE <= level.users * 1.001 and other.goodput_rps > 0]
     beyond = _is_beyond(level, knee)
     if not under:
         return Gate(level.users, None, None, None, flat=False, slower=False, beyond_knee=beyond)
     before = max(under, key=lambda other: other.users)
-    quiet = min(under, key=lambda other: other.users) if beyond else before
+    low_load = min(under, key=lambda other: other.users) if beyond else before
     growth = level.goodput_rps / before.goodput_rps - 1
     return Gate(
         users=level.users,
         users_before=before.users,
         goodput_growth_ratio=growth,
-        latency_growth_ratio=_latency_growth(level, quiet),
+        latency_growth_ratio=_latency_growth(level, low_load),
         flat=_is_flat(level, before, growth),
-        slower=_is_slower(level, quiet),
+        slower=_is_slower(level, low_load),
         beyond_knee=beyond,
     )
 
@@ -107,7 +114,7 @@ def _is_slower(level: LadderLevel, before: LadderLevel) -> bool:
     if level.latency_ms is None or before.latency_ms is None:
         return False
     if level.loop_lag_ms is not None and level.latency_ms - before.latency_ms <= level.loop_lag_ms:
-        return False  # the generator's loop lag is the error of every latency
+        return False  # latencies may be too long by the generator's loop lag
     error = math.hypot(level.latency_error_ms or 0.0, before.latency_error_ms or 0.0)
     return level.latency_ms - ONE_SIDED_95 * error > LATENCY_MORE * before.latency_ms
 

@@ -1,7 +1,7 @@
-"""Judges one level: first rules that hold at any load, then rules behind the gate, then queues, then "no limit reached".
+"""Judges one level: rules that hold at any load, then rules that need the gate, then queues, then "no limit reached".
 
-In the order of docs/causes.md. All findings that compete are kept. A level whose generator was saturated gives no finding; a
-level disturbed by other processes gives only that finding.
+The order is that of docs/causes.md. All competing findings are kept. A level whose generator was saturated gives no finding; one
+whose goodput other processes lowered gives only that finding, and full disks.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from .reply_rate import ReplyRate
 from .resource_rules import Rule
 from .watched_parts import WatchedParts
 
-OTHERS_ARE_WHY: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules.cpu_steal)
-"""Rules that give no finding if other processes made the service wait for a core."""
+NOT_IF_CPU_WITHHELD: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules.cpu_steal)
+"""Rules that are not applied if other processes made the service wait for a core: that may be why they would find something."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelJudgement:
-    """A level with its findings. `findings` is None if it does not describe the target."""
+    """A level with its findings."""
 
     level: MeasuredLevel
     gate: Gate
     findings: tuple[Found, ...] | None
-
-    aside: Found | None = None
-    """A finding about the run instead of the service; it competes with no other."""
+    """What limits the service; None if the level does not describe it."""
+    run_finding: Found | None = None
+    """A finding about the run, not the service; it competes with no other."""
     explained: bool = True
     """Whether load explains what the level showed."""
 
     @property
     def all_findings(self) -> tuple[Found, ...]:
-        """What limits the service, and what concerns the run."""
-        return (*(self.findings or ()), *((self.aside,) if self.aside is not None else ()))
+        """Findings about the service, and the one about the run."""
+        return (*(self.findings or ()), *((self.run_finding,) if self.run_finding is not None else ()))
 
     @property
     def keys(self) -> tuple[FindingKey, ...]:
-        """Of all findings."""
+        """Keys of all findings."""
         return tuple(found.key for found in self.all_findings)
 
     @property
@@ -54,7 +54,7 @@ class LevelJudgement:
         return found is not None and found.readings["how"] == "delays"
 
     def finding(self, key: FindingKey) -> Found | None:
-        """The finding with that id, of that part; None without one."""
+        """The finding with that key; None without one."""
         return next((found for found in self.all_findings if found.key == key), None)
 
     def without(self, id_: str) -> LevelJudgement:
@@ -71,8 +71,11 @@ def judge_level(
     output: ReplyRate | None = None,
     parts: WatchedParts = WatchedParts(),  # noqa: B008 - frozen
 ) -> LevelJudgement:
-    """`levels`: all of the epoch. `fit`: pooled levels that feed the fit. `backlog`: of the target's own work, if it is known.
-    `output`: how evenly its replies came, if it is known. `parts`: watched ones, at this level."""
+    """What limits the service at a level.
+
+    `levels`: all measured levels of the axis. `fit`: pooled levels that feed the fit. `backlog`: that of the target's own work,
+    None: not known. `output`: how constant the rate of its replies is, None: not known. `parts`: watched parts at this level.
+    """
     gate = gate_of(level.rates, [each for each in fit if not each.disturbed], knee)
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
@@ -80,32 +83,32 @@ def judge_level(
         return LevelJudgement(level, gate, full_disks(level, parts), sharing.noisy_neighbours(level))
     found = [rule(level) for rule in resource_rules.UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
-        found += [rule(level) for rule in resource_rules.GATED if level.withheld is None or rule not in OTHERS_ARE_WHY]
+        found += [rule(level) for rule in resource_rules.GATED if level.withheld is None or rule not in NOT_IF_CPU_WITHHELD]
     findings = [each for each in found if each is not None]
     findings = watched_parts.without_relayed([*findings, *_of_parts(parts, gate, findings)])
     if not findings and gate.is_open:
-        findings = watched_parts.neighbours_elsewhere(parts)
+        findings = watched_parts.noisy_neighbours_of_parts(parts)
     if not findings:
         findings = _queues(level, gate, levels, knee, output, parts)
-    piles_up = counts_work(level) and (backlog is None or backlog.may_grow)
-    if not findings and not piles_up:
+    may_queue = counts_work(level) and (backlog is None or backlog.may_grow)
+    if not findings and not may_queue:
         findings = _nothing_limits(level, gate, levels, knee, parts)
     return LevelJudgement(level, gate, tuple(findings), sharing.noisy_neighbours(level) or sharing.generator_shares_host(level))
 
 
 def judge_unexplained(level: MeasuredLevel, parts: WatchedParts) -> LevelJudgement:
-    """A level that load does not explain, such as one in which all requests fail: a full disk needs no comparison with others."""
+    """Judge a level that load does not explain, for example one in which all requests fail: only full disks can be found."""
     return LevelJudgement(level, NO_GATE, full_disks(level, parts), explained=False)
 
 
 def full_disks(level: MeasuredLevel, parts: WatchedParts) -> tuple[Found, ...]:
-    """Full disks of the target and of parts. They are found in disturbed levels too."""
+    """Full disks of the target and of parts; found in disturbed levels too."""
     own = [found] if (found := resource_rules.disk_full(level)) is not None else []
     return tuple(watched_parts.without_relayed([*own, *parts.found((resource_rules.disk_full,), own)]))
 
 
 def _of_parts(parts: WatchedParts, gate: Gate, of_target: Sequence[Found]) -> list[Found]:
-    """By the same rules, behind the same gate."""
+    """Findings about watched parts, by the rules and the gate of the target."""
     rules = resource_rules.UNGATED
     rules += watched_parts.STALLED if gate.stalls else ()
     rules += watched_parts.GATED if gate.is_open else ()
@@ -120,7 +123,7 @@ def _queues(
     output: ReplyRate | None,
     parts: WatchedParts,
 ) -> list[Found]:
-    """Requests wait or are refused although no resource is busy."""
+    """Findings where requests wait or are refused although no resource is busy."""
     refused = rate_limit.refuses(level, gate, levels, knee, output)
     if refused is not None:
         return [refused]
@@ -132,7 +135,7 @@ def _queues(
         or rate_limit.delays_or_waits(level, gate, levels, knee, output)
         or watched_parts.unwatched_party(level, gate, parts)
     )
-    found = watched_parts.beside_parts(found, parts) if found is not None else None
+    found = watched_parts.with_idle_parts(found, parts) if found is not None else None
     found = request_holder.located(found, level, levels, parts)
     return [found] if found is not None else []
 

@@ -1,6 +1,6 @@
 """One settled level as the bottleneck rules read it: figures, readings by name, and what the machine allows the target.
 
-A reading that was not taken is None, never zero: a rule that needs it finds nothing, one that only uses it lists it as missing.
+A reading that was not taken is None, never zero. A rule that needs it finds nothing; one that can do without lists it as missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..knee.limit import REPLIED_LEAST
 from ..ladder import LadderLevel
 
 FAILURES_MOST = 0.05
-"""Share of requests that may fail in a level whose response times are interpreted: fast failures hide waiting."""
+"""Response times are interpreted only if at most this share of requests fails: fast failures hide waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,28 +36,29 @@ class MeasuredLevel:
     level: Level
     figures: LevelFigures
     rates: LadderLevel
-    """Users, goodput, latency with their standard errors."""
+    """Users, goodput and latency with their standard errors."""
     host: HostFacts
+    """The machine of the target, or of `part`."""
     program: str | None
     """File name of the target's executable."""
     is_loopback: bool
-    """The target has an address of this machine, so no network link is used."""
+    """Whether the target has an address of this machine, so that no network link is used."""
     reported_no_space: bool
-    """A failure in it said that no space was left (ENOSPC)."""
+    """Whether a failed request in it reported that no disk space was left (ENOSPC)."""
     withheld: Withheld | None
-    """CPU used by other processes; None: no relevant amount."""
+    """CPU that other processes withheld from the service; None if it was not relevant or is not known."""
     refused_status: int | None
-    """HTTP status, 429 or 503, of nine in ten of its failed requests; None if there is none such."""
+    """The HTTP status, 429 or 503, that nine in ten of its failed requests have; None without one."""
     own_ms: float
-    """See `generator_saturation.own_time_ms`."""
+    """Part of a user's cycle outside responses and waits (`generator_saturation.own_time_ms`)."""
     pacing_s: float | None = None
-    """From the start of one task of a user to that of the next, if users are paced."""
+    """Time from the start of one task of a user to that of the next; None if users are not paced."""
     part: str | None = None
-    """Whose readings `read` gives: those of a watched part; None: of the target and its host."""
+    """The watched part whose readings `read` returns; None: the target and its host."""
 
     @property
     def users(self) -> float:
-        """The wanted count; of a ramp's bin the mean count; at an offered rate the iterations a second."""
+        """The load: users of the level; for a bin of a ramp their mean; at an offered rate iterations a second."""
         is_own = self.level.opened.ramp or self.level.offered_per_s is not None
         return self.rates.users if is_own else float(self.level.users)
 
@@ -74,23 +75,23 @@ class MeasuredLevel:
 
     @property
     def target_is_read(self) -> bool:
-        """Whether its processes are read, not its machine alone."""
+        """Whether its processes are read, not only its machine."""
         return self.read("target.cpu_ratio") is not None
 
     @property
     def goodput_disturbed(self) -> bool:
-        """Whether other processes used so much CPU that the level does not describe the service."""
+        """Whether other processes used so much CPU that goodput is only a lower bound of what the service can do."""
         return self.withheld is not None and self.withheld.of_goodput
 
     @property
     def cores_allowed(self) -> float | None:
-        """Cores that the target may use: by its affinity, and by our cgroup's quota."""
+        """Cores that the target may use, by its CPU affinity and by the cgroup's quota; None: not known."""
         known = [self.read("target.cpus_allowed") or self.host.cpus, self.host.cgroup_cpus]
         return min((float(cores) for cores in known if cores), default=None)
 
     @property
     def cores_idle(self) -> float | None:
-        """Idle cores of the host."""
+        """Idle cores of the host; None: not known."""
         busy = self.read("host.cpu_ratio")
         return None if busy is None or not self.host.cpus else max(0.0, self.host.cpus - busy)
 
@@ -112,7 +113,7 @@ class MeasuredLevel:
 
     @property
     def failure_ratio(self) -> float:
-        """Of all requests."""
+        """Share of all requests that failed; 0 if not known."""
         return self.figures.failure_ratio or 0.0
 
     @property
@@ -124,7 +125,9 @@ class MeasuredLevel:
 
 
 def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Iterator[MeasuredLevel]:
-    """Settled levels with load that load explains, in the order they ran, ramps as their bins; or all others."""
+    """Settled levels with load, and bins of ramps, in the order they ran: those that load explains
+    (`MeasuredEpoch.explained_by_load`), or with `unexplained` all others.
+    """
     explained = epoch.explained_by_load
     known = {id(each) for each in explained}
     chosen = [each for each in epoch.measured if id(each) not in known] if unexplained else explained
@@ -158,13 +161,13 @@ def is_loopback_url(url: str) -> bool:
 
 
 def refused_status(timeline: Timeline, level: Level) -> int | None:
-    """The status with which the service refused nearly all of the requests that failed in a level, if it did."""
+    """The status in REFUSING that nearly all failed requests of a level have; None without one."""
     counts = failures_by_status(timeline, level)
     return next((status for status in REFUSING if counts[status] and counts[status] >= REPLIED_LEAST * counts.total()), None)
 
 
 def reported_no_space(timeline: Timeline, level: Level) -> bool:
-    """Whether a failure during the level reports ENOSPC, by errno or in the words of a reply."""
+    """Whether a failure during the level reports ENOSPC, by errno or in the text of a reply."""
     began_s, ended_s = level.started_s, timeline.last_s if level.ended_s is None else level.ended_s
     return any(
         (failure.signature.errno == ENOSPC or "no space left" in failure.signature.text.lower())

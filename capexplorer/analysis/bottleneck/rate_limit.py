@@ -1,10 +1,9 @@
 """Whether a rate limiter limits the throughput: it refuses requests above its rate, or delays them.
 
-From outside, a limiter that delays looks like one worker with a constant service time: the output is constant, requests
+From outside, a limiter that delays looks like one worker with a constant service time: the output rate is constant, requests
 queue, and every CPU idles. A bound of operational analysis distinguishes them (Denning & Buzen 1978): a response takes at least
-the service demand at the bottleneck, which is 1 / capacity. If responses at low load took surely less than that, no worker
-and no pool has this capacity, and a limiter is named. If they took longer, both explanations are possible, and both are
-named.
+the service demand at the bottleneck, which is 1 / capacity. If responses at low load took less than that, no single worker limits
+the throughput, and a limiter is named. If they took longer, both explanations are possible, and both are named.
 """
 
 from __future__ import annotations
@@ -23,40 +22,42 @@ from .reply_rate import ReplyRate
 TOO_MANY_REQUESTS = 429
 
 REFUSED_LEAST = 0.02
-"""Share of requests refused, from which the limit is at work."""
+"""Least share of refused requests at which a limiter is at work."""
 
 FASTER_MOST = 0.8
-"""Of 1 / capacity: a median response at low load below this rules a constant service time out. Service times grow a little under
-load (a lock of 10 ms took 10.4)."""
+"""A median response at low load below this share of 1 / capacity excludes a constant service time. Service times grow a little
+under load (a lock of 10 ms took 10.4)."""
 
 LOW_LOAD_SHARE = 0.8
-"""Of N*: levels up to there show the response at low load."""
+"""Levels up to this share of N* show the response at low load."""
 
 REQUESTS_LEAST = 100
-"""Requests of a level whose median response counts."""
+"""Requests from which the median response of a level is used."""
 
 NARROW_MOST = 1.5
-"""p95 over p50 of delayed requests: they wait in one queue for a clock."""
+"""Greatest p95 / p50 of delayed requests: they all wait in one queue that a clock empties."""
 
 SATURATED_SHARE = 1.3
-"""Of N*: levels from there on are at the limit all the time. At 1.13 N* a limit of 50/s gave 49.3 (measured)."""
+"""Levels from this many times N* on are at the limit all the time. At 1.13 N* a limit of 50/s gave 49.3 (measured)."""
 
 EQUAL_MOST = 0.01
-"""Relative difference between the rates of two levels at the limit, or two standard errors if these are more."""
+"""Greatest relative difference between the rates of two levels at the limit; two standard errors if they are more."""
 
 ROUND = (1.0, 1.2, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.5, 8.0, 10.0)
-"""Rates that people configure, times a power of ten."""
+"""Rates that people configure, per second or per minute, up to a power of ten."""
 
 ROUND_MOST = 0.003
-"""Relative distance to such a rate, at most: one rate in 16 is so near to one by chance, a second or a minute."""
+"""Greatest relative distance to such a rate: by chance one rate in 16 is as near to one of them."""
 
 
 def refuses(
     level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
 ) -> Found | None:
-    """Requests beyond the rate are refused by a service that idles. 429 means just that; 503 has other reasons, too."""
+    """A limiter that refuses: an idle service refuses requests beyond a rate. A status of 429 is enough; with 503, which has
+    other reasons too, the rate of replies must be constant.
+    """
     status = level.refused_status
-    if status is None or level.failure_ratio < REFUSED_LEAST or not gate.stalls or not queue_rules.is_at_ease(level):
+    if status is None or level.failure_ratio < REFUSED_LEAST or not gate.stalls or not queue_rules.is_idle_while_refusing(level):
         return None
     found: Readings = {"how": "refuses", "status": status, "failure_ratio": level.failure_ratio, **queue_rules.idleness(level)}
     if status == TOO_MANY_REQUESTS:
@@ -70,7 +71,9 @@ def refuses(
 def delays_or_waits(
     level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
 ) -> Found | None:
-    """A limiter that delays, or a lock or pool; the latter names the limiter as its rival where the output is as constant."""
+    """A limiter that delays, or a lock or pool. Where the output is as constant as a limiter's, a lock or pool has the limiter
+    as a competing finding.
+    """
     waits = queue_rules.lock_or_pool(level, gate)
     if waits is None or output is None or not output.is_constant or not _same_at_all_levels(level, levels, knee):
         return waits
@@ -87,7 +90,7 @@ def delays_or_waits(
 
 
 def _same_at_all_levels(level: MeasuredLevel, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> bool:
-    """Whether all levels beyond the knee have this level's rate: what slows down under load has not."""
+    """Whether all levels well beyond the knee have this level's goodput: those of a service that slows down under load do not."""
     if knee is None or knee.users is None:
         return True
     own_rps, own_error_rps = level.rates.goodput_rps, level.rates.goodput_se_rps or 0.0
@@ -100,7 +103,7 @@ def _same_at_all_levels(level: MeasuredLevel, levels: Sequence[MeasuredLevel], k
 
 
 def _fastest_ms(levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> float | None:
-    """The least median response of levels at low load."""
+    """The least median response of levels at low load, in ms; None without a knee or such levels."""
     if knee is None or knee.kind != "knee" or knee.users is None:
         return None
     most = LOW_LOAD_SHARE * knee.users
@@ -109,7 +112,7 @@ def _fastest_ms(levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> fl
 
 
 def _is_faster(fastest_ms: float | None, output: ReplyRate) -> bool:
-    """Whether requests at low load took surely less than the time between two replies at the limit."""
+    """Whether requests at low load took clearly less than the time between two replies at the limit."""
     return fastest_ms is not None and fastest_ms <= FASTER_MOST * 1000 / output.rate_rps
 
 
@@ -118,12 +121,12 @@ def _constancy(output: ReplyRate) -> Readings:
 
 
 def _is_round(output: ReplyRate) -> bool:
-    """Whether the rate is near one that people configure, a second or a minute, and is known well enough to say so."""
+    """Whether the rate is near one that people configure, per second or per minute, and is known precisely enough."""
     return 2 * output.error_rps <= EQUAL_MOST * output.rate_rps and any(
         abs(_mantissa(rate) / round_ - 1) <= ROUND_MOST for rate in (output.rate_rps, output.rate_rps * 60) for round_ in ROUND
     )
 
 
 def _mantissa(value: float) -> float:
-    """Between 1 and 10."""
+    """The decimal mantissa, from 1 to 10."""
     return float(f"{value:.12e}".partition("e")[0])

@@ -1,8 +1,9 @@
-"""How even the rate of a level's replies is: a limiter's clock releases them, or they leave as they are finished.
+"""How constant the rate of a level's replies is. It is constant if a limiter's clock releases them.
 
-Counts of consecutive bins are compared with the level's mean rate. Their index of dispersion (variance over mean; Cox & Lewis
-1966, section 4.5) is 1 for Poisson arrivals, the squared coefficient of variation of the service time for one saturated worker,
-and near 0 where a clock or a constant service time sets the pace. The length of a bin is measured, so late ticks cancel.
+Counts of consecutive bins of seconds are compared with the level's mean rate. Their index of dispersion (variance divided by
+mean; Cox & Lewis 1966, section 4.5) is 1 for Poisson arrivals, the squared coefficient of variation of the service time for one
+saturated worker, and near 0 where a clock or a constant service time sets the pace. The length of each bin is measured, so late
+ticks do not matter.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from ...model.timeline import Timeline
 from .measured_level import MeasuredLevel
 
 BINS = 6
-"""Bins that a level is cut into, as for batch means: longer bins lessen the share of a tick's edges."""
+"""Number of bins of a level, as for batch means: the longer a bin, the less replies at its edges matter."""
 
 BINS_LEAST = 5
+"""With fewer bins no dispersion is computed."""
 
 BIN_COUNT_LEAST = 20.0
-"""Replies in a bin: of fewer, whole numbers alone make a dispersion of a tenth."""
+"""Least mean number of replies in a bin: with fewer, rounding to whole numbers alone gives a dispersion of a tenth."""
 
 CONSTANT_MOST = 0.1
-"""Upper 95% bound of the index of dispersion of a constant output: a tenth of Poisson's. Measured: 0.02 to 0.04 behind nginx's
-`limit_req` in levels of eight seconds."""
+"""An output is constant if the upper 95% bound of its index of dispersion is at most this. It was 0.02 to 0.04 behind nginx's
+`limit_req` in levels of eight seconds (measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,12 @@ class ReplyRate:
 
     @property
     def is_constant(self) -> bool:
-        """Surely far more even than arrivals and most service times."""
+        """Whether replies vary far less than random arrivals and most service times do."""
         return self.dispersion_high <= CONSTANT_MOST
 
 
 def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
-    """None for a bin of a ramp, or with too few seconds or replies."""
+    """The reply rate of a level; None for a bin of a ramp, or with too few seconds or replies."""
     if level.level.opened.ramp:
         return None
     ticks = timeline.seconds_of(level.level)
@@ -54,13 +56,13 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     if not ticks or not all(map(math.isfinite, (*replies, *seconds))) or sum(replies) <= 0:
         return None
     rate_rps = sum(replies) / sum(seconds)
-    of_a_bin = max(1, len(ticks) // BINS, math.ceil(BIN_COUNT_LEAST * len(ticks) / sum(replies)))
-    starts = range(0, len(ticks) - of_a_bin + 1, of_a_bin)
+    seconds_per_bin = max(1, len(ticks) // BINS, math.ceil(BIN_COUNT_LEAST * len(ticks) / sum(replies)))
+    starts = range(0, len(ticks) - seconds_per_bin + 1, seconds_per_bin)
     if len(starts) < BINS_LEAST:
         return None
-    misses = [sum(replies[at : at + of_a_bin]) - rate_rps * sum(seconds[at : at + of_a_bin]) for at in starts]
+    misses = [sum(replies[at : at + seconds_per_bin]) - rate_rps * sum(seconds[at : at + seconds_per_bin]) for at in starts]
     variance, freedom = math.fsum(miss**2 for miss in misses) / (len(misses) - 1), len(misses) - 1
-    mean = sum(replies) / len(ticks) * of_a_bin
+    mean = sum(replies) / len(ticks) * seconds_per_bin
     return ReplyRate(
         rate_rps=rate_rps,
         error_rps=math.sqrt(variance * len(misses)) / sum(seconds),

@@ -1,7 +1,7 @@
-"""Which of several idle parts holds the requests that wait, by what the servers in front of it and behind it count.
+"""Which of several idle parts holds the waiting requests, by the counts of the servers in front of it and behind it.
 
-A proxy that has the requests open is waiting for the part behind it. A database that works on few of them is not what they wait
-for. The one part between them holds the others: in a lock or a pool of its own, or for a party that nobody watches.
+A proxy with open requests waits for the part behind it. A database that works on few of them is not what they wait for. The one
+part between both holds the others: in a lock or a pool of its own, or waiting for a party that is not watched.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .measured_level import MeasuredLevel
 from .watched_parts import WatchedParts
 
 MAJORITY = 0.5
-"""Share of the requests inside the service, from which a part holds most of them."""
+"""A part holds most of the requests if it holds at least this share of those inside the service."""
 
 REQUESTS_LEAST = 2.0
-"""Requests inside, on average: one that waits for another is no queue."""
+"""Least mean number of requests inside: one that waits for another is no queue."""
 
 IN_PROXY, IN_DATABASE = "server.writing", "server.active"
 """Requests that nginx has open, and sessions that a database works for."""
@@ -57,17 +57,23 @@ def _has_most(levels: Sequence[MeasuredLevel], name: str, inside: float) -> bool
 
 
 def _has_their_connections(holder: MeasuredLevel, inside: float, levels: Sequence[MeasuredLevel]) -> bool:
-    """Whether it has as many more files open as requests are inside, compared with the level with the fewest users. A proxy
-    that delays requests by a limit on their rate counts them as open, and does not pass them on."""
-    quiet = min(levels, key=lambda each: each.users, default=holder)
-    now, before, then = holder.read("target.fds"), replace(quiet, part=holder.part).read("target.fds"), quiet.requests_inside
+    """Whether `holder` has more files open than at the level with the fewest users, by most of the additional requests inside.
+
+    A proxy that delays requests by a rate limit counts them as open too, but does not pass them on.
+    """
+    low_load = min(levels, key=lambda each: each.users, default=holder)
+    now, before, then = (
+        holder.read("target.fds"),
+        replace(low_load, part=holder.part).read("target.fds"),
+        low_load.requests_inside,
+    )
     if now is None or before is None or then is None or inside - then < REQUESTS_LEAST:
         return False
     return now - before >= MAJORITY * (inside - then)
 
 
 def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:
-    """The only part that is neither a proxy nor a database, where one of these is known behind it; None: any other case."""
+    """The only part that is neither a proxy nor a database, if a database is watched and its processes are read; else None."""
     others = [level for level in levels if level.read(IN_PROXY) is None and level.read(IN_DATABASE) is None]
     has_database = any(level.read(IN_DATABASE) is not None for level in levels)
     return others[0] if has_database and len(others) == 1 and others[0].target_is_read else None

@@ -1,7 +1,7 @@
-"""Rules on resources, one function each (docs/causes.md): a level in, a saturated resource out.
+"""Rules on resources, one function each (docs/causes.md): from a level to the finding that a resource is saturated.
 
-Utilisation and pressure are required together if both can be read: pressure alone comes from other jobs too (10-26% was measured
-on the machine of an idle service). The gate is applied in `level_judgement`.
+Utilisation and pressure are required together if both can be read: other jobs cause pressure too (10-26% was measured on the
+machine of an idle service). The gate is applied in `level_judgement`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from .found import Found
 from .measured_level import MeasuredLevel
 
 Rule = Callable[[MeasuredLevel], Found | None]
-"""A level in, a saturated resource out."""
+"""A level -> what was found, or None."""
 
 BUSY_LEAST = 0.90
-"""Utilisation from which a resource is saturated: allowed cores, one thread's core, a disk's time, a link."""
+"""Utilisation from which a resource is saturated: cores that may be used, the core of one thread, a disk's time, a link."""
 
 GIL_CORES = (0.85, 1.10)
 """Range of cores used by a process that its interpreter lock limits: 0.91 with 20 threads, 0.94 with five (measured)."""
@@ -25,50 +25,51 @@ GIL_THREAD_MOST = 0.60
 """Greatest CPU use of one thread of such a process; above it that thread would be the bottleneck."""
 
 PINNED_LEAST = 0.85
-"""The same of fewer cores than the machine has: with what is left it could do 18% more, whatever the rest of the machine does.
-Pinned to one core beside busy neighbours, PostgreSQL used 0.88 of it (measured)."""
+"""A service that may use fewer cores than the machine has is at its limit from this share of them on: with the rest it could do
+at most 18% more, whatever other processes do. Pinned to one core of a busy machine, PostgreSQL used 0.88 of it (measured)."""
 
 CORES_LEFT = 0.20
-"""Idle cores from which a service could have used more CPU. With two cores, one of them the generator's, few are left."""
+"""A service could have used more CPU if so many cores were idle. On two cores, one of them the generator's, few are idle."""
 
 HOST_IDLE_MOST = 0.05
-"""Idle share of the host's cores up to which the host is full."""
+"""The host is full if at most this share of its cores is idle."""
 
 DELAYED_SHARE_LEAST = 0.25
-"""Time that a service's threads waited for a core, over its CPU time, from which it would have used more CPU."""
+"""A service would have used more CPU if its threads waited for a core for at least this share of their CPU time."""
 
 DEMAND_OF_REQUESTS = 0.30
-"""Share of the requests inside that run or wait for a core, from which cores are what they need. On two crowded cores: 0.36 and
-more for a GIL-bound service, 0.01 for one that only waits for a lock (measured)."""
+"""Requests need cores if at least this share of those inside runs or waits for one. On two crowded cores it was 0.36 and more
+for a GIL-bound service, 0.01 for one that only waits for a lock (measured)."""
 
 DEMAND_OF_ONE = 0.90
-"""Cores that a serial service (one thread, a GIL) runs on or waits for, from which it is saturated."""
+"""A serial service (one thread, a GIL) is saturated if it runs on or waits for at least so many cores."""
 
 SERIAL_LEAST = 0.80
-"""Share of a service's CPU time in one thread from which it is serial."""
+"""A service is serial if at least this share of its CPU time is in one thread."""
 
 THROTTLED_LEAST = 0.05
-"""Share of time throttled by the quota."""
+"""Share of time throttled by a CPU quota above which it limits the service."""
 
 STEAL_LEAST = 0.05
-"""Share of the cores' time taken by the hypervisor."""
+"""Share of the cores' time taken by the hypervisor above which it limits the service."""
 
 MEMORY_PRESSURE_LEAST = 0.01
-"""Share of time in which all tasks waited for memory (PSI)."""
+"""Share of time in which all tasks waited for memory (PSI) above which memory is saturated."""
 
 MAJOR_FAULTS_LEAST = 10.0
-"""Major page faults a second: a start or a deploy has a burst of them, a healthy level has none."""
+"""Least major page faults a second of a service that lacks memory: starts and deployments have a burst, healthy levels none."""
 
 SWAPPED_IN_LEAST = 50.0
-"""Pages a second."""
+"""Least pages a second that are read back from swap."""
 
 IO_PRESSURE_LEAST = 0.05
-"""Share of time in which tasks waited for I/O (PSI)."""
+"""Least share of time in which tasks waited for I/O (PSI)."""
 
 OWN_DISK_LEAST_BYTES = 10_000.0
-"""Bytes a second, read and written by the target itself: a disk used by another job is not its bottleneck."""
+"""Least bytes a second read and written by the target itself: a disk used by another job is not its bottleneck."""
 
 DISK_LEFT_BYTES = 1 << 20
+"""A disk with less free space is full."""
 
 
 def target_cpu(level: MeasuredLevel) -> Found | None:
@@ -94,7 +95,7 @@ def gil(level: MeasuredLevel) -> Found | None:
 
 
 def single_thread(level: MeasuredLevel) -> Found | None:
-    """One thread is always busy: it does nearly all the work, or an idle core had time for the rest."""
+    """One thread is always busy, and does nearly all the work or has an idle core beside it."""
     busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
     if busiest is None or busiest < BUSY_LEAST or cpu is None or allowed is None or cpu >= BUSY_LEAST * allowed:
         return None
@@ -107,7 +108,7 @@ def single_thread(level: MeasuredLevel) -> Found | None:
 
 
 def host_cpu(level: MeasuredLevel) -> Found | None:
-    """The machine has no idle core, and the service, not at its own limit, waits for one."""
+    """The machine has no idle core, and the service waits for one although it is not at its own limit."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     delay = level.read("target.run_delay_ratio")
     if busy is None or not cores or target is None or delay is None or busy < (1 - HOST_IDLE_MOST) * cores:
@@ -125,9 +126,9 @@ def host_cpu(level: MeasuredLevel) -> Found | None:
 def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> bool:
     """Whether requests wait for cores.
 
-    So if the service's threads want more cores than exist, or most requests inside run or wait for a core, or the service is
-    serial and its thread always does. (Four processes of eight threads wanted 7.7 of 2 cores: 6% of the requests inside,
-    measured.) Not if the service is serial and has nearly a whole core: it is saturated by itself.
+    They do if the service's threads want more cores than exist (four processes of eight threads wanted 7.7 of 2, which was 6% of
+    the requests inside), if many requests inside run or wait for a core, or if the service is serial and always does. They do
+    not if it is serial and has nearly a whole core: then it is saturated by itself.
     """
     inside, busiest = level.requests_inside, level.read("target.busiest_thread_ratio")
     serial = level.is_one_python_process or (busiest is not None and busiest >= SERIAL_LEAST * cpu)
@@ -140,7 +141,7 @@ def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> b
 
 
 def cpu_throttled(level: MeasuredLevel) -> Found | None:
-    """The quota of its cgroup throttled it."""
+    """A CPU quota of its cgroup throttled the service."""
     share = level.read("target.throttled_ratio")
     if share is None or share <= THROTTLED_LEAST:
         return None
@@ -148,9 +149,9 @@ def cpu_throttled(level: MeasuredLevel) -> Found | None:
 
 
 def cpu_steal(level: MeasuredLevel) -> Found | None:
-    """The hypervisor gave CPU time of this machine to others, no core was left, and the service waited for one.
+    """The hypervisor gave CPU time of this machine to others, no core was idle, and the service waited for one.
 
-    Steal alone limits nothing: the hypervisor takes idle time, too (6-20% on machines whose service used a tenth of a core).
+    Steal alone limits nothing: the hypervisor also takes idle time (6-20% on machines whose service used a tenth of a core).
     """
     stolen, busy, cores = level.read("host.steal_ratio"), level.read("host.cpu_ratio"), level.host.cpus
     cpu, delay = level.read("target.cpu_ratio"), level.read("target.run_delay_ratio")
@@ -172,7 +173,7 @@ def memory(level: MeasuredLevel) -> Found | None:
 
 
 def swapping(level: MeasuredLevel) -> Found | None:
-    """Pages are read back from swap, those of the service among them."""
+    """Pages are read back from swap, also for the service."""
     pages, faults = level.read("host.swapped_in_per_s"), level.read("target.major_faults_per_s")
     if pages is None or faults is None or pages < SWAPPED_IN_LEAST or faults < MAJOR_FAULTS_LEAST:
         return None
@@ -197,7 +198,7 @@ def disk(level: MeasuredLevel) -> Found | None:
 
 
 def network(level: MeasuredLevel) -> Found | None:
-    """A link is full in one direction. Bytes are summed over all links, so they are compared with the fastest."""
+    """A network link is full in one direction. Bytes are summed over all links, so they are compared with the fastest link."""
     rates, speed = [level.read("host.received_bytes_per_s"), level.read("host.sent_bytes_per_s")], level.host.link_bytes_per_s
     busier = max((rate for rate in rates if rate is not None), default=None)
     if busier is None or speed is None or level.is_loopback or busier < BUSY_LEAST * speed:
@@ -206,7 +207,7 @@ def network(level: MeasuredLevel) -> Found | None:
 
 
 def disk_full(level: MeasuredLevel) -> Found | None:
-    """No space is left where the service writes, by the reading or by its own error messages."""
+    """No disk space is left where the service writes, by the reading or by its error messages."""
     left = level.read("target.disk_free_bytes")
     if not level.reported_no_space and (left is None or left >= DISK_LEFT_BYTES):
         return None
@@ -214,19 +215,19 @@ def disk_full(level: MeasuredLevel) -> Found | None:
 
 
 def is_disk_full(found: Found) -> bool:
-    """Whether the reading shows it, not only the words of replies."""
+    """Whether the reading shows a full disk, not only the text of replies."""
     left = found.readings.get("disk_free_bytes")
     return isinstance(left, float | int) and left < DISK_LEFT_BYTES
 
 
 def _read(level: MeasuredLevel, **names: str) -> Readings:
-    """Additional readings, by the name that they get; without those that were not taken."""
+    """Readings by a new name (`new="target.name"`), without those that were not taken."""
     known = {name: level.read(reading) for name, reading in names.items()}
     return {name: value for name, value in known.items() if value is not None}
 
 
 UNGATED: tuple[Rule, ...] = (cpu_throttled, memory, swapping, disk_full)
-"""Rules that need no gate: what they find is wrong at any load."""
+"""Rules that need no gate: what they find harms the service at any load."""
 
 GATED: tuple[Rule, ...] = (target_cpu, gil, single_thread, host_cpu, cpu_steal, disk, network)
-"""Rules behind the gate: a busy resource is a bottleneck only if more users bring no more goodput."""
+"""Rules that need an open gate: a busy resource is a bottleneck only if more users bring no more goodput."""

@@ -1,6 +1,6 @@
-"""How much CPU the generator or other processes take from the service: not a bottleneck of the service, but a limit of the run.
+"""Findings about the run: the generator or other processes take CPU from the service.
 
-On its own machine the service might have a higher capacity; how much higher is not known.
+They are no bottleneck of the service. On a machine of its own it might have a higher capacity; how much higher is not known.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from .measured_level import MeasuredLevel
 NEIGHBOURS = "noisy_neighbours"
 
 FULL_LEAST = 0.85
-"""Share of the cores in use, under which the service could still get another core."""
+"""The machine is nearly full from this share of its cores in use; below that the service could still get another core."""
 
 SHARE_LEAST = 0.10
-"""Least share of the busy cores that the generator uses."""
+"""Least share of the busy cores that the generator uses, for it to be relevant."""
 
 OURS_LEAST = 0.70
-"""Least share of the busy cores that generator and service use together; else other programs fill the machine."""
+"""Least share of the busy cores that generator and service use together; if they use less, other programs fill the machine."""
 
 
 def generator_shares_host(level: MeasuredLevel) -> Found | None:

@@ -1,7 +1,7 @@
-"""Whether the users' think time sets the throughput: then services of different speed look equally fast.
+"""Whether the users' think time, not the service, sets the throughput.
 
-By Little's law X = N / (R + Z). If Z is most of the cycle and R does not grow, more users bring more throughput: the service's
-own limit was never reached.
+By Little's law X = N / (R + Z). If Z is most of the cycle and R does not grow, more users bring more throughput: the limit of the
+service was not reached.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ WAIT_LEAST = 3.0
 """Least ratio of the mean pause between two requests to the mean response time."""
 
 LITTLE_WITHIN = 0.05
-"""Relative distance within which X agrees with N / (R + Z)."""
+"""Greatest relative difference between X and N / (R + Z)."""
 
 REQUESTS_LEAST = 100
-"""Requests under which X and Z are too noisy for 5%; with 100 requests at waits of 0.5 to 1.5 s both have an error of 3%."""
+"""With fewer requests X and Z are too noisy: with 100 requests at waits of 0.5 to 1.5 s both have an error of 3%."""
 
 FLAT_GROWTH = 0.25
-"""Most growth of R against the level with the fewest users, with which it is flat."""
+"""R is flat if since the level with the fewest users it grew by at most this share."""
 
 FLAT_OF_CYCLE = 0.05
 """R is flat as well if it grew by at most this share of the cycle: 1 ms more does not matter to users that wait for a second."""
 
 
 def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
-    """`levels`: all settled levels of the epoch.
+    """The finding that think time sets the throughput. `levels`: all settled levels of the axis.
 
-    Users that are paced wait less when responses take longer, so their throughput is compared with their pace, and R may grow.
+    Paced users wait less when responses take longer, so their throughput is compared with their pace, and R may grow.
     """
     figures = level.figures
     wait_s, response_ms, little = figures.pause_s, figures.response_ms, little_ratio(figures)
@@ -60,8 +60,8 @@ def _bent(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:
 
 def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
     """Whether R is the same as at the level with the fewest users."""
-    quiet = min(others, key=lambda other: other.users, default=level)
-    now_ms, then_ms = level.figures.response_ms, quiet.figures.response_ms
+    low_load = min(others, key=lambda other: other.users, default=level)
+    now_ms, then_ms = level.figures.response_ms, low_load.figures.response_ms
     if now_ms is None or then_ms is None:
         return False
     cycle_ms = now_ms + 1000 * (level.figures.pause_s or 0.0)

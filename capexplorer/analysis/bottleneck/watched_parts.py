@@ -1,7 +1,7 @@
-"""Bottlenecks of watched parts, by the rules and behind the gates of the target's own: the database, the proxy, another host.
+"""Bottlenecks of watched parts (a database, a proxy, another host), by the same rules and the same gate as for the target.
 
-A part that was not read throughout a level is never blamed for it, and nothing is concluded from its silence. Machine-wide
-resources are blamed once for each machine, on the part that was asked for first.
+Nothing is concluded about a part that was not read throughout a level. A saturated resource of a machine is reported once per
+machine, for the part that was named first.
 """
 
 from __future__ import annotations
@@ -24,34 +24,37 @@ from .measured_level import MeasuredLevel
 from .resource_rules import Rule
 
 READ_LEAST = 0.8
-"""Share of a level's seconds in which a part must have been watched: readings come late now and then."""
+"""Least share of a level's seconds in which a part must have been read: readings are late now and then."""
 
 OPEN_FILES_LEAST = queue_rules.FDS_NEAR
+"""A process has no descriptor left from this share of its limit on."""
+
 FULL_SECONDS_LEAST = 0.2
-"""Share of a level's seconds with no descriptor or connection left, or in which a server refused the reader itself, from which
-the limit is at work even if the mean is below it."""
+"""A limit is also reached if for at least this share of a level's seconds no descriptor or connection was left, or the server
+refused the connection of the reader, even if the mean is below the limit."""
+
 CONNECTIONS_LEAST = 0.95
-"""Share of a server's connections from which no more are free: some are kept for administrators."""
+"""A server has no free connection from this share of its limit on: some are kept for administrators."""
 
 IN_USE_LEAST = 0.9
-"""Share of them that must be in use: a pool keeps idle ones open, and those limit nobody."""
+"""Least share of the open connections that must be in use: those that a pool keeps idle limit nothing."""
 
 LOCK_WAITS_LEAST = 0.5
-"""Share of a server's active sessions that wait for locks, from which locks are what it waits for."""
+"""A server waits for locks if at least this share of its active sessions does."""
 
 SESSIONS_LEAST = 0.5
-"""Share of the requests inside the whole service (Little's law) that must be active sessions of a server, for the server to be
-where they wait."""
+"""Requests wait in a server if its active sessions are at least this share of the requests inside the whole service (Little's
+law)."""
 
 INSIDE_LEAST = 4.0
-"""Requests inside, on average, from which most of them wait for one party: of fewer each part may work on one."""
+"""Least mean number of requests inside, for most of them to wait for one party: of fewer, each part may work on one."""
 
 QUEUE_SEEN_LEAST = 0.25
-"""Mean number of connections in the accept queue of a part, from which requests may wait in it: seen in one second of four. From
-QUEUE_LEAST of the queue rules on they surely do; in between nobody is blamed."""
+"""Requests may wait in a part if the mean number of connections in its accept queue is at least this, as if one was there in a
+quarter of the seconds. From `queue_rules.QUEUE_LEAST` on they do; in between nothing is reported."""
 
 WAITING_LEAST = 2.0
-"""Sessions: one that waits for one other is no queue."""
+"""Least number of sessions that wait for locks: one that waits for another is no queue."""
 
 MACHINE_WIDE = frozenset(
     ("host_cpu_saturated", "cpu_steal", "memory_saturated", "swapping", "disk_saturated", "disk_full",
@@ -65,53 +68,55 @@ HERE = "generator"
 
 @dataclass(frozen=True, slots=True)
 class WatchedParts:
-    """The parts as one level shows them."""
+    """The watched parts at one level."""
 
     levels: tuple[MeasuredLevel, ...] = ()
-    """One for each part that was read throughout the level: its readings, on its machine."""
+    """The level with the readings of each part that was read throughout it."""
     machines: tuple[str | None, ...] = ()
-    """Of each."""
+    """The machine of each of these parts; None: not known."""
     unread: tuple[str, ...] = ()
-    """Names of the others."""
+    """Names of the parts that were not read throughout."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of those that were read."""
+        """Names of the parts that were read."""
         return _names(self.levels)
 
     @property
     def with_use(self) -> tuple[MeasuredLevel, ...]:
-        """Those of which it is known how busy they are; of the others only their servers' own figures are."""
+        """Parts whose use of CPU is known; of the others only their servers' own figures are."""
         return tuple(level for level in self.levels if level.read("host.cpu_ratio") is not None)
 
     @property
     def use_unknown(self) -> tuple[str, ...]:
-        """Names of all others, as unavailable readings."""
+        """All other parts, as names of unavailable readings."""
         known = _names(self.with_use)
         return tuple(f"part {name}" for name in (*self.names, *self.unread) if name not in known)
 
     def found(self, rules: Sequence[Rule], of_target: Iterable[Found]) -> Iterator[Found]:
-        """What limits which part, beside what was found of the target."""
-        seen = {(HERE, each.id) for each in of_target if not _is_of_replies(each)}
+        """Findings of these rules about the parts. `of_target`: those about the target, whose machine-wide ones are not
+        repeated.
+        """
+        seen = {(HERE, each.id) for each in of_target if not _is_named_by_replies_only(each)}
         for rule in rules:
-            judged = [level for level in self.levels if level.withheld is None or rule not in OTHERS_MAY_BE_WHY]
+            judged = [level for level in self.levels if level.withheld is None or rule not in NOT_IF_CPU_WITHHELD]
             each = {level.part or "": found for level in judged if (found := rule(level)) is not None}
             for level, machine in zip(self.levels, self.machines, strict=True):
                 name = level.part or ""
                 if name not in each or (each[name].id in MACHINE_WIDE and (machine, each[name].id) in seen):
                     continue
                 seen.add((machine or name, each[name].id))
-                yield self._beside_peers(each[name], name, each)
+                yield self._with_idle_peers(each[name], name, each)
 
-    def _beside_peers(self, found: Found, part: str, limited: Collection[str]) -> Found:
-        """The finding with the part's peers, if none of them is at this limit: web2 is slower than web1 and web3."""
+    def _with_idle_peers(self, found: Found, part: str, limited: Collection[str]) -> Found:
+        """The finding with its part, and the part's peers if none of them is at this limit: web1 and web3 for web2."""
         peers = [name for name in self.names if name != part and _kind(name) == _kind(part)]
         at_ease = ", ".join(peers) if peers and not any(name in limited for name in peers) else ""
         return replace(found, part=part, readings={**found.readings, **({"peers_at_ease": at_ease} if at_ease else {})})
 
 
 def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
-    """All parts of a level."""
+    """All watched parts at a level."""
     own = {name: _of_part(level, part, timeline.parts.values()) for name, part in timeline.parts.items()}
     read = [name for name, part in timeline.parts.items() if _is_read(own[name], part)]
     return WatchedParts(
@@ -122,14 +127,17 @@ def watched_parts(level: MeasuredLevel, timeline: Timeline) -> WatchedParts:
 
 
 def _of_part(level: MeasuredLevel, part: PartState, parts: Iterable[PartState]) -> MeasuredLevel:
-    """The level with the part's readings, on its machine. Replies that name a full disk do not say whose it is."""
+    """The level with the readings of a part, on its machine. Replies that report a full disk are left out: they do not say whose
+    disk it is.
+    """
     own = replace(level, part=part.name, host=part.host, program=part.program, is_loopback=part.machine == HERE)
     return replace(own, withheld=_withheld_from(level.figures, part, parts), reported_no_space=False)
 
 
 def _withheld_from(figures: LevelFigures, part: PartState, parts: Iterable[PartState]) -> Withheld | None:
-    """What strangers on its machine withheld from the part, by the check that the target has. Other parts and the generator are
-    no strangers."""
+    """CPU that other processes on its machine withheld from the part, by the same check as for the target. Other parts and the
+    generator are not counted as other processes.
+    """
     each = readings_of_parts(figures.readings)
     own = {name: value for name, value in figures.readings.items() if name.startswith("generator.")} | each.get(part.name, {})
     if part.machine is not None and "neighbours.cpu_ratio" in own:
@@ -141,16 +149,16 @@ def _withheld_from(figures: LevelFigures, part: PartState, parts: Iterable[PartS
 
 
 def _is_read(level: MeasuredLevel, part: PartState) -> bool:
-    """Whether it was read throughout the level, and is still read if the level goes on."""
+    """Whether the part was read throughout the level, and is still read if the level is open."""
     is_cut_off = part.state == "unread" and level.level.closed is None
     return not is_cut_off and (level.read(READ_RATIO) or 0.0) >= READ_LEAST
 
 
-# -- rules that parts alone have: of the target the same is a cause, by its failures
+# -- rules for parts only: for the target the same is found as a cause, from its failures
 
 
 def open_files(level: MeasuredLevel) -> Found | None:
-    """A process of it has no descriptor left for another connection."""
+    """A process of the part has no descriptor left for another connection."""
     used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
     full = level.read(FDS_FULL_RATIO) or 0.0
     if used is None or not limit or (used < OPEN_FILES_LEAST * limit and full < FULL_SECONDS_LEAST):
@@ -159,7 +167,7 @@ def open_files(level: MeasuredLevel) -> Found | None:
 
 
 def connections(level: MeasuredLevel) -> Found | None:
-    """A server refuses connections, or has none left and hardly any that is idle, by its own count."""
+    """A server, by its own counts, refuses connections, or has none left while hardly any is idle."""
     rejected = level.read("server.rejected_connections_per_s") or 0.0
     refused = level.read("server.refused_readings") or 0.0
     if not rejected and refused < FULL_SECONDS_LEAST and not _has_no_connection_left(level):
@@ -175,7 +183,9 @@ def connections(level: MeasuredLevel) -> Found | None:
 
 
 def _has_no_connection_left(level: MeasuredLevel) -> bool:
-    """All are taken, throughout or in many of the seconds, and hardly any is idle: a session that logs in is neither."""
+    """Whether all connections are taken, in the mean or in many of the seconds, and hardly any is idle. Sessions that log in
+    count as neither active nor idle.
+    """
     used, limit = level.read("server.connections"), level.read("server.connections_limit")
     if used is None or not limit:
         return False
@@ -187,23 +197,23 @@ def _has_no_connection_left(level: MeasuredLevel) -> bool:
 
 
 def lock_waits(level: MeasuredLevel) -> Found | None:
-    """Most of a server's active sessions wait for locks, by its own count."""
+    """A server most of whose active sessions wait for locks, by its own counts."""
     waiting, active = level.read("server.lock_waits"), level.read("server.active")
     if waiting is None or not active or waiting < max(WAITING_LEAST, LOCK_WAITS_LEAST * active):
         return None
     return Found("lock_waits", {"lock_waits_ratio": waiting / active, "active_sessions": active})
 
 
-# -- what waits where nothing is busy
+# -- where requests wait if nothing is busy
 
 
 def idle_parts(parts: WatchedParts) -> tuple[str, ...] | None:
-    """Names of the parts of which it is known, if none of them is busy with anything that is read; None where one is."""
+    """Names of the parts whose use is known, if none of them is busy; None if one is."""
     return _names(parts.with_use) if all(map(_is_idle, parts.with_use)) else None
 
 
 def _kind(name: str) -> str:
-    """`web` of `web2` and `web-3`: parts that do the same are numbered."""
+    """The name without its number: `web` for `web2` and `web-3`, which are parts of one kind."""
     return name.rstrip("0123456789").rstrip("-_")
 
 
@@ -219,12 +229,16 @@ def _is_idle(level: MeasuredLevel) -> bool:
 
 
 def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Found | None:
-    """More users bring nothing, and every part is idle; the target itself is not watched. An idle part may hide a lock or a pool,
-    unless it counts its sessions: `may_wait_in` names those that may. Else requests wait elsewhere."""
+    """Requests wait for something that is not watched: more users bring no more goodput, every part is idle, and the target
+    itself is not read.
+
+    An idle part may also have a lock or a pool at its limit, unless it counts its sessions: the reading `may_wait_in` names
+    such parts.
+    """
     idle = idle_parts(parts)
     if not idle or level.target_is_here or not gate.is_open:
         return None
-    if not queue_rules.generator_is_at_ease(level) or not queue_rules.accounts_for_users(level):
+    if not queue_rules.generator_has_spare_time(level) or not queue_rules.accounts_for_users(level):
         return None
     if level.requests_inside is None or level.requests_inside < INSIDE_LEAST:
         return None
@@ -236,14 +250,15 @@ def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Fo
 
 
 def _counts_few_sessions(level: MeasuredLevel) -> bool:
-    """Whether its server's own count shows that most requests wait elsewhere: who waits in a database has an active session."""
+    """Whether a server's own counts show that most requests wait elsewhere: a request in a database has an active session."""
     active, inside = level.read("server.active"), level.requests_inside
     return active is not None and inside is not None and active < SESSIONS_LEAST * inside
 
 
-def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
-    """A lock or pool, concluded from an idle service: not if a watched part is busy. With parts that are idle, too, it may be
-    outside of them all."""
+def with_idle_parts(found: Found, parts: WatchedParts) -> Found | None:
+    """The finding of a lock or pool, given the watched parts: None if one of them is busy. If they are idle too, requests may
+    also wait for something that is not watched. Other findings are returned as they are.
+    """
     if found.id != "lock_or_pool_limit" or not (parts.levels or parts.unread):
         return found
     idle = idle_parts(parts)
@@ -258,20 +273,22 @@ def beside_parts(found: Found, parts: WatchedParts) -> Found | None:
 
 
 def without_relayed(findings: Sequence[Found]) -> list[Found]:
-    """Without the target's full disk where only its replies name one, and the disk of a part is seen to be full: it passed the
-    part's error on."""
+    """The findings without a full disk that only replies of the target report, if a part's disk is full: the target relayed the
+    part's error.
+    """
     is_part = any(each.id == "disk_full" and each.part is not None for each in findings)
-    return [each for each in findings if not (is_part and _is_of_replies(each))]
+    return [each for each in findings if not (is_part and _is_named_by_replies_only(each))]
 
 
-def _is_of_replies(found: Found) -> bool:
-    """A full disk of the target that replies name and its own reading does not show."""
+def _is_named_by_replies_only(found: Found) -> bool:
+    """Whether it is a full disk of the target that its replies report and no reading shows."""
     return found.id == "disk_full" and found.part is None and not resource_rules.is_disk_full(found)
 
 
-def neighbours_elsewhere(parts: WatchedParts) -> list[Found]:
-    """Other processes on the machines of parts that used CPU which these parts needed. Those of the generator's machine are found
-    with the target."""
+def noisy_neighbours_of_parts(parts: WatchedParts) -> list[Found]:
+    """Other processes on the machines of parts that used CPU which these parts needed, except on the generator's machine, where
+    they are found with the target.
+    """
     here = (Found(sharing.NEIGHBOURS, {}),)
     return list(parts.found((sharing.noisy_neighbours,), here))
 
@@ -281,11 +298,11 @@ def worker_pools(parts: WatchedParts, gate: Gate) -> list[Found]:
     return list(parts.found((lambda level: queue_rules.worker_pool(level, gate) if level.withheld is None else None,), ()))
 
 
-OTHERS_MAY_BE_WHY: frozenset[Rule] = frozenset((*resource_rules.GATED, lock_waits)) - {resource_rules.network}
-"""Rules that find nothing of a part from which other processes of its machine withheld CPU: it would have used more, or held its
+NOT_IF_CPU_WITHHELD: frozenset[Rule] = frozenset((*resource_rules.GATED, lock_waits)) - {resource_rules.network}
+"""Rules that are not applied to a part from which other processes withheld CPU: without them it would have used more, or kept its
 locks for less time."""
 
 STALLED: tuple[Rule, ...] = (open_files, connections)
-"""Need no rise of the latency: who gets no connection adds none."""
+"""Rules that do not require latency to rise: users who get no connection add none."""
 
 GATED: tuple[Rule, ...] = (*resource_rules.GATED, lock_waits)
