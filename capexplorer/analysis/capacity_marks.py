@@ -1,9 +1,9 @@
 """Marks about the capacity of an epoch: knees, recoveries, and levels whose goodput or latency shifted.
 
-Pure and stateless: the same timeline gives the same marks, live and over a saved session. `mark_publisher` knows what was
-published before. Sentences are in `wording`.
+Pure and stateless: the same timeline gives the same marks, live and over a saved session. `mark_publisher` decides which of
+them are new or changed, and `wording` has their sentences.
 
-`no_knee` is a verdict and never a mark. A bend that becomes a knee keeps its key, `knee:epoch0`.
+A `no_knee` verdict makes no mark. A bend that becomes a knee keeps its key, for example `knee:epoch0`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from ..model.timeline import Timeline
 from ..model.verdicts import Recovery
 from .epoch.epoch import Epoch
 from .epoch.recovery import recovery_of
-from .epoch.splitting import missed_shifts, series
+from .epoch.splitting import goodput_and_latency, missed_shifts
 
 
 def keys(epoch: Epoch) -> frozenset[str]:
-    """Keys of all marks that `knees` and `recoveries` may make for an epoch."""
+    """Keys of all marks that `of_verdict` and `recoveries` may make for an epoch."""
     recovered = (f"{kind}:level{level.opened.index}" for level in epoch.all_levels for kind in ("recovery", "rate_recovery"))
     curves = (f"{kind}:epoch{epoch.index}" for kind in ("knee", "latency_knee", "rate_capacity"))
     return frozenset((*curves, *recovered))
 
 
 def of_verdict(found: Verdict) -> Iterator[Mark]:
-    """Marks of one epoch's verdict, of users and of offered rates."""
+    """Marks of one epoch's verdict: on its levels of users, then on its levels of offered rates."""
     yield from knees(found)
     yield from rates(found)
 
 
 def knees(found: Verdict) -> Iterator[Mark]:
-    """Marks of one epoch's verdict: a knee, an "at or below" or a bend under one key, a latency knee under another."""
+    """Marks of the verdict on users: a knee, "at or below" or a bend share one key; a latency knee has another."""
     knee, capacity = found.capacity.knee, found.capacity
     if knee is not None and knee.kind != "no_knee":
         error = capacity.curve.capacity_se_rps if capacity.curve is not None and knee.capacity_rps is not None else None
@@ -49,7 +49,7 @@ def knees(found: Verdict) -> Iterator[Mark]:
 
 
 def rates(found: Verdict) -> Iterator[Mark]:
-    """Marks of one epoch's levels of offered rates: the capacity or a bound of it, and each recovery from overload."""
+    """Marks of the verdict on offered rates: the capacity or a bound of it, and each recovery from overload."""
     capacity = found.rates.capacity if found.rates is not None else None
     if capacity is not None and capacity.kind != "keeps_up":
         yield Mark(
@@ -87,25 +87,27 @@ def _of_curve(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, ke
 
 
 def shifts(timeline: Timeline) -> Iterator[Mark]:
-    """Levels opened by a shift, and shifts inside levels that were not split (imported, or saved by an earlier version)."""
-    yield from shifts_split(timeline)
+    """Shifts that opened a level, and shifts inside closed levels that were not split: imported sessions, and those of earlier
+    versions.
+    """
+    yield from shifts_that_open_levels(timeline)
     for level in timeline.levels:
         for at_s, found in missed_shifts(timeline, level) if level.closed is not None else ():
             key = f"shift:level{level.opened.index}@{at_s:.0f}"
             yield _shift(level, key, at_s, max(at_s, level.opened.t_s), found.column, found.before, found.after)
 
 
-def shifts_split(timeline: Timeline) -> Iterator[Mark]:
-    """Levels opened by a shift."""
+def shifts_that_open_levels(timeline: Timeline) -> Iterator[Mark]:
+    """Shifts that opened a level: the live run had found them, and split the level there."""
     for before, level in zip(timeline.levels, timeline.levels[1:], strict=False):
         if level.opened.since_s is not None:
-            yield _split(timeline, before, level)
+            yield _shift_between(timeline, before, level)
 
 
-def _split(timeline: Timeline, before: Level, level: Level) -> Mark:
-    """The shift between two levels: means of all seconds before it, and of those after it until it was found."""
+def _shift_between(timeline: Timeline, before: Level, level: Level) -> Mark:
+    """The shift between two levels: the mean of all seconds before it, and of the seconds after it until it was found."""
     since = [tick for tick in timeline.seconds_of(level) if tick < level.opened_index]
-    was, now = (series(timeline, ticks) for ticks in (timeline.seconds_of(before), since))
+    was, now = (goodput_and_latency(timeline, ticks) for ticks in (timeline.seconds_of(before), since))
     goodput, latency_ms = ((_mean(then), _mean(after)) for then, after in zip(was, now, strict=True))
     shifted: Literal["goodput", "latency"] = level.opened.shifted or "goodput"
     then, after = goodput if shifted == "goodput" else latency_ms
@@ -144,32 +146,35 @@ def recoveries(epoch: Epoch) -> Iterator[Mark]:
     if found is None:
         return
     timeline, levels, fit = epoch.timeline, epoch.levels, epoch.split.fit
-    well: set[int] = set()  # recovered levels: a step down from one of them is not recovery from overload
+    recovered: set[int] = set()  # indices of levels; a step down from one of them is not recovery from overload
     for at, level in enumerate(levels):
         above = [before for before in levels[:at] if before.users > level.users]
         judged = level.opened.index in found.recovery_levels and level.opened.index not in found.disturbed_levels
         if not judged or level.opened.by == "shift" or not above:
             continue
-        if above[-1].opened.index in well:
-            well.add(level.opened.index)
+        if above[-1].opened.index in recovered:
+            recovered.add(level.opened.index)
             continue
-        parts = [level, *takewhile(lambda part: part.opened.by == "shift", levels[at + 1 :])]
+        continued = [level, *takewhile(lambda later: later.opened.by == "shift", levels[at + 1 :])]
         earlier = [known for known in fit if known.started_s < level.started_s]
-        recovery = recovery_of(earlier, float(above[-1].users), float(level.users), *_since_stopped(timeline, parts))
+        recovery = recovery_of(earlier, float(above[-1].users), float(level.users), *_since_stopped(timeline, continued))
         if recovery.recovered:
-            well |= {part.opened.index for part in parts}
+            recovered |= {each.opened.index for each in continued}
         if recovery.recovered is not None:
-            ended_s = parts[-1].ended_s
+            ended_s = continued[-1].ended_s
             yield _recovery(level, recovery, found.t_s if ended_s is None else ended_s)
 
 
-def _since_stopped(timeline: Timeline, parts: Sequence[Level]) -> tuple[Sequence[float], ...]:
-    """Goodput, latency and loop lag of each second since the last surplus user stopped, over a level and its later parts."""
+def _since_stopped(timeline: Timeline, continued: Sequence[Level]) -> tuple[Sequence[float], ...]:
+    """Goodput, latency and loop lag of each second since the last surplus user stopped.
+
+    `continued`: a level, and the levels with the same users that shifts opened after it.
+    """
     users = timeline.columns["users"]
-    ticks = [tick for part in parts for tick in timeline.seconds_of(part, settled=False)]
-    since = [tick for tick in ticks if users[tick] <= parts[0].users]
+    ticks = [tick for level in continued for tick in timeline.seconds_of(level, settled=False)]
+    since = [tick for tick in ticks if users[tick] <= continued[0].users]
     lags_ms = timeline.columns["loop_lag_p99_ms"]
-    return (*series(timeline, since), [lags_ms[tick] for tick in since])
+    return (*goodput_and_latency(timeline, since), [lags_ms[tick] for tick in since])
 
 
 def _recovery(level: Level, recovery: Recovery, t_s: float) -> Mark:

@@ -47,19 +47,21 @@ from .superseding import most_users
 
 
 def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
-    """The conclusion about an epoch; None: about all levels together, if there are no findings. Costs a pass over the marks, and
-    one over journal and levels for each cause that spoils the run.
+    """The conclusion about an epoch. `epoch` is None where no detector ran: then it is about all levels together.
+
+    Costs one pass over the marks, and one over journal and levels for each cause that invalidates the run.
     """
     view = EpochView(timeline, epoch)
     found = next(_candidates(view), None) or Conclusion((_curve_alone(view),))
     if found.invalid:
         return found
-    found, disturbed = replace(found, clauses=(*found.clauses, *_beside(view, found))), _cpu_used_by_others(view)
-    return found if disturbed is None else _with_neighbours(found, disturbed)
+    found = replace(found, clauses=(*found.clauses, *_added(view, found)))
+    disturbed = _cpu_used_by_others(view)
+    return found if disturbed is None else _with_disturbance(found, disturbed)
 
 
-def _with_neighbours(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusion:
-    """Put the clause about other processes first if they may have hidden a knee, else last."""
+def _with_disturbance(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusion:
+    """The conclusion with the clause about other processes on the machine: last where a knee was found, else first."""
     first = found.clauses[0]
     is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
     clauses = (*found.clauses, disturbed) if is_knee else (disturbed, *found.clauses)
@@ -75,7 +77,7 @@ def epochs_with_findings(timeline: Timeline) -> list[int]:
 
 
 def _candidates(view: EpochView) -> Iterator[Conclusion]:
-    """In order of precedence; the first is the conclusion."""
+    """Possible conclusions in order of precedence: the first one is the conclusion."""
     yield from _invalid(view)
     yield from _knee(view)
     yield from _rates(view)
@@ -86,7 +88,7 @@ def _candidates(view: EpochView) -> Iterator[Conclusion]:
     yield from _too_new(view)
 
 
-# -- the generator, its host, the network between
+# -- the generator, its host, the network to the service
 
 
 def _invalid(view: EpochView) -> Iterator[Conclusion]:
@@ -118,7 +120,9 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
 
 
 def _rates(view: EpochView) -> Iterator[Conclusion]:
-    """The capacity as a rate, if it or a bound of it was found, with the failures that are not its own refusals."""
+    """The capacity as a rate, if it or an upper bound of it was found. Replies that refuse requests beyond the capacity are not
+    failures of their own.
+    """
     found = _rates_found(view)
     known = found.rates.capacity if found is not None else None
     if found is None or known is None or known.kind not in ("capacity", "at_or_below"):
@@ -133,7 +137,7 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
 
 
 def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...]:
-    """What limits the service at its capacity: at most two bottlenecks that were seen at rates beyond it."""
+    """What limits the service at its capacity: at most two bottlenecks found at offered rates from its lower bound on."""
     beyond = (mark for mark in view.bottlenecks() if (mark.offered_per_s or 0.0) >= (capacity.low_per_s or 0.0))
     return tuple(mark for mark in beyond if mark.offered_per_s is not None)[:2]
 
@@ -154,8 +158,8 @@ def _first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
-    """What limits at the knee: at most two bottlenecks that are seen there, wherever they began; if errors are the limit, the
-    most severe cause.
+    """What limits the service at the knee: at most two bottlenecks found at users within its interval or above; where
+    errors are the limit and no bottleneck was found, the most severe cause in the target.
     """
     if found.limit == "generator":
         return []
@@ -169,20 +173,20 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
 
 
 def _failing(view: EpochView) -> Iterator[Conclusion]:
-    """The most severe cause of failed requests, then what limits the service, which may be unrelated."""
+    """The causes of failed requests, each followed by what limits the service, which may be unrelated."""
     for failure in failed_requests(view):
         beside = _first_of(_limited(view), _waiting(view), _curve(view))
-        yield Conclusion((failure, *beside, *_a_leak(view)), failure.mark.severity, marked=True)
+        yield Conclusion((failure, *beside, *_first_leak(view)), failure.mark.severity, marked=True)
 
 
 def _bottleneck(view: EpochView) -> Iterator[Conclusion]:
     limited = _limited(view)
     if limited is not None:
-        yield Conclusion((limited, _curve(view) or NoKneeYet(), *_a_leak(view)), "warning", marked=True)
+        yield Conclusion((limited, _curve(view) or NoKneeYet(), *_first_leak(view)), "warning", marked=True)
 
 
 def _waits(view: EpochView) -> Iterator[Conclusion]:
-    waits, leak = _waiting(view), _a_leak(view)
+    waits, leak = _waiting(view), _first_leak(view)
     if waits is not None:
         yield Conclusion((waits, _curve(view) or NoKneeYet(), *leak), "warning" if leak else "info", marked=True)
 
@@ -193,7 +197,7 @@ def _leaks(view: EpochView) -> Iterator[Conclusion]:
 
 
 def _too_new(view: EpochView) -> Iterator[Conclusion]:
-    """The clauses that replace a curve without levels."""
+    """Users were too new: used where the epoch has no capacity curve and no levels of offered rates."""
     levels = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
     if levels and view.rates is None and (view.capacity is None or view.capacity.curve is None):
         yield Conclusion((UsersTooNew(), *levels, HoldLevels()))
@@ -215,7 +219,9 @@ def _limited(view: EpochView) -> ServiceLimited | None:
 
 
 def _waiting(view: EpochView) -> ThinkTimeLimit | None:
-    """If the mark is open or no level had more users: steps down do not end it."""
+    """Think time sets the throughput: the mark is open, or was closed and no level had more users. A step down closes it, but
+    does not refute it.
+    """
     most = max((level.users for level in view.settled()), default=0)
     found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
     mark = next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
@@ -233,12 +239,12 @@ def _leaking(view: EpochView) -> Iterator[Leaking]:
             yield Leaking(mark)
 
 
-def _a_leak(view: EpochView) -> tuple[Leaking, ...]:
+def _first_leak(view: EpochView) -> tuple[Leaking, ...]:
     return tuple(_leaking(view))[:1]
 
 
 def _curve(view: EpochView) -> NoKneeUpTo | RatesFound | None:
-    """None until one of both curves allows a verdict."""
+    """How far users scale without a knee, else the verdict on offered rates; None until one of them can be judged."""
     found = view.knee
     return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else _judged_rates(view)
 
@@ -254,8 +260,8 @@ def _curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
     return NotJudged(len(settled), best)
 
 
-def _beside(view: EpochView, found: Conclusion) -> Iterator[Clause]:
-    """What is added to every conclusion but that of a spoiled run."""
+def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
+    """Clauses added to every conclusion that is not "the run is invalid"."""
     partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
     yield from (clause for clause in (_changed(view), partly, _shared(view)) if clause is not None)
 
@@ -277,9 +283,9 @@ def _shared(view: EpochView) -> MachineShared | None:
 
 
 def _cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
-    """From the level in which others used most CPU, among those left out if there are any.
+    """Figures of the level in which other processes used most CPU, among the levels left out if there are any.
 
-    If they disturbed a few seconds alone, and every level still counts, the mark with its time says enough.
+    None if they used it only in a few seconds and no level is left out: then their mark, with its time, is enough.
     """
     left_out = view.left_out()
     levels = left_out or [level for level in view.disturbed() if (others_cpu(level.figures) or 0.0) >= OTHERS_LEAST]

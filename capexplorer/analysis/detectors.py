@@ -16,14 +16,14 @@ from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 from .leaks import leaks
 
 Detected = Mark | Verdict
-"""The result of a detector."""
+"""One result of a detector."""
 
 Detector = Callable[[Timeline], Sequence[Detected]]
 """Timeline so far -> current marks, one a key, none retracted, and verdicts. No clock, no I/O."""
 
 
 def capacity(timeline: Timeline) -> tuple[Detected, ...]:
-    """Verdicts, knees and recoveries of each epoch. A mark has the time of the end of the level since which it has held."""
+    """Verdicts, knees and recoveries of each epoch. The time of a mark is the end of the level since which it has held."""
     return tuple(finding for epoch in epochs_of(timeline) for finding in _of_epoch(epoch))
 
 
@@ -37,16 +37,16 @@ def bottlenecks(timeline: Timeline) -> tuple[Mark, ...]:
     return tuple(mark for epoch in epochs_of(timeline) for mark in bottleneck.marks(epoch))
 
 
-def growth(timeline: Timeline) -> tuple[Mark, ...]:
+def resource_growth(timeline: Timeline) -> tuple[Mark, ...]:
     """Leaks of each epoch."""
     return tuple(mark for epoch in indices(timeline) for mark in leaks.marks(timeline, epoch))
 
 
-DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, growth)
+DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, resource_growth)
 """In the order of their marks."""
 
-WITNESSED_KINDS = frozenset(("stop_rule",))
-WITNESSED_KEYS = frozenset(
+OBSERVED_BY_RUN_KINDS = frozenset(("stop_rule",))
+OBSERVED_BY_RUN_KEYS = frozenset(
     (
         "cause:user_code_error",
         "cause:load_thread_blocked",
@@ -55,13 +55,13 @@ WITNESSED_KEYS = frozenset(
         "cause:log_write_failed",
     )
 )
-"""Kinds of marks that the live run makes from its own observations. The log does not contain the evidence, so no detector can
-find them again."""
+"""Kinds and keys of marks that the live run makes from its own observations. The log does not contain their evidence, so no
+detector can find them again."""
 
 
 def is_detected(mark: Mark) -> bool:
     """Whether a detector made the mark, not the run itself."""
-    return mark.kind not in WITNESSED_KINDS and mark.key not in WITNESSED_KEYS
+    return mark.kind not in OBSERVED_BY_RUN_KINDS and mark.key not in OBSERVED_BY_RUN_KEYS
 
 
 def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Detected, ...]:

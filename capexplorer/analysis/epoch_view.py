@@ -25,7 +25,10 @@ from .superseding import InvalidLevels
 
 
 class EpochView:
-    """One epoch of a timeline. `epoch` is None if no detector ran; then all levels together are viewed."""
+    """One epoch of a timeline: `marks` that are not superseded, `verdict` and `invalid` levels.
+
+    `epoch` is None where no detector ran: then the view is of all levels together.
+    """
 
     def __init__(self, timeline: Timeline, epoch: int | None) -> None:
         self.timeline, self.epoch = timeline, epoch
@@ -36,8 +39,7 @@ class EpochView:
         self.marks = superseding.standing(self.marks, self.verdict, self.invalid)
 
     def _invalid(self) -> InvalidLevels | None:
-        """Which levels critical causes of generator, host or network invalidate; causes that are over are left out
-        (`is_past`)."""
+        """The levels that critical causes of generator, host or network invalidate; None if no such cause lasts (`is_past`)."""
         invalidating = [mark for mark in self.causes(*OUTSIDE_THE_TARGET) if invalidates_run(mark.id, mark.severity)]
         if not invalidating:
             return None
@@ -54,7 +56,7 @@ class EpochView:
 
     @property
     def rates(self) -> RateVerdict | None:
-        """The verdict on levels of offered rates; None: there are none."""
+        """The verdict on levels of offered rates; None if there are none."""
         return self.verdict.rates if self.verdict is not None else None
 
     @property
@@ -70,8 +72,8 @@ class EpochView:
     def bottlenecks(self) -> list[Mark]:
         """Bottlenecks that limit the service, those with the highest confidence first."""
         found = [mark for mark in self.marks if superseding.is_limit(mark)]
-        sure = (*CONFIDENCES, None)
-        return sorted(found, key=lambda mark: (sure.index(mark.confidence), since_s(mark)))
+        order = (*CONFIDENCES, None)
+        return sorted(found, key=lambda mark: (order.index(mark.confidence), since_s(mark)))
 
     def levels(self) -> list[Level]:
         """All of its levels, in the order they ran."""
@@ -95,8 +97,9 @@ class EpochView:
         return [level for level in self.disturbed() if self.verdict and level.opened.index in self.verdict.left_out_levels]
 
     def requests(self, begin_s: float, end_s: float) -> float:
-        """Number of requests in that time, warm-up and failures included. By numpy: a day has 86,400 seconds, and a screen asks
-        for each cause whenever it draws.
+        """Number of requests between two times of the session, warm-up and failures included.
+
+        Computed by numpy: a day has 86,400 seconds, and a screen asks for each cause whenever it draws.
         """
         columns, timeline = self.timeline.columns, self.timeline
         ticks = slice(max(timeline.index_at(begin_s), 0), timeline.index_at(end_s) + 1)
@@ -104,7 +107,7 @@ class EpochView:
         return float(np.nansum(counts))
 
     def clean(self, invalidating: Sequence[Mark]) -> list[Level]:
-        """Settled levels, of users and of offered rates, without such a cause."""
+        """Settled levels, of users and of offered rates, during which none of these causes occurred."""
         spans = [span for mark in invalidating for span in self._spans(mark)]
         return [level for level in self.loaded() if not any(self._overlaps(level, span) for span in spans)]
 
@@ -135,7 +138,7 @@ def standing(timeline: Timeline) -> dict[str, Mark]:
 
 
 def reported(timeline: Timeline) -> dict[int, Verdict]:
-    """Verdicts by epoch, without conclusions from invalid levels."""
+    """Verdicts by epoch, without what was concluded from invalid levels."""
     verdicts = {epoch: EpochView(timeline, epoch).verdict for epoch in sorted(timeline.verdicts)}
     return {epoch: verdict for epoch, verdict in verdicts.items() if verdict is not None}
 
@@ -149,12 +152,12 @@ def is_past(mark: Mark, clean: Sequence[Level]) -> bool:
 
 
 def since_s(mark: Mark) -> float:
-    """Start of its (latest) episode, seconds of the session."""
+    """Start of the mark's latest episode, in seconds of the session."""
     began_s = mark.finding.began_s if isinstance(mark.finding, Cause) else None
     return mark.t_s if began_s is None else began_s
 
 
 def last_s(mark: Mark) -> float:
-    """Its last occurrence, seconds of the session."""
+    """Last occurrence of what the mark is about, in seconds of the session."""
     found_s = mark.finding.last_s if isinstance(mark.finding, Cause) else None
     return mark.t_s if found_s is None else found_s

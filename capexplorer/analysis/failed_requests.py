@@ -12,29 +12,29 @@ from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS, invalidates_r
 from .epoch_view import EpochView, last_s
 
 SHARE_LEAST = 0.01
-"""Share of failed requests from which a cause is in the conclusion, whatever its severity."""
+"""A cause that failed at least this share of the requests is in the conclusion, whatever its severity."""
 
-EVEN_MOST = 2.0
-"""Ratio of the greatest to the least failure ratio of levels, up to which failures do not depend on load."""
+EVEN_RATIO_MOST = 2.0
+"""Failures do not depend on load if the greatest failure ratio of a level is at most this many times the least."""
 
 EVEN_ERRORS = 2.6
-"""Standard errors by which a level may lie outside of that."""
+"""Standard errors of its own failure ratio by which a level may lie outside that range."""
 
-NONE_EXPECTED = 3.0
-"""Failures expected at a level, up to which it may have none by chance (5%): where 2% fail, none of 24 requests may."""
+NONE_EXPECTED_MOST = 3.0
+"""A level where at most this many failures are expected may have none by chance: for 3, the probability is 5% (Poisson)."""
 
 
 def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:
-    """The clauses about failed requests, without causes that invalidate the run (or did, before they ended and were
-    superseded).
+    """The clauses about failed requests. Causes that invalidate the run have a clause of their own, and those that have ended
+    have none.
     """
     for mark in view.causes("generator", "host", "network", "target", "check"):
         share = _share(view, mark)
-        if _matters(mark, share):
+        if _is_reported(mark, share):
             yield TargetDied(mark) if mark.id in DEATHS else _failed(view, mark, share)
 
 
-def _matters(mark: Mark, share: float | None) -> bool:
+def _is_reported(mark: Mark, share: float | None) -> bool:
     if invalidates_run(mark.id, mark.severity):
         return False
     return mark.severity in ("critical", "error") or mark.id in REFUSALS or (share or 0.0) >= SHARE_LEAST
@@ -54,7 +54,9 @@ def _failures_limit(view: EpochView) -> bool:
 
 
 def _share(view: EpochView, mark: Mark) -> float | None:
-    """Share of all requests since the cause began; None if it counts no failed requests."""
+    """Share of all requests, from the cause's first occurrence to its last, that it failed; None if it counts no failed
+    requests. Failures hidden by a retry are not counted.
+    """
     cause = mark.finding
     if not isinstance(cause, Cause) or mark.id in COUNT_NO_REQUESTS or not {"seconds", "deaths"}.isdisjoint(cause.counted):
         return None
@@ -64,7 +66,7 @@ def _share(view: EpochView, mark: Mark) -> float | None:
 
 
 def _at_every_load(view: EpochView) -> bool:
-    """Whether there is one cause only, with nearly the same failure ratio at levels of different users."""
+    """Whether there is only one cause, and its failure ratio is nearly the same at levels of different users."""
     found = [(level.users, level.figures.failure_ratio, level.figures.requests) for level in view.settled()]
     levels = [(users, ratio, requests) for users, ratio, requests in found if ratio is not None]
     causes = [mark for mark in view.marks if mark.kind == "cause" and mark.severity in ("critical", "error")]
@@ -75,8 +77,8 @@ def _at_every_load(view: EpochView) -> bool:
 
 
 def _is_near(ratio: float, usual: float, requests: int) -> bool:
-    """`requests`: 0 if they were not counted."""
+    """Whether a level's failure ratio is the `usual` one, within EVEN_RATIO_MOST and noise. `requests`: 0 if not counted."""
     if not ratio:
-        return 0 < usual * requests <= NONE_EXPECTED
+        return 0 < usual * requests <= NONE_EXPECTED_MOST
     noise = EVEN_ERRORS * math.sqrt(usual * (1 - usual) / requests) if requests else 0.0
-    return usual / math.sqrt(EVEN_MOST) - noise <= ratio <= usual * math.sqrt(EVEN_MOST) + noise
+    return usual / math.sqrt(EVEN_RATIO_MOST) - noise <= ratio <= usual * math.sqrt(EVEN_RATIO_MOST) + noise

@@ -1,6 +1,6 @@
 """Which marks to publish now: new ones, those that changed materially, and retractions of those that no longer hold.
 
-Without it the journal would get a line whenever an interval moved slightly. Holds no timeline, and judges nothing.
+Without it the journal would get a line whenever an interval moved slightly. It keeps no timeline, and judges no levels.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ import msgspec
 from ..model.events import Mark, Verdict
 
 MOVED_LEAST = 0.02
-"""Relative change of a figure from which its mark is published again."""
+"""A mark is published again if a figure of it changed by more than this share of its value."""
 
 BOUND_MOVED_LEAST = 0.06
-"""The same for an interval's ends: 300 bootstraps place them within 2-4% of each other from one second to the next (measured)."""
+"""The same for the ends of an interval: from one second to the next, those of 300 bootstrap resamples differ by 2-4%
+(measured)."""
+
+PACE_MOVED_LEAST = 0.3
+"""The same for rates of growth and times to a limit, which change with every second."""
 
 ALWAYS_COMPARED = ("kind", "id", "epoch", "severity", "confidence")
 """Fields of a mark of which any change is published."""
 
 VERIFIED_BY = ("soak_agrees", "beyond_agrees", "return_agrees")
-"""Each level that verifies a knee makes a revision of its mark."""
-
-PACE_MOVED_LEAST = 0.3
-"""The same for rates of growth and times to a limit, which change with every second."""
+"""Evidence of the levels that verify a knee: each of them makes a revision of its mark."""
 
 MOVED = {
     **dict.fromkeys(
@@ -39,22 +40,24 @@ MOVED = {
     **dict.fromkeys(("users_low", "users_high", "per_s_low", "per_s_high"), BOUND_MOVED_LEAST),
     **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),
 }
-"""Figures of a finding that are compared, and the relative change of each; changes of other figures alone are not published."""
+"""Figures of a finding that are compared, with the relative change above which each is published. Changes of other figures alone
+are not published."""
 
 State = Literal["open", "updated", "closed"]
 
 
 class MarkPublisher:
-    """Holds the marks and verdicts published last, by key and by epoch."""
+    """Remembers the marks and verdicts published last, by key and by epoch, and returns those to publish now."""
 
     def __init__(self) -> None:
         self._published: dict[str, Mark] = {}
         self._verdicts: dict[int, Verdict] = {}
 
     def update(self, now: Iterable[Mark], t_s: float, *, about: Collection[str], exactly: bool = False) -> tuple[Mark, ...]:
-        """The marks to publish, given all that hold now. Published marks with a key in `about` that no longer hold are retracted.
+        """The marks to publish, given all marks that hold `now`, at `t_s` seconds of the session.
 
-        `exactly`: publish every change however small; used at the end, so that a log's last marks agree with its figures.
+        `about`: keys that `now` is complete for; a published mark with one of them that is not in `now` is retracted.
+        `exactly`: publish every change, however small; used at the end, so that a log's last marks agree with its figures.
         """
         current = {mark.key: mark for mark in now}
         changed = [new for mark in current.values() if (new := self._changed(mark, t_s, exactly)) is not None]

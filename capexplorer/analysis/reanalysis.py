@@ -1,6 +1,6 @@
-"""An old session under today's detectors: marks as recorded, marks as found now, and what changed between them.
+"""A saved session judged again by this version's detectors: the marks recorded, the marks found now, and their differences.
 
-Pure: reads a timeline, returns values. Does not change the timeline; `wording` has the sentences.
+Pure: reads a timeline, does not change it, and returns values. `wording` has the sentences.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .causes.watch import CauseWatch
 from .detectors import Detected, Detector, detect, is_detected
 
 _COMPARED = ("kind", "id", "epoch", "users", "severity", "confidence")
-_SAME_TO = 1e-6
-"""Relative difference that another order of additions may make."""
+_ROUNDING = 1e-6
+"""Relative difference of two floats that adding the same values in another order may make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Reanalysis:
     recorded: tuple[Mark, ...]
     found: tuple[Mark, ...]
     changes: tuple[MarkChange, ...]
-    """Ordered as the marks found, then the marks that are gone."""
+    """New and changed marks in the order of `found`, then the marks that are gone."""
     verdicts: tuple[Verdict, ...] = ()
     """Verdicts found now, one an epoch."""
     revisions: tuple[Mark, ...] = ()
@@ -37,11 +37,11 @@ class Reanalysis:
 
     @property
     def findings(self) -> tuple[Detected, ...]:
-        """All that was found."""
+        """All verdicts and marks found now, earlier revisions included."""
         return (*self.verdicts, *self.revisions, *self.found)
 
     def as_event(self, version: str) -> Reanalysed:
-        """The summary as an event. `version`: of the app."""
+        """The changes as an event of the log. `version`: that of the app."""
         return Reanalysed(t_s=0.0, version=version, recorded=len(self.recorded), found=len(self.found), changes=self.changes)
 
 
@@ -76,7 +76,7 @@ def _with_causes(bare: Timeline, causes: Sequence[Mark]) -> Timeline:
 
 
 def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange, ...]:
-    """What differs, by key. Times and revisions are not compared."""
+    """New, changed and gone marks, matched by key. Times and revisions are not compared."""
     then, now = ({mark.key: mark for mark in marks} for marks in (recorded, found))
     listed = []
     for key, mark in now.items():
@@ -89,8 +89,10 @@ def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange
 
 
 def reanalysed(timeline: Timeline, analysis: Reanalysis, version: str) -> Timeline:
-    """The session with the marks found instead of those recorded, and what changed. Shares the rest; apply no more events to
-    it."""
+    """The session with the marks found now instead of those recorded, and their changes.
+
+    Shares all other values with `timeline`: apply no more events to it.
+    """
     bare = without_detected(timeline)
     bare.marks.update((mark.key, mark) for mark in analysis.found)
     bare.verdicts = {each.epoch: each for each in analysis.verdicts}
@@ -101,7 +103,7 @@ def reanalysed(timeline: Timeline, analysis: Reanalysis, version: str) -> Timeli
 
 
 def reanalysed_events(events: Iterable[Event], analysis: Reanalysis, version: str) -> Iterator[Event]:
-    """The events with the marks found instead of those recorded, each at its time, and the summary after the header."""
+    """The events with the marks found now instead of those recorded, each at its time, and the changes after the header."""
     for event in with_marks(events, analysis.findings):
         yield event
         if isinstance(event, Header):
@@ -109,7 +111,7 @@ def reanalysed_events(events: Iterable[Event], analysis: Reanalysis, version: st
 
 
 def without_detected(timeline: Timeline) -> Timeline:
-    """The session without marks of detectors. Shares the rest; apply no more events to it."""
+    """The session without marks of detectors. Shares all other values with `timeline`: apply no more events to it."""
     bare = copy.copy(timeline)
     bare.marks = {key: mark for key, mark in timeline.marks.items() if not is_detected(mark)}
     bare.verdicts = {}
@@ -141,11 +143,11 @@ def _figures(then: Mark, now: Mark) -> tuple[FigureChange, ...]:
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Equal, floats within _SAME_TO. A log holds lists where a detector makes tuples."""
+    """Whether both are equal, floats within _ROUNDING. A log has lists where a detector makes tuples."""
     if isinstance(before, bool) or isinstance(after, bool):
         return before is after
     if isinstance(before, int | float) and isinstance(after, int | float):
-        return math.isclose(before, after, rel_tol=_SAME_TO, abs_tol=1e-9) or (math.isnan(before) and math.isnan(after))
+        return math.isclose(before, after, rel_tol=_ROUNDING, abs_tol=1e-9) or (math.isnan(before) and math.isnan(after))
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
         return len(before) == len(after) and all(map(_same, before, after))
     if isinstance(before, Mapping) and isinstance(after, Mapping):

@@ -1,6 +1,7 @@
-"""Stop rules: which limits of a profile's `[stop]` the current level surely breaks. Pure; `run` decides what is ended.
+"""Stop rules: which limits of a profile's `[stop]` table the current level breaks. Pure; `run` decides what is ended.
 
-Only settled seconds count, and a limit is broken when the one-sided bound of the figure passes it, not by one bad second.
+Only settled seconds count. Failure ratios and growth break a limit by their one-sided 95% bound; percentiles need enough
+successes, and readings are means over a few seconds: no single second stops a run.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from .knee.objectives import wilson
 from .ladder import LadderLevel
 
 SUCCESSES_LEAST = {"p95_ms": 20, "p99_ms": 100}
-"""Least successes before a percentile may break a rule: one of them is expected beyond it."""
+"""Successes from which a percentile may break a rule: with so many, one of them is expected above it."""
 
 REQUESTS_LEAST = 20
-"""Least requests before a failure ratio may break a rule."""
+"""Requests from which a failure ratio may break a rule."""
 
 USERS_MORE = 1.05
-"""Least ratio of users to those of a lower level, from which growth is computed."""
+"""Growth of throughput is computed against levels that this level has at least this many times the users of."""
 
-METRIC = "metric:"
-"""Limits of the target's own metrics are named `metric:NAME`."""
+METRIC_PREFIX = "metric:"
+"""A limit of one of the target's own metrics is named `metric:NAME`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +36,21 @@ class TriggeredRule:
     measured: float
 
 
-def struck(
+def triggered_rules(
     limits: Mapping[str, float], levels: Sequence[LadderLevel], readings: Mapping[str, Sequence[float]]
 ) -> tuple[TriggeredRule, ...]:
-    """Rules that the last of `levels` (one epoch's, in the order they ran, recovery left out) breaks.
+    """Rules that the last of `levels` breaks.
 
-    `limits`: by rule, `p95_ms`, `p99_ms`, `failure_ratio`, `load_average`, `throughput_growth_ratio`, `latency_growth_ratio`,
-    `metric:NAME`. `readings`: the last few seconds of `load_average` and of each `metric:NAME`.
+    `limits`: limit by rule; rules are `p95_ms`, `p99_ms`, `failure_ratio`, `load_average`, `throughput_growth_ratio`,
+    `latency_growth_ratio` and `metric:NAME`. `levels`: those of one epoch in the order they ran, without recovery levels; at
+    least one. `readings`: the last few seconds of `load_average` and of each `metric:NAME`.
     """
     found = ((rule, limit, _measured(rule, limit, levels, readings)) for rule, limit in limits.items())
     return tuple(TriggeredRule(rule, limit, measured) for rule, limit, measured in found if measured is not None)
 
 
 def _measured(rule: str, limit: float, levels: Sequence[LadderLevel], readings: Mapping[str, Sequence[float]]) -> float | None:
-    """The figure that breaks the limit; None if it does not or is not known."""
+    """The figure that breaks the limit; None if it keeps the limit or is not known."""
     level = levels[-1]
     match rule:
         case "p95_ms" | "p99_ms":
@@ -56,9 +58,9 @@ def _measured(rule: str, limit: float, levels: Sequence[LadderLevel], readings: 
         case "failure_ratio":
             return _failures(level, limit)
         case "throughput_growth_ratio":
-            return _throughput(level, levels[:-1], limit)
+            return _throughput_growth(level, levels[:-1], limit)
         case "latency_growth_ratio":
-            return _latency(level, levels[:-1], limit)
+            return _latency_growth(level, levels[:-1], limit)
     values = [value for value in readings.get(rule, ()) if math.isfinite(value)]
     mean = math.fsum(values) / len(values) if values else None
     return mean if mean is not None and mean > limit else None
@@ -71,15 +73,18 @@ def _percentile(level: LadderLevel, rule: str, limit: float) -> float | None:
 
 
 def _failures(level: LadderLevel, limit: float) -> float | None:
-    """What was dropped at an offered rate counts as failed."""
+    """The share of arrivals without a success: those dropped at an offered rate count as failed."""
     if level.failure_ratio is None or (level.requests or 0) < REQUESTS_LEAST:
         return None
     lost = 1 - (1 - level.failure_ratio) * (1 - level.dropped_ratio)
     return lost if wilson(lost, level.requests or 0)[0] > limit else None
 
 
-def _throughput(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
-    """Relative growth of goodput over that of users since the nearest lower level: 1 is proportional, 0 is none."""
+def _throughput_growth(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
+    """Relative growth of goodput over that of users since the earlier level with the most users below this one's.
+
+    1: goodput grew in proportion to users; 0: not at all.
+    """
     below = [each for each in earlier if each.users * USERS_MORE <= level.users and each.goodput_rps > 0]
     if not below:
         return None
@@ -92,12 +97,12 @@ def _throughput(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float
     return growth if growth + ONE_SIDED_95 * error < limit else None
 
 
-def _latency(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
-    """Relative growth of the mean latency since the level with the fewest users."""
+def _latency_growth(level: LadderLevel, earlier: Sequence[LadderLevel], limit: float) -> float | None:
+    """Relative growth of the mean latency since the earlier level with the fewest users: 1 is twice the latency."""
     known = [each for each in earlier if each.latency_ms and each.users < level.users]
     if not known or level.latency_ms is None:
         return None
     first = min(known, key=lambda each: each.users)
     assert first.latency_ms is not None
-    surely = (level.latency_ms - ONE_SIDED_95 * (level.latency_error_ms or 0.0)) / first.latency_ms - 1
-    return level.latency_ms / first.latency_ms - 1 if surely > limit else None
+    low = (level.latency_ms - ONE_SIDED_95 * (level.latency_error_ms or 0.0)) / first.latency_ms - 1
+    return level.latency_ms / first.latency_ms - 1 if low > limit else None

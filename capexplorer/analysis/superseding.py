@@ -1,13 +1,14 @@
 """Which findings are not reported because a later finding supersedes them. The only place with these rules.
 
-The log keeps each finding as it was made; a report shows what is valid at its time. Live, replayed and reanalysed sessions are
-read through `epoch_view.EpochView`, which applies the rules. Makes no findings.
+The log keeps each finding as it was made; a report shows those that hold at its time. Live, replayed and reanalysed sessions
+are read through `epoch_view.EpochView`, which applies these rules:
 
-1. If a critical cause of the generator, its host or the network invalidated levels, nothing beyond the clean levels is reported
-of the service: no knee, no objective, no bottleneck. 2. A mark of the curve shows the latest verdict, and is not reported if that
-verdict has none. 3. A bottleneck is superseded if levels with more users show no knee. 4. "Not at its limit" (no limit reached,
-think time sets the throughput) is superseded once a limit was found, by a mark or by a verdict: the mark of a verdict's knee is
-logged after it.
+1. If a critical cause of the generator, its host or the network invalidated levels, nothing about the service is reported beyond
+   the other (clean) levels: no knee, no objective, no bottleneck.
+2. A mark of the curve has the figures of the latest verdict, and is not reported if that verdict has no such finding.
+3. A bottleneck is superseded if levels with more users, or of higher rates, show no limit.
+4. "Not at its limit" (no limit reached, think time sets the throughput) is superseded once a mark or a verdict has a limit. The
+   verdict counts by itself because the mark of its knee is logged after it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class InvalidLevels:
     clean_users: float | None
     """The most users of a level without such a cause; None without one."""
     clean_per_s: float | None = None
-    """The same of offered rates."""
+    """The greatest offered rate of such a level; None without one."""
 
     def is_clean(self, users: float | None, offered_per_s: float | None = None) -> bool:
         """Whether a finding about loads up to `users`, or up to an offered rate, rests on clean levels only."""
@@ -44,31 +45,31 @@ class InvalidLevels:
 
 
 def reported(verdict: Verdict, invalid: InvalidLevels | None) -> Verdict:
-    """The verdict without conclusions from spoiled levels (rule 1)."""
+    """The verdict without what was concluded from invalid levels (rule 1)."""
     if invalid is None:
         return verdict
     capacity, latency_knee = verdict.capacity, verdict.capacity.latency_knee
-    if capacity.knee is not None and not invalid.is_clean(_reach(capacity.knee)):
+    if capacity.knee is not None and not invalid.is_clean(_upper_users(capacity.knee)):
         capacity = _up_to_clean(capacity, capacity.knee, invalid)
-    if latency_knee is not None and not invalid.is_clean(_reach(latency_knee)):
+    if latency_knee is not None and not invalid.is_clean(_upper_users(latency_knee)):
         capacity = replace(capacity, latency_knee=None)
     first = verdict.first_endpoint
     return replace(
         verdict,
         capacity=capacity,
-        slo=tuple(each for each in verdict.slo if invalid.is_clean(_reach(each))),
+        slo=tuple(each for each in verdict.slo if invalid.is_clean(_upper_users(each))),
         first_endpoint=first if first is not None and invalid.is_clean(first.users) else None,
     )
 
 
-def _reach(found: KneeVerdict | SloVerdict) -> float | None:
-    """The greatest load that it is about."""
+def _upper_users(found: KneeVerdict | SloVerdict) -> float | None:
+    """The most users that a finding is about: the upper end of its interval, if it has one."""
     is_bound = isinstance(found, KneeVerdict) and found.kind == "no_knee"
     return found.users if found.users_high is None or is_bound else found.users_high
 
 
 def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, invalid: InvalidLevels) -> CapacityVerdict:
-    """ "No knee" up to the clean levels if the knee lies beyond them; else no verdict on a knee."""
+    """The capacity without its knee: "no knee" up to the clean levels if the knee lies beyond them, else no verdict on a knee."""
     clean, curve = invalid.clean_users, capacity.curve
     is_beyond = clean is not None and knee.users is not None and knee.users > clean
     none = KneeVerdict(kind="no_knee", epoch=knee.epoch, users=clean, limit="generator") if is_beyond else None
@@ -85,7 +86,7 @@ def standing(marks: Sequence[Mark], verdict: Verdict | None, invalid: InvalidLev
 
 
 def _finds_limit(verdict: Verdict | None) -> bool:
-    """Whether the verdict itself has a limit of load: its mark follows it in the log."""
+    """Whether the verdict itself has a limit of load, of users or of an offered rate."""
     if verdict is None:
         return False
     knee, rate = verdict.capacity.knee, verdict.rates.capacity if verdict.rates is not None else None
@@ -112,9 +113,9 @@ def _current(mark: Mark, verdict: Verdict | None, invalid: InvalidLevels | None)
 
 
 def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, invalid: InvalidLevels | None) -> Mark | None:
-    """Rule 2. A log without verdicts keeps its marks as they are."""
+    """The mark with the figures of the verdict (rule 2). In a log without verdicts, marks stay as they are."""
     if verdict is None:
-        return mark if invalid is None or invalid.is_clean(_reach(finding.verdict)) else None
+        return mark if invalid is None or invalid.is_clean(_upper_users(finding.verdict)) else None
     found = verdict.capacity.latency_knee if mark.kind == "latency_knee" else verdict.capacity.knee
     if found is None or found.kind == "no_knee":
         return None
@@ -123,7 +124,7 @@ def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, invali
 
 
 def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
-    """Rule 3."""
+    """Whether levels with a greater load than the bottleneck's show no limit (rule 3)."""
     found = verdict.capacity.knee if verdict is not None else None
     if mark.offered_per_s is not None:
         return _is_superseded_at_rates(mark.offered_per_s, verdict)
@@ -131,7 +132,7 @@ def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
 
 
 def most_users(mark: Mark) -> float:
-    """The most users at which it is known to hold: a bottleneck that lasts is shown again by later levels."""
+    """The most users at which a mark is known to hold: later levels may show the same bottleneck again."""
     at = mark.finding.users_at if isinstance(mark.finding, Bottleneck) else None
     return max(mark.users or 0.0, at or 0.0)
 

@@ -80,7 +80,7 @@ class LiveMarks:
     def _look_for_shifts(self, level: Level) -> None:
         found: tuple[float, ChangePoint] | None = latest_shift(self._timeline, level)
         while found is not None and self._split(found[0], found[1].column):
-            self._emit_all(self._book.update(capacity_marks.shifts_split(self._timeline), self._now_s(), about=()))
+            self._emit_all(self._book.update(capacity_marks.shifts_that_open_levels(self._timeline), self._now_s(), about=()))
             self.judge()
             found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
 

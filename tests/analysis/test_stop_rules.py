@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.analysis.stop_rules import TriggeredRule, struck
+from capexplorer.analysis.stop_rules import TriggeredRule, triggered_rules
 
 
 def level(users: float, goodput: float, **more: Any) -> LadderLevel:
@@ -67,7 +67,7 @@ def test_a_rule_is_triggered_when_the_last_level_surely_exceeds_its_limit(
     readings: dict[str, list[float]],
     expected: list[tuple[str, float]],
 ) -> None:
-    found = struck(limits, levels, readings)
+    found = triggered_rules(limits, levels, readings)
     assert [each.rule for each in found] == [rule for rule, _ in expected]
     assert [each.measured for each in found] == pytest.approx([measured for _, measured in expected])
     assert all(each == TriggeredRule(each.rule, limits[each.rule], each.measured) for each in found)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.analysis.stop_rules import struck
+from capexplorer.analysis.stop_rules import triggered_rules
 from capexplorer.load import plan
 from capexplorer.model.findings import KINDS, Finding, MarkKind
 from capexplorer.profile import StopRules
@@ -49,7 +49,7 @@ RULES = [name for name in msgspec.structs.asdict(StopRules()) if name != "metric
 
 @pytest.mark.parametrize("rule", RULES)
 def test_every_stop_rule_of_a_profile_can_be_triggered(rule: str) -> None:
-    assert [each.rule for each in struck({rule: 0.1}, [CALM, BAD], dict.fromkeys(MACHINE, [99.0] * 5))] == [rule]
+    assert [each.rule for each in triggered_rules({rule: 0.1}, [CALM, BAD], dict.fromkeys(MACHINE, [99.0] * 5))] == [rule]
 
 
 def test_every_word_of_plans_has_a_meaning() -> None:

@@ -1,3 +1,3 @@
-"""An epoch (one target, one set of parameters) and its levels: which seconds are settled, which levels can be judged."""
+"""An epoch (one run of a target with one set of parameters): which of its seconds are settled, and which levels can be judged."""
 
 from ...model import one_blas_thread  # noqa: F401  before any module of this package loads numpy

@@ -37,27 +37,28 @@ from .recovery import conclude
 from .regime_verdicts import regime_verdicts
 
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
+"""Metrics for which a profile may set an objective."""
 
 SECONDS_LEAST = 5.5
 """Settled seconds from which an open level counts: before six batches goodput has no standard error."""
 
 
 class Epoch(MeasuredEpoch):
-    """Build it with `epoch_of`."""
+    """An epoch with its verdict. Build it with `epoch_of`."""
 
     @cached_property
     def verdict(self) -> Verdict | None:
-        """The knee, the objectives, and which levels were set aside; None while there is no level to speak of."""
+        """The knee, the objectives, and which levels they do not use; None while there is no level to speak of."""
         if not self.judgeable:
             if not self.partial and self.rates is None:
                 return None
             return Verdict(
-                **self._partially(),
+                **self._common_fields(),
                 capacity=CapacityVerdict(epoch=self.index),
                 disturbed_levels=self.rate_ladder.disturbed,
                 left_out_levels=self.rate_ladder.left_out,
             )
-        aside = {level.started_s for level in self.split.recovery}
+        recovery = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
         capacity = conclude(self.split, self.judgeable, later=self.after_step, epoch=self.index, structural=self.structural_error)
@@ -65,7 +66,7 @@ class Epoch(MeasuredEpoch):
         if capacity.knee is not None and found:
             capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
         if capacity.knee is not None and self.levels_lacking:
-            # a knee of the service as it was cannot be verified any more
+            # the service has changed since the knee was found, which therefore can no longer be verified
             missing = Missing(kind="levels", count=self.levels_lacking)
             capacity = replace(capacity, knee=replace(capacity.knee, verification=None), missing=(missing,))
         undecided = next((each.return_users for each in reversed(found) if each.return_users is not None), None)
@@ -73,10 +74,10 @@ class Epoch(MeasuredEpoch):
             capacity = replace(capacity, missing=(Missing(kind="return_to_clean", users_below=undecided), *capacity.missing))
         fit = {level.started_s for level in self.split.fit}
         return Verdict(
-            **self._partially(),
+            **self._common_fields(),
             capacity=capacity,
             slo=self._objectives(),
-            recovery_levels=self._started_in(aside),
+            recovery_levels=self._started_in(recovery),
             regimes=found,
             disturbed_levels=(*self._started_in(disturbed), *self.rate_ladder.disturbed),
             left_out_levels=(*self._started_in(disturbed - used), *self.rate_ladder.left_out),
@@ -84,15 +85,15 @@ class Epoch(MeasuredEpoch):
         )
 
     def _started_in(self, times_s: set[float]) -> tuple[int, ...]:
-        """Indices of levels of users, by when they began."""
+        """Indices of the levels of users that began at these times, in seconds of the session."""
         return tuple(level.opened.index for level in self.levels if level.started_s in times_s)
 
-    def _partially(self) -> dict[str, Any]:
+    def _common_fields(self) -> dict[str, Any]:
         return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial, "rates": self.rates}
 
     @cached_property
     def rates(self) -> RateVerdict | None:
-        """On the levels of offered rates, which are no part of the ladder of users."""
+        """The verdict on the levels of offered rates, which never share a curve with levels of users."""
         return rate_verdict(self.rate_ladder, self._limits)
 
     @cached_property
@@ -111,14 +112,14 @@ class Epoch(MeasuredEpoch):
 
     @property
     def _limits(self) -> dict[Name, float]:
-        """The profile's objectives."""
+        """The profile's objectives: limit by metric."""
         header = self.timeline.header
         wanted = _table(header.profile, "slo") if header is not None else {}
         return {name: wanted[name] for name in OBJECTIVES if _is_number(wanted.get(name))}
 
 
 def epochs_of(timeline: Timeline) -> tuple[Epoch, ...]:
-    """All epochs that have levels, ascending."""
+    """All epochs that have levels, in ascending order."""
     return tuple(epoch_of(timeline, index) for index in indices(timeline))
 
 
@@ -128,7 +129,7 @@ def indices(timeline: Timeline) -> list[int]:
 
 
 def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None) -> Epoch:
-    """One epoch as the timeline has it now. `levels`: use these levels only. Levels of rates are judged apart (`rates`)."""
+    """The epoch with this index, as the timeline has it now. `levels`: if given, only these levels are used."""
     given = [level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index]
     own = tuple(level for level in given if level.offered_per_s is None)
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]

@@ -1,4 +1,7 @@
-"""At which of a level's seconds requests began to fail, or stopped failing: the likeliest course of two states (Viterbi 1967)."""
+"""The seconds of a level at which requests began to fail or stopped failing.
+
+Each second is either clean or failing; the likeliest sequence of these two states is found by the Viterbi algorithm (1967).
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,24 @@ from numpy.typing import NDArray
 from .shifts import Series
 
 SIDE_LEAST = 2
-"""Seconds on each side of a change: the first of them is often mixed."""
+"""Least number of seconds on each side of a change: the first one after it is often mixed."""
 
 CLEAN = 0.02
-"""Failure ratio that a clean second is assumed to have."""
+"""Failure ratio that clean seconds are assumed to have in the likelihood."""
 
 CLEAN_MOST = 0.05
-"""Greatest failure ratio of a clean part of a level. Failures that vary but have existed since the step are caused by load."""
+"""Greatest failure ratio of a clean part of a level. Without a clean part nothing began inside the level: failures since its step
+are those of its load."""
 
 FAILING_MORE = 0.2
-"""Points by which the failure ratio changes. Overload near the knee refuses a few percent now and then."""
+"""Least change (absolute) of the failure ratio. Overload near the knee refuses a few percent now and then."""
 
 SWITCH_LEAST = 12.0
-"""Log likelihood that a change from clean to failing must gain: e^12 to 1 against, as seconds of a service are correlated."""
+"""Log likelihood that each change of state costs: the evidence must be e^12 to 1, since seconds of a service are correlated."""
 
 BUSY_PERCENTILE, BUSY_LEAST = 75, 5
-"""Requests in a usual busy second of the level, from which a second without any says that the service stalled."""
+"""If this percentile of the level's requests per second is at least BUSY_LEAST, a second without any shows that the service
+stalled."""
 
 
 FAULTY_MOST = 3
@@ -56,8 +61,10 @@ def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in
 
 
 def failing_changes(requests: Series, failures: Series, in_flight: Series | None = None) -> list[int]:
-    """The first second of each stretch but the first, ascending. One without any answer of a service that is usually busy
-    counts as failed, unless nothing was asked of it: at an offered rate `in_flight` says how many iterations wait as it ends.
+    """Indices of the seconds at which the state changed, ascending; empty if no change is clear. Series: one value per second.
+
+    A second without a reply of a service that is usually busy counts as failed, unless it had nothing to do: at an offered rate
+    `in_flight` is the number of iterations that wait or run at the end of each second.
     """
     usual = float(np.percentile(requests, BUSY_PERCENTILE))
     silent = (requests == 0) & (usual >= BUSY_LEAST)
@@ -70,15 +77,15 @@ def failing_changes(requests: Series, failures: Series, in_flight: Series | None
         return []
     failing = min(float(failures[bad].sum() / requests[bad].sum()), 1 - CLEAN)
     gains = failures * math.log(failing / CLEAN) + (requests - failures) * math.log((1 - failing) / (1 - CLEAN))
-    course = _course(gains)
-    beside = np.append(False, course[:-1]) | np.append(course[1:], False)
-    course |= (ratios > CLEAN_MOST) & beside  # the second in which it began or ended
-    at = [index for index in range(1, len(course)) if course[index] != course[index - 1]]
-    return at if _holds(requests, failures, at) else []
+    failing_now = _likeliest_states(gains)
+    adjacent = np.append(False, failing_now[:-1]) | np.append(failing_now[1:], False)
+    failing_now |= (ratios > CLEAN_MOST) & adjacent  # the second within which failures began or ended
+    at = [index for index in range(1, len(failing_now)) if failing_now[index] != failing_now[index - 1]]
+    return at if _is_clear(requests, failures, at) else []
 
 
-def _course(gains: Series) -> NDArray[np.bool_]:
-    """Whether each second is failing. `gains`: log likelihood of failing over clean, by second."""
+def _likeliest_states(gains: Series) -> NDArray[np.bool_]:
+    """Whether each second is failing. `gains`: log likelihood ratio of failing to clean, one per second."""
     best = np.array([0.0, 0.0])
     came_from = np.zeros((len(gains), 2), int)
     for second, gain in enumerate(gains):
@@ -86,15 +93,15 @@ def _course(gains: Series) -> NDArray[np.bool_]:
         came_from[second] = np.where(best >= switched, (0, 1), (1, 0))
         best = np.maximum(best, switched) + (0.0, gain)
     state = int(best.argmax())
-    course = np.zeros(len(gains), bool)
+    failing_now = np.zeros(len(gains), bool)
     for second in range(len(gains) - 1, -1, -1):
-        course[second] = bool(state)
+        failing_now[second] = bool(state)
         state = came_from[second, state]
-    return course
+    return failing_now
 
 
-def _holds(requests: Series, failures: Series, at: Sequence[int]) -> bool:
-    """Whether every part is long enough, and clean and failing parts lie far apart."""
+def _is_clear(requests: Series, failures: Series, at: Sequence[int]) -> bool:
+    """Whether every part between the changes is long enough, and failure ratios of clean and failing parts differ enough."""
     edges = [0, *at, len(requests)]
     if any(last - first < SIDE_LEAST for first, last in pairwise(edges)):
         return False

@@ -1,7 +1,7 @@
 """Selects the levels that describe the service: those in which the generator, its host and the network worked.
 
-A generator without free ports fails fast and often; the goodput that remains is no capacity of the service. (A generator short of
-CPU is handled elsewhere: its levels are flagged as saturated, and the knee's limit says so.) Reads cause marks, makes none.
+Without free ports, requests of the generator fail fast; the goodput that remains is no capacity of the service. Levels whose
+generator lacked CPU are kept: they are flagged as saturated, and the knee's limit is then "generator". Reads marks of causes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from ..causes.catalogue import invalidates_run
 from ..ladder import LadderLevel
 
 FAILURES_LEAST = 0.01
-"""Least failure ratio of a level that is left out: two failed DNS lookups in three minutes do not invalidate a level."""
+"""Levels with fewer failures are kept: two failed DNS lookups in three minutes do not invalidate a level."""
 
-_FLAGGED = ("generator_cpu_saturated", "log_write_failed")
+_LEAVE_LEVELS_VALID = ("generator_cpu_saturated", "log_write_failed")
+"""Causes that invalidate a run, but do not make requests fail."""
 
 
 def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
@@ -28,7 +29,7 @@ def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple
 
 
 def is_invalidated(timeline: Timeline, level: Level) -> bool:
-    """Whether such a cause made requests of this level fail."""
+    """Whether a critical cause of generator, host or network made requests of this level fail."""
     ended_s = timeline.last_s if level.ended_s is None else level.ended_s
     return _overlaps(level.figures.failure_ratio, level.started_s, ended_s, list(_spans(timeline)))
 
@@ -43,7 +44,7 @@ def _overlaps(failure_ratio: float | None, started_s: float, ended_s: float, spa
 
 
 def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
-    """(first, last) occurrence of such causes, for each episode; seconds of the session."""
+    """(first, last) occurrence of each episode of such causes, in seconds of the session."""
     open_s: dict[str, float] = {}
     for entry in timeline.journal:
         if not isinstance(entry, Mark) or not isinstance(entry.finding, Cause) or not _invalidates(entry.id):
@@ -55,4 +56,4 @@ def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
 
 
 def _invalidates(cause: str) -> bool:
-    return invalidates_run(cause) and cause not in _FLAGGED
+    return invalidates_run(cause) and cause not in _LEAVE_LEVELS_VALID

@@ -1,4 +1,4 @@
-"""What changed between the latest regime and the next level, other than the load."""
+"""Whether the service changed between the latest regime and the next level, in a way that the load does not explain."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from .level_comparison import (
 from .regime import Began, Regime, began_inside
 
 DEEP_FALL = 0.7
-"""The same as `FALL` if the lower level was already below the low-load line: the curve between both levels is not known."""
+"""As FALL, if the level with fewer users was already below the low-load line: the curve between both levels is not known."""
 
 RISE = 0.15
-"""Significant rise of the goodput per user, as a share, with more users or with the same load later."""
+"""Significant rise of goodput per user, as a share, from a level to one with more users."""
 
 
 def change(found: Sequence[Regime], each: Measured) -> Began | None:
-    """What changed between the latest regime and this level; None: nothing but the load."""
+    """What changed between the latest regime and this level; None if nothing but the load did."""
     levels, now = found[-1].levels, each.rates
     last = levels[-1]
     if now.ramp or last.ramp:
         return None
     if found[-1].fails and failure_ratio_of(now) >= FAILING:
-        return None  # it continues to fail
+        return None  # failures go on
     more = failure_ratio_of(now) - failure_ratio_of(last)
     if abs(more) >= FAILING and began_inside(each):
         return "failures" if more > 0 else "goodput"
@@ -46,15 +46,15 @@ def change(found: Sequence[Regime], each: Measured) -> Began | None:
         return _at_step_down(found, levels, now)
     if falls(levels, now):
         return "failures" if more >= FAILING else "goodput"
-    is_first = len(found) == 1 and len(levels) == 1  # few requests, cold caches
+    is_first = len(found) == 1 and len(levels) == 1  # its few requests met cold caches
     return "goodput" if not is_first and _rises(last, now) else None
 
 
 def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = False) -> bool:
     """Whether goodput is lower than at a level with fewer users that was on the low-load line.
 
-    A level has left the line by two errors, as in `crossing.linear_levels`; but by one where no request fails and the level
-    before did not jump (`jumped`), since retrograde systems fall just beyond the line.
+    That level was on the line if it is less than LINEAR_ERRORS below it, as in `crossing.linear_levels`; where no more requests
+    fail and the level before shows no jump (`jumped`), less than one error, since retrograde systems fall just beyond the line.
     """
     if now.goodput_rps >= max(level.goodput_rps for level in levels):
         return False
@@ -70,22 +70,24 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = F
 
 
 def _rises(last: LadderLevel, now: LadderLevel) -> bool:
-    """Whether goodput per user is higher than at the level with fewer users."""
+    """Whether goodput per user is significantly higher than at the level with fewer users."""
     own, before = now.goodput_rps / now.users, last.goodput_rps / last.users
     error = math.hypot(_counted_error(now) / now.users, _counted_error(last) / last.users)
     return own - before - ONE_SIDED_95 * error > RISE * before
 
 
 def _counted_error(level: LadderLevel) -> float:
-    """Error of goodput, at least that of a random count: at low load the counts of a few seconds may be equal by chance."""
+    """Standard error of goodput, at least that of a Poisson count: at low load the counts of a few seconds may be equal by
+    chance.
+    """
     return max(level.goodput_error_rps, math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0)
 
 
 def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
-    """Whether a level with fewer users than all of these fits their service: a concave curve lies on or above the chord from the
+    """Whether a level with fewer users than all of `levels` fits their curve: a concave curve lies on or above the chord from the
     origin to the lowest of them.
 
-    A service that lost half of its capacity keeps its low-load line, so being on that line does not make it the old service.
+    A service that lost half of its capacity keeps its low-load line, so that line is no evidence that it is as before.
     """
     lowest, best = min(levels, key=lambda level: level.users), max(levels, key=lambda level: level.goodput_rps)
     most_rps = best.goodput_rps + ONE_SIDED_95 * error_of(best, now)
@@ -93,15 +95,16 @@ def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
 
 
 def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel) -> Began | None:
-    """With fewer users: whether goodput or failures differ from what this load gave before. After overload a service may need
-    time to recover (`recovery`).
+    """After a step down: whether goodput or failures differ from those of earlier levels at this load.
+
+    After overload only a return to an earlier regime counts, since a service may need time to recover (`recovery`).
     """
     expected = expected_goodput(levels, now.users)
     if expected is None:
         return None
     rate_rps, error = expected
     is_other = differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
-    current = found[-1]  # where requests fail, low loads that are served show that load made them fail
+    current = found[-1]  # where requests fail, a clean level of less load shows that load made them fail
     is_other = is_other and not (current.began_inside and not current.fails and _may_be_under(levels, now))
     fails = failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING
     if not (is_other or fails):

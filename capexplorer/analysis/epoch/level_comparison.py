@@ -1,4 +1,4 @@
-"""Whether a level does what other levels did: the same goodput, or what their curve allows at its load."""
+"""Compares a level with others: whether it has the same goodput, or one that their curve allows at its load."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ flatten before they fall, and then continue to fall.
 """
 
 AGREES = 0.07
-"""Relative difference of goodput within which a level continues a regime; two standard errors are enough as well."""
+"""A level continues a regime if its goodput differs by at most this share of the expected one, or by two standard errors."""
 
 FAILING = 0.2
-"""Points of failures above the clean levels of a regime, from which a level fails."""
+"""A level fails if its failure ratio is this much (absolute) above that of the clean levels of a regime."""
 
 USERS_SAME = 0.1
-"""Relative distance of user counts that are the same load."""
+"""User counts that differ by at most this share are the same load."""
 
 RECOVERING = 0.05
-"""Points of failures above the clean levels of a regime, from which a level beyond them may still recover from a fault."""
+"""A level with more users than a regime may still recover from a fault if its failure ratio is this much (absolute) above that of
+the regime's clean levels."""
 
 RESUMES_MOST = 2.0
-"""Times the most users of an earlier regime, up to which a level may continue it: far beyond them any goodput would fit."""
+"""A level may continue an earlier regime up to this many times its most users: far beyond them any goodput would fit."""
 
 
 def continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
-    """Whether the goodput of a level is what these levels gave at its load; beyond them, whether one curve fits all."""
+    """Whether a level has the goodput of these levels at its load; with more users than all of them, whether one curve fits
+    all.
+    """
     if failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING:
         return False
     expected = expected_goodput(levels, now.users)
@@ -56,7 +59,9 @@ def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:
 
 
 def expected_goodput(levels: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
-    """(goodput, its error) of these levels at a load: interpolated; below the lowest in proportion; None beyond the highest."""
+    """(goodput of these levels at a load, its standard error): interpolated; below the lowest level in proportion to users; None
+    beyond the highest level.
+    """
     curve = pooled(levels)
     at = [level.users for level in curve]
     if users > at[-1] * (1 + USERS_SAME):
@@ -74,7 +79,7 @@ def is_on_line(levels: Sequence[LadderLevel]) -> bool:
 
 
 def efficiency(curve: Sequence[LadderLevel], level: LadderLevel) -> float:
-    """Goodput per user, over that of the line from the origin through the other levels; 1 without another level."""
+    """Goodput per user, divided by the slope of the line from the origin fitted to the other levels; 1 without another level."""
     others = [other for other in curve if other is not level]
     if not others:
         return 1.0
@@ -95,5 +100,5 @@ def error_of(one: LadderLevel, other: LadderLevel) -> float:
 
 
 def failure_ratio_of(level: LadderLevel) -> float:
-    """Failure ratio; 1 for a level without any answer."""
+    """The failure ratio; where it is not known, 1 without goodput and 0 with some."""
     return (0.0 if level.goodput_rps else 1.0) if level.failure_ratio is None else level.failure_ratio

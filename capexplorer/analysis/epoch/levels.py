@@ -10,8 +10,9 @@ from ...model.events import Phase
 
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
+"""Bounds of the time to settle."""
 SETTLING_AT_RATE_MOST_S = 5.0
-"""At an offered rate. Above the capacity latency grows as long as the level lasts, and two cycles would never be over."""
+"""Upper bound at an offered rate: above the capacity latency grows as long as the level lasts, and two cycles never end."""
 
 SETTLING_CYCLES = 2.0
 """Cycles (think time plus response) after which the previous level's backlog and the start of new users have no effect."""
@@ -23,13 +24,13 @@ def settling_s(mean_pause_s: float, mean_latency_s: float) -> float:
 
 
 def least_of(users: int) -> int:
-    """Minimum number of a level's users that must run, and be warm, in a settled second."""
+    """How many of a level's users must run, and be warm, in a settled second."""
     return math.ceil(users * (1 - USERS_MISSING_MOST))
 
 
 @dataclass(frozen=True, slots=True)
 class TickCounts:
-    """What users did in one tick, warm-up and failures included."""
+    """Requests and pauses of users in one tick, warm-up and failures included."""
 
     requests: int
     latency_sum_s: float
@@ -38,16 +39,16 @@ class TickCounts:
     sleeps: int = 0
     sleep_sum_s: float = 0.0
     warm_users: int | None = None
-    """Warm users at the tick's end; None: unknown, then all count as warm."""
+    """Warm users at the end of the tick; None: not known, and all count as warm."""
     ended: int = 0
     """Iterations of a rate level that finished, failed or were dropped."""
 
 
 class LevelClock:
-    """One level's phase, tick by tick. `wanted` is None at a rate level: its figures need no number of users.
+    """The phase of one level, tick by tick. `wanted`: its users; None for a level of an offered rate.
 
-    A rate level settles once the iterations that it `inherited` from the level before have ended, too, but within
-    SETTLING_MOST_S: they were planned by another rate. They end first, since arrivals queue in order.
+    `inherited`: iterations in flight at its start, which were planned by the level before. A level of a rate also waits until
+    they have ended, but at most SETTLING_MOST_S. They end before its own, since arrivals queue in order.
     """
 
     def __init__(self, wanted: int | None, inherited: int = 0) -> None:
@@ -58,7 +59,7 @@ class LevelClock:
         self._requests = self._waits = self._sleeps = 0
         self._latency_sum_s = self._wait_sum_s = self._sleep_sum_s = 0.0
         self._warm_users: int | None = None
-        """At the end of the latest tick."""
+        """Warm users at the end of the latest tick."""
 
     def spawned(self, at_s: float) -> None:
         """Record that all its users had started at this moment."""
@@ -81,7 +82,7 @@ class LevelClock:
     def tick(self, started_s: float, ended_s: float, users: int, counts: TickCounts) -> tuple[Phase, bool]:
         """(phase at the end of the tick, whether the tick counts in the figures).
 
-        It counts if it began after settling, and users were there and warm at its begin and its end.
+        It counts if it began after settling, and enough users ran and were warm at its start and at its end.
         """
         if self.spawned_s is None and users == self.wanted:
             self.spawned_s = ended_s

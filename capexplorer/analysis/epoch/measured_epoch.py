@@ -1,4 +1,4 @@
-"""What was measured of one epoch at one moment, and which of it can be judged. The verdict on it is made in `epoch`."""
+"""The measured levels of one epoch, their regimes, and which of them can be judged. The verdict is made in `epoch`."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ class MeasuredEpoch:
     timeline: Timeline
     index: int
     levels: tuple[Level, ...]
-    """Of this epoch at user counts, in the order they ran."""
+    """All levels of the epoch on this ladder, in the order they ran."""
     own_ms: float
     """Part of a user's cycle outside responses and declared waits (`generator_saturation.own_time_ms`)."""
     measured: tuple[Measured, ...]
-    """Settled levels with goodput in the order they ran, in parts where they changed inside, ramps as their bins."""
+    """Settled levels with goodput in the order they ran; levels that changed inside are divided into parts, ramps into bins."""
     halves: Halves
-    """Doubtful parts of a level."""
+    """Divides a level in two where goodput may have changed inside it."""
     partial: tuple[int, ...] = ()
     """Indices of settled levels whose figures cover only a part of their users; they are not in `measured`."""
     outgrown: tuple[int, ...] = ()
     """Indices of levels that saturated fewer workers than there were later; they are not in `measured` either."""
     all_levels: tuple[Level, ...] = ()
-    """Those at offered rates among them."""
+    """Levels of users and of offered rates."""
 
     @property
     def ladder(self) -> tuple[LadderLevel, ...]:
-        """The rates of `measured`, of all regimes."""
+        """The ladder levels of `measured`, of all regimes."""
         return tuple(each.rates for each in self.measured)
 
     @cached_property
     def regimes(self) -> tuple[Regime, ...]:
-        """The stretches in which the service was one and the same, in the order they began; one unless it changed.
+        """The stretches in which the service did not change, in the order they began; a single one if it never changed.
 
-        What other processes took away is no change of the service: levels that they pushed below the line are in none.
+        CPU used by other processes is no change of the service: levels that it pushed below the low-load line are in no regime.
         """
         usable = {level.started_s for level in usable_levels(self.ladder)}
         return regimes_of([each for each in self.measured if each.rates.started_s in usable], self.halves)
@@ -56,7 +56,9 @@ class MeasuredEpoch:
     @cached_property
     def judged(self) -> Regime:
         """The regime that the verdict is about: the latest one with enough levels for a knee, else the one with most user counts.
-        One that began with failures, or with a fall that load may have caused, only where there is no other."""
+
+        A regime that began with failures, or with a fall that load may have caused, is judged only if it is the only one.
+        """
         chosen = Regime()
         for each in self.regimes:
             counts, best = (min(len(pooled(regime.levels)), LEVELS_LEAST) for regime in (each, chosen))
@@ -75,12 +77,16 @@ class MeasuredEpoch:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether goodput fell, or failures began, with a step up of users, and no return has shown whether load caused it."""
+        """Whether goodput fell, or failures began, with a step up, and no return to less load has shown yet whether load is the
+        reason.
+        """
         return self._latest is not None and self._return_users(self._latest) is not None
 
     @property
     def levels_lacking(self) -> int:
-        """User counts that the service as it is now lacks for a verdict, if it surely changed, and its failures are no fault."""
+        """How many user counts the latest regime still needs for a verdict; 0 if it is the judged one, fails, or load may explain
+        it.
+        """
         latest = self._latest
         if latest is None or latest is self.judged or latest.fails:
             return 0
@@ -89,7 +95,7 @@ class MeasuredEpoch:
 
     @property
     def has_fault(self) -> bool:
-        """Whether the latest level fails, and that began in the middle of a level."""
+        """Whether the latest level fails, and load does not explain when that began."""
         latest = self._latest
         if latest is None or not latest.fails:
             return False
@@ -97,8 +103,9 @@ class MeasuredEpoch:
 
     @property
     def explained_by_load(self) -> list[Measured]:
-        """Levels of the regime that is judged, those at which goodput fell with a step up, which may be load's doing, and those
-        that other processes disturbed."""
+        """Levels whose goodput load may explain: those of the judged regime, those of regimes in which goodput fell with a step
+        up, and those that other processes disturbed.
+        """
         most_rps = max((level.goodput_rps for level in self.judged.levels), default=0.0)
         fell = [each for each in self.regimes if each.began == "goodput" and not each.began_inside]
         fell = [each for each in fell if each.levels[0].goodput_rps < most_rps]
@@ -107,8 +114,9 @@ class MeasuredEpoch:
 
     @cached_property
     def judgeable(self) -> tuple[LadderLevel, ...]:
-        """The levels of the regime that is judged, without those in which generator, host or network failed, or which other
-        processes pushed below the line."""
+        """Levels of the judged regime, without those in which generator, host or network failed, or which other processes pushed
+        below the low-load line.
+        """
         return usable_levels(judgeable_levels(self.timeline, self.judged.steady))
 
     @cached_property
@@ -118,8 +126,8 @@ class MeasuredEpoch:
 
     @property
     def after_step(self) -> tuple[LadderLevel, ...]:
-        """Levels without failures of their own of regimes that began after the judged one with a step: what changed then was not
-        seen to change, so it may have changed during the levels before.
+        """Levels, without failing ones, of regimes that began with a step after the judged one began. When exactly the service
+        changed was not observed: it may have been during the levels before.
         """
         least = min((failure_ratio_of(level) for level in self.judged.levels), default=0.0)
         later = [each for each in self.regimes if each.started_s > self.judged.started_s and not each.began_inside]
@@ -127,5 +135,5 @@ class MeasuredEpoch:
 
     @property
     def structural_error(self) -> float:
-        """The structural error of a ladder by hand, or the greater one of the autopilot's few short levels."""
+        """Structural error of N*: greater for the few short levels of the autopilot than for a ladder by hand."""
         return AUTOPILOT_ERROR if any(level.opened.by == "autopilot" for level in self.levels) else LADDER_ERROR

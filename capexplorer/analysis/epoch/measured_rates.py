@@ -1,6 +1,6 @@
-"""Levels of a timeline at offered rates, with their counts: settled ones of one epoch, in the order they ran.
+"""The settled levels of offered rates of one epoch, with the counts of their iterations.
 
-They are cut into parts where the service changed inside a level, by the same analysis as levels of users, on the axis of rates.
+Levels are cut where the service changed inside them, as levels of users are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...model.level_fold import batch_error
 from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
-from ..ladder import Measured, Part
+from ..ladder import LevelPart, Measured
 from ..rates.departure import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
@@ -30,18 +30,18 @@ from .onset import cut, halves_of, parts_of
 from .rate_ramps import growth_of_rate, in_time, slope_of
 
 SECONDS_LEAST = 5.5
-"""Settled seconds from which an open level counts, as of a level of users."""
+"""Settled seconds from which an open level counts, as for levels of users (`epoch.SECONDS_LEAST`)."""
 
 QUEUED_MOST = 0.1
-"""Share of the iterations in flight that may wait for a user before the pool is at its cap: while users start, few do."""
+"""The pool is at its cap if more than this share of the iterations in flight waits for a user; while users start, few do."""
 
 
 @dataclass(frozen=True)
 class RateLadder(MeasuredEpoch):
-    """The levels of an epoch at offered rates; their load is the rate, and `users` of anything here stands for it."""
+    """The levels of offered rates of an epoch. Their load is the rate: `users` of their ladder levels is iterations a second."""
 
     rates: tuple[RateLevel, ...] = ()
-    """Of `measured`, one for one: levels, or parts of levels, with the counts of their iterations."""
+    """One for each element of `measured`, with the counts of its iterations."""
 
     @property
     def disturbed(self) -> tuple[int, ...]:
@@ -50,15 +50,15 @@ class RateLadder(MeasuredEpoch):
 
     @property
     def left_out(self) -> tuple[int, ...]:
-        """Those of them that do not describe the service."""
+        """Indices of the disturbed levels that do not describe the service."""
         used = {rate.index for rate in self.usable}
         return tuple(index for index in self.disturbed if index not in used)
 
     @property
     def usable(self) -> list[RateLevel]:
-        """Those that describe the service that the verdict is about, in the order they ran.
+        """Elements of `rates` that describe the service in the judged regime, in the order they ran.
 
-        A level whose goodput other processes lowered shows that a rate is served, and never that one is not.
+        A level whose goodput other processes lowered is used only if it was served in full.
         """
         chosen = {level.started_s for level in self.judged.steady}
         lowered = {level.started_s for level in self.ladder if level.goodput_disturbed}
@@ -67,12 +67,12 @@ class RateLadder(MeasuredEpoch):
 
 
 def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> RateLadder:
-    """Those of `levels` that offered one rate and settled, and the bins of ramps that ended."""
+    """The ladder of those `levels` that offered a constant rate and settled, and of the bins of ramps that ended."""
     own = tuple(level for level in levels if level.offered_per_s is not None)
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
 
-    def measured(level: Level, parts: Callable[[Timeline, Level], list[Part]]) -> Iterator[tuple[Measured, RateLevel]]:
+    def measured(level: Level, parts: Callable[[Timeline, Level], list[LevelPart]]) -> Iterator[tuple[Measured, RateLevel]]:
         return _measured(timeline, neighbours, level, parts(timeline, level))
 
     def halves(each: Measured) -> tuple[Measured, ...]:
@@ -99,8 +99,8 @@ def _counts(level: Level) -> bool:
     return level.figures.offered is not None and level.figures.settled and is_whole
 
 
-def _parts(timeline: Timeline, level: Level) -> list[Part]:
-    """The parts of a level, without its last seconds where a fault began only in them: they are the next level's."""
+def _parts(timeline: Timeline, level: Level) -> list[LevelPart]:
+    """The parts of a level. Without its last seconds if a fault began only in them: they belong to the step to the next level."""
     if level.opened.ramp:
         return in_time(parts_of(timeline, level), slope_of(timeline, level))
     found, ticks = parts_of(timeline, level), timeline.seconds_of(level)
@@ -112,7 +112,7 @@ def _parts(timeline: Timeline, level: Level) -> list[Part]:
 
 
 def _measured(
-    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[Part]
+    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[LevelPart]
 ) -> Iterator[tuple[Measured, RateLevel]]:
     risen = growth_of_rate(parts, slope_of(timeline, level)) if level.opened.ramp else [0.0] * len(parts)
     for part, grows in zip(parts, risen, strict=True):
@@ -127,7 +127,7 @@ def _measured(
         yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 
 
-def _rate_level(timeline: Timeline, level: Level, part: Part, offered: OfferedFigures, left_out: bool) -> RateLevel:
+def _rate_level(timeline: Timeline, level: Level, part: LevelPart, offered: OfferedFigures, left_out: bool) -> RateLevel:
     figures, shares = part.figures, replied_shares(timeline, level) or (None, None)
     dropped = offered.dropped.total - offered.dropped.stopped
     ended = offered.finished + offered.failed + dropped
@@ -158,7 +158,7 @@ def _rate_level(timeline: Timeline, level: Level, part: Part, offered: OfferedFi
     )
 
 
-def _from_plan_se_ms(timeline: Timeline, level: Level, part: Part) -> float | None:
+def _from_plan_se_ms(timeline: Timeline, level: Level, part: LevelPart) -> float | None:
     if level.opened.ramp:
         return None
     columns, until_s = timeline.columns, part.ended_s
@@ -168,7 +168,7 @@ def _from_plan_se_ms(timeline: Timeline, level: Level, part: Part) -> float | No
 
 
 def _failed_ms(figures: LevelFigures) -> float | None:
-    """Mean latency of failed requests: that of all requests, less that of the successes."""
+    """Mean latency of failed requests, from the sums of all requests and of the successes; None without failures."""
     if not figures.failures or figures.response_ms is None:
         return None
     succeeded_ms = (figures.latency_ms.mean or 0.0) * (figures.requests - figures.failures)

@@ -1,8 +1,8 @@
 """The seconds of a level in which other processes used CPU.
 
-Means over a level hide a neighbour that starts in its middle: the machine seems to have idle cores, and the service to need less
-CPU, since the seconds before count as well. So whether the service needed more CPU is judged by the seconds in which other
-processes used it; whether they withheld a relevant amount, by the whole level.
+If other processes start in the middle of a level, means over the whole level hide it: the machine seems to have idle cores, and
+the service to need less CPU, since the seconds before count as well. So the seconds in which other processes used CPU show
+whether the service needed it, and the whole level shows whether the amount was relevant.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.saturation_grounds import OTHERS_LEAST
-from ..ladder import Part
+from ..ladder import LevelPart
 from .neighbours import NeighbourCheck, Withheld
 from .part_figures import part_figures
 
 
-def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: Part) -> Withheld | None:
-    """What other processes withheld from a part of a level; None: no relevant amount, or unknown."""
+def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: LevelPart) -> Withheld | None:
+    """CPU that other processes withheld from a part of a level; None if it was not relevant or is not known."""
     found = check.withheld(part.figures)
     if found is not None or level.opened.ramp or not check.may_matter(part.figures):
         return found
-    beside_neighbours = _figures_beside_neighbours(timeline, level, part)
-    return None if beside_neighbours is None else check.withheld(beside_neighbours)
+    disturbed = _figures_of_disturbed_seconds(timeline, level, part)
+    return None if disturbed is None else check.withheld(disturbed)
 
 
 _cached: WeakKeyDictionary[Level, dict[float, tuple[int, LevelFigures | None]]] = WeakKeyDictionary()
-"""By level and start of a part: the number of its seconds, and their figures. An epoch is judged many times as it grows."""
+"""By level and start of a part: the number of its seconds, and the figures of those that were disturbed. An epoch is judged many
+times as it grows."""
 
 
-def _figures_beside_neighbours(timeline: Timeline, level: Level, part: Part) -> LevelFigures | None:
+def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: LevelPart) -> LevelFigures | None:
     """Figures of the seconds in which others used CPU; None if they did in all of its seconds, or in none."""
     ticks = [tick for tick in timeline.seconds_of(level) if _is_within(part, timeline.columns["t_s"][tick])]
     by_start = _cached.setdefault(level, {})
@@ -42,9 +43,9 @@ def _figures_beside_neighbours(timeline: Timeline, level: Level, part: Part) -> 
 
 
 def _compute(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures | None:
-    beside_neighbours = [tick for tick in ticks if timeline.columns["others_cpu_ratio"][tick] >= OTHERS_LEAST]
-    return part_figures(timeline, level, beside_neighbours) if 0 < len(beside_neighbours) < len(ticks) else None
+    disturbed = [tick for tick in ticks if timeline.columns["others_cpu_ratio"][tick] >= OTHERS_LEAST]
+    return part_figures(timeline, level, disturbed) if 0 < len(disturbed) < len(ticks) else None
 
 
-def _is_within(part: Part, ended_s: float) -> bool:
+def _is_within(part: LevelPart, ended_s: float) -> bool:
     return part.started_s < ended_s and (part.ended_s is None or ended_s <= part.ended_s)

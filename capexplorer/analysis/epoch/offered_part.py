@@ -1,4 +1,4 @@
-"""What became of the iterations in some seconds of a rate level, from columns: a level is cut where the service changed."""
+"""Counts of iterations in some seconds of a level of an offered rate, from columns: levels are cut where the service changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = (
 
 
 def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures) -> OfferedFigures:
-    """Figures of some settled seconds of a level. What was dropped counts for the reason of most drops of the `whole` level."""
+    """Figures of some settled seconds of a level, at least one. All drops get the reason of most drops of the `whole` level."""
     columns = timeline.columns
     values = {name: [columns[name][tick] for tick in ticks] for name in COLUMNS}
     seconds = math.fsum(values["duration_s"])

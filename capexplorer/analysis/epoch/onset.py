@@ -1,9 +1,9 @@
-"""The seconds within a level at which the service changed: where failures or a different goodput began or ended.
+"""The seconds within a level at which the service changed: failures began or ended, or goodput jumped.
 
 `shifts` splits long levels live and needs ten seconds on each side. A level of a fast plan has nine seconds in total, and a
-service that dies in its middle must not look like a slow one. So the seconds of every level are searched again for changes that
-are too large to be missed: many failures where there were none, or a jump of goodput. The parts on both sides are judged apart
-(`regimes`). Read from columns alone, so live, replayed and imported sessions are cut at the same seconds.
+service that dies in its middle must not look like a slow one. So the seconds of every level are searched again for large changes:
+many failures where there were none, or a jump of goodput. The parts before and after are judged separately (`regimes`). Only
+columns are read, so live, replayed and imported sessions are cut at the same seconds.
 """
 
 from __future__ import annotations
@@ -17,43 +17,44 @@ import numpy as np
 
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..ladder import Part, parts
+from ..ladder import LevelPart, parts
 from .failing_seconds import CLEAN_MOST, SIDE_LEAST, failing_changes
 from .part_figures import part_figures
 from .settling_failures import SettlingFailures, settling_failures
 from .shifts import Series, cuts_of
-from .splitting import searched, started_s
+from .splitting import searched_series, started_s
 
 JUMP = 0.25
 JUMP_SIDE_LEAST = 3
 JUMP_STRENGTH = 9.0
-"""A jump of goodput: relative change, seconds on each side, |difference| over its long-run standard error. Few seconds do not
-show how correlated they are."""
+"""A jump of goodput: least relative change, least seconds on each side, and least |difference| divided by its long-run standard
+error. The last is high because few seconds do not show how correlated they are."""
 
 TRANSIENT_S = 10.0
-"""Seconds after a step within which a service that gets better has only settled: users who came at once all time out at first."""
+"""If a service gets better within so many seconds after a step, it has only settled: users who start together may all time out at
+first."""
 
 QUEUE_S, SLOWER = 3, 2.0
-"""Last seconds before failures began and first ones after, and times the median time from plan of the level before them, from
-which a queue had filled up."""
+"""A queue had filled up if, within so many seconds before or after failures began, the time from plan was this many times the
+level's median before that."""
 
 DOUBTFUL_JUMP = 0.15
 DOUBTFUL_STRENGTH = 2.5
-"""The same where the levels beside it show the change as well (`regimes`)."""
+"""A possible jump: relative change and strength that count if the next level shows the change too (`regimes`)."""
 
 
-def parts_of(timeline: Timeline, level: Level) -> list[Part]:
-    """The parts of a level in the order they ran; one if nothing changed in it."""
+def parts_of(timeline: Timeline, level: Level) -> list[LevelPart]:
+    """The parts of a level in the order they ran: a single one if nothing changed inside it, or the bins of a ramp."""
     if level.opened.ramp:
         return parts(level)
-    found = _found(timeline, level)
+    found = _changes_of(timeline, level)
     if found.failing is not None:
         return cut(timeline, level, found.failing.at, found.failing)
     return _after_transient(cut(timeline, level, found.at), level) if found.at else parts(level)
 
 
-def _after_transient(found: list[Part], level: Level) -> list[Part]:
-    """Without seconds right after the step that were worse than those that follow: they are the step's own doing."""
+def _after_transient(found: list[LevelPart], level: Level) -> list[LevelPart]:
+    """The parts without a first one, right after the step, that is worse than the next: that was the step's transient."""
     head, *rest = found
     is_early = bool(rest) and rest[0].started_s - level.started_s <= TRANSIENT_S and level.opened.since_s is None
     if not is_early or (head.figures.goodput_rps or 0.0) >= (rest[0].figures.goodput_rps or 0.0):
@@ -61,8 +62,8 @@ def _after_transient(found: list[Part], level: Level) -> list[Part]:
     return _after_transient([replace(rest[0], started_s=level.started_s, began_inside=False), *rest[1:]], level)
 
 
-def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFailures | None = None) -> list[Part]:
-    """The level's parts between these of its settled seconds. `failing`: with which failures the first part begins."""
+def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFailures | None = None) -> list[LevelPart]:
+    """The level's parts, cut at these indices of its settled seconds. `failing`: failures with which the first part begins."""
     ticks = timeline.seconds_of(level)
     edges = [0 if failing is None else failing.first, *at, len(ticks)]
     first_s = level.started_s if failing is None else failing.since_s
@@ -74,15 +75,15 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFa
         users = figures.users_mean or float(level.users)
         began_inside = first > 0 or failing is not None
         after_queue = first > 0 and level.offered_per_s is not None and _queue_filled(timeline, level, ticks[first])
-        found.append(Part(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
+        found.append(LevelPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
     return found
 
 
 def _queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
-    """Whether replies around this tick took much longer than usual in this level, or failures had come and gone in it.
+    """Whether replies around the tick `at` took much longer than before in this level, or failures had come and gone in it.
 
-    Near its capacity the queue of an open system wanders, until clients give up; what still succeeds then is nearly as slow. A
-    service that dies is as quick as ever, and clean, until then, and so is what it still serves.
+    Near the capacity of an open system the queue varies widely until clients give up, and the remaining successes are slow too. A
+    service that dies is as quick and clean as ever until then, and so are its last replies.
     """
     columns, seconds = timeline.columns, timeline.seconds_of(level, settled=False)
     ticks, later = [tick for tick in seconds if tick < at], [tick for tick in seconds if at <= tick < at + QUEUE_S]
@@ -97,44 +98,45 @@ def _queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
     return max(known[-QUEUE_S:] + after) > SLOWER * float(np.median(known[:-QUEUE_S]))
 
 
-def halves_of(timeline: Timeline, level: Level) -> list[Part]:
-    """A level in two parts where goodput seems to have jumped, too weakly to be sure of by itself; empty if it did not."""
-    at = () if level.opened.ramp else _found(timeline, level).doubtful
+def halves_of(timeline: Timeline, level: Level) -> list[LevelPart]:
+    """A level in two parts where goodput may have jumped, too weakly to be certain by itself; empty if it did not."""
+    at = () if level.opened.ramp else _changes_of(timeline, level).doubtful
     return cut(timeline, level, at) if at else []
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """At which of a level's seconds it changed: indices among its settled seconds, ascending."""
+class LevelChanges:
+    """At which of its settled seconds a level changed: ascending indices among them."""
 
     seconds: int
-    """Settled seconds that were searched."""
+    """Number of settled seconds that were searched."""
     at: Sequence[int]
+    """Certain changes."""
     doubtful: Sequence[int]
-    """A change that counts only where the next level shows it too."""
+    """A change that counts only if the next level shows it too: one index at most."""
     failing: SettlingFailures | None
-    """Failures that began while the level settled, and not with its step."""
+    """Failures that began while the level settled, but not with its step."""
 
 
-_known: WeakKeyDictionary[Level, Changes] = WeakKeyDictionary()
-"""An epoch is judged many times as it grows."""
+_known: WeakKeyDictionary[Level, LevelChanges] = WeakKeyDictionary()
+"""Results by level: an epoch is judged many times as it grows."""
 
 
-def _found(timeline: Timeline, level: Level) -> Changes:
+def _changes_of(timeline: Timeline, level: Level) -> LevelChanges:
     ticks = timeline.seconds_of(level)
     known = _known.get(level)
     if known is None or known.seconds != len(ticks):
         # at an offered rate failures begin with the queue, which fills up long after the step
         may_settle = level.opened.since_s is None and level.offered_per_s is None
         failing = settling_failures(timeline, level, ticks) if may_settle else None
-        goodput = np.asarray(searched(timeline, level, ticks)[0], float)
-        at = _changes(timeline, level, ticks, goodput) if failing is None else []
+        goodput = np.asarray(searched_series(timeline, level, ticks)[0], float)
+        at = _sure_changes(timeline, level, ticks, goodput) if failing is None else []
         is_whole = not at and failing is None
-        known = _known[level] = Changes(len(ticks), at, _doubtful(goodput) if is_whole else (), failing)
+        known = _known[level] = LevelChanges(len(ticks), at, _doubtful(goodput) if is_whole else (), failing)
     return known
 
 
-def _changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodput: Series) -> list[int]:
+def _sure_changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodput: Series) -> list[int]:
     if len(ticks) < 2 * SIDE_LEAST:
         return []
     names = ("requests", "failures", *(() if level.offered_per_s is None else ("in_flight",)))

@@ -1,4 +1,4 @@
-"""Levels that saturated the generator while it was smaller: once workers were added, they show nothing about the service."""
+"""Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..causes.generator_saturation import is_saturated
 
 
 def outgrown_levels(levels: Sequence[Level], own_ms: float) -> tuple[int, ...]:
-    """Indices of levels that saturated fewer workers than a later level has. `own_ms`: see `own_time_ms`."""
+    """Ascending indices of levels that saturated fewer workers than a later level has. `own_ms`: see `own_time_ms`."""
     found, most = [], 0
     for level in reversed(levels):
         if level.opened.workers < most and level.figures.settled and is_saturated(level.figures, own_ms):

@@ -1,4 +1,4 @@
-"""Figures of some of a level's settled seconds, from columns: of its parts, and of the seconds that others disturbed."""
+"""Figures of some of a level's settled seconds, from columns: of its parts, and of seconds that other processes disturbed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ OF_NEIGHBOURS = {
 
 
 def part_figures(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures:
-    """With the level's readings; those that show neighbours, who come and go inside levels, are of these seconds alone."""
+    """Figures of these seconds, with the readings of the whole level, except those in OF_NEIGHBOURS: these are means over the
+    given seconds, since other processes may start and end inside a level.
+    """
     known = {key: [timeline.columns[name][tick] for tick in ticks] for key, name in OF_NEIGHBOURS.items()}
     means = {key: math.fsum(values) / len(values) for key, values in known.items() if values}
     readings = {**level.figures.readings, **{key: mean for key, mean in means.items() if not math.isnan(mean)}}
@@ -34,9 +36,9 @@ def part_figures(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Leve
 
 
 def figures_of(timeline: Timeline, ticks: Sequence[int], offered: OfferedFigures | None = None) -> LevelFigures:
-    """Figures of some settled seconds of a level: without percentiles and readings of the machine.
+    """Figures of some settled seconds of a level, without percentiles and readings of the machine.
 
-    `offered`: of the whole level, if it offered a rate.
+    `offered`: the figures of the whole level, if it offered a rate.
     """
     fold, columns = LevelFold(), timeline.columns
     fold.columns = {name: array("d", [columns[name][tick] for tick in ticks]) for name in SECOND_COLUMNS}

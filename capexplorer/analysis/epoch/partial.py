@@ -1,7 +1,7 @@
 """Levels whose figures cover only a part of their users. The curve does not use them (docs/knee.md, section 2).
 
-Today a level settles when its users are warm. Logs from before that was recorded hold settled levels of users who were still in
-their first task: their requests are on the wire, and in no figure.
+A level settles when its users are warm. Older logs do not record that, and have settled levels whose users were still in their
+first task: the service received those requests, but the figures do not count them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 
 COUNTED_LEAST = 0.9
-"""Share of the requests in settled seconds that a level's figures must count."""
+"""Least share of the requests in settled seconds that a level's figures must count."""
 
 
 def is_partial(timeline: Timeline, level: Level) -> bool:
-    """Whether its figures leave out more than a tenth of the service's requests."""
+    """Whether the level's figures leave out more than a tenth of the service's requests."""
     if level.opened.ramp or level.figures.warm_ratio is not None:
         return False
     counted = counted_ratio(timeline, level)

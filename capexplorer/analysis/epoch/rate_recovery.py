@@ -1,4 +1,4 @@
-"""Recovery on the axis of offered rates: levels that follow overload, and whether the service served them as before."""
+"""Recovery from overload at offered rates: which levels follow an overload, and whether the service served them as before."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from collections.abc import Iterator, Sequence
 from ...model.rate_verdicts import RateRecovery
 from ...model.timeline import Timeline
 from ..rates.departure import is_departed, low_load, state_of
-from ..rates.rate_level import RATE_SAME, RateLevel, pooled
+from ..rates.rate_level import SAME_RATE, RateLevel, pooled
 
-BACK_S = 3
-"""Last seconds of a level without backlog and failures, from which the service has recovered."""
+RECOVERED_S = 3
+"""The service has recovered if more than so many last seconds of a level have no backlog and no failures."""
 
-LONG_S = 20
-"""Seconds after which a backlog that does not shrink, or failures, mean that it has not."""
+NOT_RECOVERED_S = 20
+"""It has not recovered if after so many seconds the backlog does not shrink or requests fail."""
 
 IN_FLIGHT_TIMES, IN_FLIGHT_MORE = 2.0, 5.0
-"""Times the usual iterations in flight, and so many more, that are no backlog: they vary by their square root and more."""
+"""Iterations in flight are no backlog up to this many times the usual number, plus so many: they vary by their square root and
+more."""
 
 FAILING_MOST = 0.1
-"""Failure ratio of a second without overload."""
+"""Greatest failure ratio of a second without overload."""
 
 
 def split(levels: Sequence[RateLevel]) -> tuple[list[RateLevel], list[RateLevel]]:
     """(levels that the curve uses, levels of recovery), both in the order they ran.
 
-    A level is *recovery* if its rate is lower than that of the level before it, and that one was not served in full or was
-    recovery itself: its backlog is still worked off. One that is lower than all before it still counts, but not a bin of a ramp,
-    which does not wait until the backlog is gone.
+    A level is *recovery* if its rate is lower than that of the level before it, and that level was not served in full or was
+    recovery itself: its backlog still has to be worked off. A level with the lowest rate so far still feeds the curve, unless it
+    is a bin of a ramp, which does not wait until the backlog is gone.
     """
     fit: list[RateLevel] = []
     down: list[RateLevel] = []
@@ -42,7 +43,7 @@ def split(levels: Sequence[RateLevel]) -> tuple[list[RateLevel], list[RateLevel]
 
 def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], down: Sequence[RateLevel]) -> bool:
     recovering = bool(down) and down[-1] is before
-    if recovering and abs(level.rate_per_s - before.rate_per_s) <= RATE_SAME * before.rate_per_s:
+    if recovering and abs(level.rate_per_s - before.rate_per_s) <= SAME_RATE * before.rate_per_s:
         return True
     low = low_load(pooled(fit)[0])
     return level.rate_per_s < before.rate_per_s and (recovering or is_departed(state_of(before, low)))
@@ -51,7 +52,7 @@ def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], dow
 def recoveries(
     timeline: Timeline, levels: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Iterator[RateRecovery]:
-    """One for each step down from overload; a ramp down has no moment from which to count."""
+    """One result per step down from overload. Ramps down have none, since they have no moment from which to count seconds."""
     for before, level in zip(levels, levels[1:], strict=False):
         if level not in down or before in down or level.ramp:
             continue
@@ -62,7 +63,7 @@ def recoveries(
 
 
 def usual_in_flight(fit: Sequence[RateLevel], rate_per_s: float) -> float | None:
-    """Most iterations in flight at this rate without a backlog, by the nearest level that was served in full."""
+    """Most iterations in flight at this rate without a backlog, from the nearest level served in full; None without one."""
     low = low_load(pooled(fit)[0]) if fit else None
     kept = [level for level in fit if low is not None and state_of(level, low) == "kept"]
     if not kept:
@@ -72,23 +73,24 @@ def usual_in_flight(fit: Sequence[RateLevel], rate_per_s: float) -> float | None
 
 
 def recovery(in_flight: Sequence[float], failure_ratio: Sequence[float], usual: float | None) -> tuple[float | None, bool | None]:
-    """(seconds after which the backlog and the failures were gone for good, whether they were), by the seconds since the step.
+    """(seconds after which backlog and failures were gone for good, whether the service recovered).
 
-    None: it cannot be said, since the backlog still shrinks, or no level of this load is known.
+    `in_flight`, `failure_ratio`: one value per second since the step. `usual`: as of `usual_in_flight`. None: not known, since
+    the backlog still shrinks, or no level was served in full before.
     """
-    if usual is None or len(in_flight) < BACK_S:
+    if usual is None or len(in_flight) < RECOVERED_S:
         return None, None
     well = [flying <= usual and failing <= FAILING_MOST for flying, failing in zip(in_flight, failure_ratio, strict=True)]
     bad = max((second for second, is_well in enumerate(well) if not is_well), default=-1)
-    if len(well) - bad > BACK_S:
+    if len(well) - bad > RECOVERED_S:
         return float(bad + 1), True
     half = len(in_flight) // 2
     shrinks = max(in_flight[half:]) < max(in_flight[:half]) and failure_ratio[-1] <= FAILING_MOST
-    return None, False if len(in_flight) >= LONG_S and not shrinks else None
+    return None, False if len(in_flight) >= NOT_RECOVERED_S and not shrinks else None
 
 
 def _seconds(timeline: Timeline, level: RateLevel) -> tuple[list[float], list[float]]:
-    """Iterations in flight and the failure ratio of each second since the level began."""
+    """(iterations in flight, failure ratio): one value of each per second since the level began."""
     columns = timeline.columns
     first, last_s = timeline.index_at(level.started_s) + 1, level.ended_s
     ticks = range(first, (timeline.ticks if last_s is None else timeline.index_at(last_s) + 1))

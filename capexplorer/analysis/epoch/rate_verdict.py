@@ -22,7 +22,7 @@ from .regime_verdicts import rate_regime_verdicts
 
 
 def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVerdict | None:
-    """None: no level of a rate has settled."""
+    """The verdict, None if no level of a rate has settled. `objectives`: limit by metric."""
     measured, usable = ladder.rates, ladder.usable
     if not measured:
         return None
@@ -42,7 +42,7 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
 
 
 def _one_a_level(measured: Sequence[RateLevel], usable: Sequence[RateLevel]) -> list[RateLevel]:
-    """Of a level that was cut the last part that the curve uses, else its last one."""
+    """One element per level: of a level that was cut, the last part that the curve uses, else its last part."""
     by_level: dict[int, RateLevel] = {}
     for each in measured:
         if each in usable or by_level.get(each.index) not in usable:
@@ -76,10 +76,10 @@ def _level_verdicts(
 
 
 def _objective(fit: Sequence[RateLevel], name: Name, limit: float) -> RateObjective | None:
-    """As of levels of users, with the offered rate as the load, the time from plan as latency, and what was dropped as failed.
+    """The greatest rate that keeps an objective, computed as for users: latency is the time from plan, drops count as failures.
 
-    Levels that the generator limited say nothing about the service. A level of a growing queue keeps no latency objective, since
-    its latency is that of its length.
+    Levels that the generator limited are left out. A level whose queue grows keeps no latency objective: its latency depends on
+    how long it lasts.
     """
     low = low_load(pooled(fit)[0]) if fit else None
     if low is None:

@@ -1,8 +1,8 @@
-"""Recovery from overload: the levels that the fit does not use, and whether the service recovered.
+"""Recovery from overload: which levels the fit does not use because of it, and whether the service recovered.
 
-A level is *recovery* if it has fewer users than the level before it, and that one was beyond the knee or bend known by then, or
+A level is *recovery* if it has fewer users than the level before it, and that level was beyond the knee or bend known by then, or
 was recovery itself: backlogs, retries and cold caches last for a while (docs/knee.md, section 14). A level with fewer users than
-any before it still feeds the fit: no other level measures that load, and the advice of "at or below" is to step down.
+any before it still feeds the fit: no other level measures that load, and "at or below" advises to step down.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from ..ladder import LadderLevel
 RETURN_USERS = 0.1
 """Relative distance from the first level's users within which a later level is a return to it."""
 
-SLOWER = 0.10
-"""Share of its goodput that the first level's load surely lost, from which no knee is proven: two services were measured."""
+RETURN_LOSS = 0.10
+"""No knee is proven if on its return the first level's load surely lost more than this share of its goodput: the service changed,
+or has not recovered."""
 
 RECOVERED_S = 5
 """Seconds over which goodput and latency are averaged."""
@@ -36,10 +37,12 @@ RECOVERED_WORK = 300
 
 RECOVERED_GOODPUT = 0.90
 RECOVERED_LATENCY = 1.25
-"""Share of the goodput that the same load had before. One bad second in five is allowed."""
+"""The service has recovered if goodput is at least this share, and latency at most this many times, of that at the same load
+before. One bad second in five is allowed."""
 
 BACKLOG_GOODPUT = 1.20
-"""The same, as an upper bound: more is the rest of a backlog. A task queue at 60 users finished 1.5 times what was sent."""
+"""Goodput above this many times that of before is still work from a backlog: a task queue at 60 users finished 1.5 times as
+much as was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +54,14 @@ class Split:
 
 
 def split(levels: Sequence[LadderLevel]) -> Split:
-    """Separate the levels, given in the order they ran. Later levels never change how an earlier one was classified."""
+    """Divide levels, given in the order they ran. A level's class never depends on later levels."""
     fit: list[LadderLevel] = []
     down: list[LadderLevel] = []
     before: LadderLevel | None = None
     for level in levels:
         recovering = bool(down) and down[-1] is before
         falls = before is not None and not level.ramp and round(level.users) < round(before.users)
-        stays = (
-            before is not None and recovering and round(level.users) == round(before.users)
-        )  # opened by a shift or by the user at the same count
+        stays = before is not None and recovering and round(level.users) == round(before.users)
         covered = bool(fit) and level.users >= min(known.users for known in fit)
         if before is not None and covered and (stays or (falls and (recovering or _overloaded(fit, before)))):
             down.append(level)
@@ -76,7 +77,7 @@ def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
 
 
 def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
-    """The verdict on one epoch's levels, given in the order they ran: without recovery levels, the knee verified or not."""
+    """The verdict on one epoch's levels, given in the order they ran. Recovery levels are left out, and a knee is verified."""
     return conclude(split(levels), levels, epoch=epoch, structural=structural)
 
 
@@ -88,27 +89,28 @@ def conclude(
     epoch: int = 0,
     structural: float = LADDER_ERROR,
 ) -> CapacityVerdict:
-    """The same, of levels that were split already. `later`: levels of other regimes after them, before which the service may have
-    changed at any time.
+    """As `analyse`, for levels that are already split (`parts`).
+
+    `later`: levels of other regimes after them; the service may have changed at any time before these.
     """
     free = [level for level in levels if not level.disturbed]
     verified = functools.partial(verify, free, parts.fit) if free else None
-    disputed = bool(levels) and _returned_slower((*levels, *later))
+    disputed = bool(levels) and _returned_with_less((*levels, *later))
     return judge(parts.fit, epoch=epoch, structural=structural, verify=verified, disputed=disputed)
 
 
-def _returned_slower(levels: Sequence[LadderLevel]) -> bool:
-    """Whether the first level's load surely made less when it came back: the service changed, or has not recovered."""
+def _returned_with_less(levels: Sequence[LadderLevel]) -> bool:
+    """Whether the first level's load surely has less goodput on its return: the service changed, or has not recovered."""
     back, first = _returns(levels), levels[0]
     if not back:
         return False
     expected = first.goodput_rps * back[-1].users / first.users
     error = math.hypot(first.goodput_error_rps, back[-1].goodput_error_rps)
-    return expected - back[-1].goodput_rps - ONE_SIDED_95 * error > SLOWER * expected
+    return expected - back[-1].goodput_rps - ONE_SIDED_95 * error > RETURN_LOSS * expected
 
 
 def _returns(levels: Sequence[LadderLevel]) -> list[LadderLevel]:
-    """Levels after the top with the users of the first one."""
+    """Levels with the users of the first one, after the level with the most users."""
     top, first = max(range(len(levels)), key=lambda index: levels[index].users), levels[0]
     near = RETURN_USERS * first.users
     return [level for level in levels[top + 1 :] if abs(level.users - first.users) <= near] if top else []
@@ -124,28 +126,28 @@ def recovery_of(
 ) -> Recovery:
     """Whether a level of recovery reached the earlier figures of its load again.
 
-    `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value a second since all the users to stop had stopped
+    `before`: the levels that feed the fit. `goodput`, `latency_ms`: one value per second since the last surplus user stopped
     (NaN: no success in that second). `loop_lag_ms`: p99 in those seconds; latency may be higher by its median (a service at 3 ms
-    instead of 2, with a lag of 11 ms, had recovered). `after_s` is the first second from which each window of five seconds
-    (longer if requests are few) is back to what this load gave before.
+    instead of 2, with a lag of 11 ms, had recovered). `after_s` of the result is the first second from which each window of
+    RECOVERED_S (longer if requests are few) has the figures that this load had before.
     """
     expected = _expected(before, to_users)
     if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)
     rate, expected_ms = expected
     rates, slow = np.asarray(goodput, float), np.asarray(latency_ms, float)
-    fast_from: int | None = 0
+    latency_from: int | None = 0
     if expected_ms is not None:
         weights = np.nan_to_num(rates) + 1e-12
         means = _means(np.nan_to_num(slow) * weights, RECOVERED_S) / _means(weights, RECOVERED_S)
-        fast_from = _back_from(means <= max(RECOVERED_LATENCY * expected_ms, expected_ms + _middle(loop_lag_ms)))
+        latency_from = _true_from(means <= max(RECOVERED_LATENCY * expected_ms, expected_ms + _median(loop_lag_ms)))
     seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / rate))
-    if fast_from is not None and len(rates) < seconds:
+    if latency_from is not None and len(rates) < seconds:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to compare goodput
     rates = _means(rates, min(seconds, len(rates)))
-    works_from = _back_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= BACKLOG_GOODPUT * rate))
-    recovered = fast_from is not None and works_from is not None
-    after = max(fast_from or 0, works_from or 0)
+    goodput_from = _true_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= BACKLOG_GOODPUT * rate))
+    recovered = latency_from is not None and goodput_from is not None
+    after = max(latency_from or 0, goodput_from or 0)
     last = slow[-RECOVERED_S:]
     return Recovery(
         from_users=from_users,
@@ -157,26 +159,26 @@ def recovery_of(
     )
 
 
-def _middle(values: Sequence[float]) -> float:
+def _median(values: Sequence[float]) -> float:
     """The median of the finite values; 0 if there are none."""
     known = [value for value in values if math.isfinite(value)]
     return median(known) if known else 0.0
 
 
 def _means(values: NDArray[np.float64], seconds: int) -> NDArray[np.float64]:
-    """Moving averages over so many seconds, one for each start."""
+    """Moving averages over so many values, one per start of a window."""
     return np.convolve(values, np.ones(seconds) / seconds, "valid")
 
 
-def _back_from(back: NDArray[np.bool_]) -> int | None:
-    """The first index from which all are True; None if the last is not."""
+def _true_from(back: NDArray[np.bool_]) -> int | None:
+    """The first index from which all values are True; None if the last one is False."""
     away = np.flatnonzero(~back)
     after = 0 if not len(away) else int(away[-1]) + 1
     return after if after < len(back) else None
 
 
 def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
-    """(goodput, latency) of this load before the overload, interpolated; None outside the measured range."""
+    """(goodput, mean latency in ms) at these users before the overload, interpolated; None outside the measured range."""
     known = sorted(before, key=lambda level: level.users)
     if not known or users < known[0].users * 0.9 or users > known[-1].users:
         return None

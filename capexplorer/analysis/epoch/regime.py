@@ -11,16 +11,18 @@ from ..ladder import LadderLevel, Measured
 from .level_comparison import FAILING, USERS_SAME, failure_ratio_of, is_on_line
 
 RETURN_LEAST = 0.6
-"""Of the most users that were served well before goodput fell at a step: from there on a clean return shows that load did it."""
+"""Share of the most users served without failures before goodput fell at a step: a clean level between this share and that step
+shows that load made goodput fall."""
 
 PART_LEAST_S = 5.5
-"""Settled seconds of a part of a level from which it is judged, as of an open level."""
+"""A part of a level is judged from so many settled seconds on, as an open level is (`epoch.SECONDS_LEAST`)."""
 
 SLOWER = 1.5
-"""Times the slowest mean response of clean levels, from which those of a failing level may be a backlog's."""
+"""A failing level may have a backlog if its mean response takes this many times the slowest mean response of clean levels."""
 
 UNSTEADY, UNSTEADY_COUNTS = 0.2, 1.5
-"""Standard error of a level's goodput, as a share of it and over that of random counts, from which the level is not judged."""
+"""A level is not judged if the standard error of its goodput is above this share of goodput, and above this many times that of a
+Poisson count."""
 
 Began = Literal["goodput", "failures"]
 
@@ -31,18 +33,20 @@ class Regime:
 
     measured: list[Measured] = field(default_factory=list)
     began: Began | None = None
-    """What changed at its beginning; None: it is the first."""
+    """What changed at its beginning; None for the first regime."""
     began_inside: bool = False
-    """Whether it began in the middle of a level, not with a step."""
+    """Whether it began in the middle of a level, not with a step of load."""
 
     @property
     def levels(self) -> tuple[LadderLevel, ...]:
-        """Rates."""
+        """The ladder levels of `measured`."""
         return tuple(each.rates for each in self.measured)
 
     @property
     def steady(self) -> tuple[LadderLevel, ...]:
-        """Levels that can be judged: long enough for a standard error if they are parts, and steady, or unsteady by overload."""
+        """Levels that can be judged: parts of levels only if they are long enough for a standard error, and unsteady levels
+        only if overload explains them.
+        """
         return tuple(
             each.rates
             for each in self.measured
@@ -50,7 +54,9 @@ class Regime:
         )
 
     def _is_overload(self, each: Measured) -> bool:
-        """Whether it failed with more users than before, and fewer did not fail afterwards: a queue filled up in it, no fault."""
+        """Whether a level failed by overload, not by a fault: it had more users than before, and later levels with fewer users
+        did not fail.
+        """
         at_s, users = each.rates.started_s, each.rates.users
         under = [one.rates for one in self.measured if one.rates.users < users]
         before = [level.users for level in under if level.started_s < at_s]
@@ -67,14 +73,15 @@ class Regime:
 
     @property
     def started_s(self) -> float:
-        """Begin of its first level, seconds of the session."""
+        """Start of its first level, in seconds of the session."""
         return self.measured[0].rates.started_s
 
     def began_without_load(self, earlier: Sequence[Regime]) -> bool:
-        """Whether time and not load began it: in the middle of a level, or failures that continue with fewer users than at first.
+        """Whether load does not explain its beginning: it began in the middle of a level, or its failures go on with less load.
 
-        Failures inside a level that had left the low-load line may be those of a queue that took its time to fill, unless as many
-        users ran before without them. Those that came after a queue had filled at an offered rate may be load's, too.
+        Two exceptions may be explained by load: failures inside a level that had left the low-load line, since a queue takes time
+        to fill, unless as many users ran before without failures; and failures at an offered rate after a queue had filled.
+        `earlier`: the other regimes.
         """
         goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in self.levels)
         if self.fails and goes_on and not _may_be_backlog(self.measured, earlier):
@@ -92,7 +99,7 @@ class Regime:
 
 
 def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bool:
-    """Whether levels of an offered rate fail slowly, as by timeouts: a backlog goes on when less is offered."""
+    """Whether the latest level of an offered rate fails slowly, as by timeouts: a backlog outlasts a step down."""
     last = failing[-1]
     if last.level.offered_per_s is None or last.figures.response_ms is None:
         return False
@@ -102,9 +109,9 @@ def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bo
 
 
 def serves_as_many(each: Measured, failing: Measured) -> bool:
-    """Whether another level had as many users or more, and did not fail as this one did.
+    """Whether `each` has at least as much load as `failing`, another level, without failing like it.
 
-    At an offered rate the seconds before a level changed do not show it: a queue takes time to fill.
+    At an offered rate only the last part of a level can show it: a queue takes time to fill.
     """
     if each.level.offered_per_s is not None and each.part.ended_s != each.level.ended_s:
         return False
@@ -118,25 +125,26 @@ def _is_too_short(each: Measured) -> bool:
 
 
 def _is_unsteady(level: LadderLevel) -> bool:
-    """Whether its seconds differ so much that their mean says nothing: it holds two states of the service."""
+    """Whether the seconds of a level differ so much that their mean says nothing, as if the service had been in two states."""
     error = level.goodput_se_rps or 0.0
     counted = math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0
     return not level.ramp and error > max(UNSTEADY * level.goodput_rps, UNSTEADY_COUNTS * counted)
 
 
 def began_inside(each: Measured) -> bool:
-    """Whether it began in the middle of a level, not with a step."""
+    """Whether it began with a change in the middle of a level, not with a step of load."""
     return each.part.began_inside or each.level.opened.since_s is not None
 
 
 def return_users(regime: Regime, others: Sequence[Regime]) -> float | None:
-    """Users of a return that would show whether load began this regime: the most that were served well before goodput fell, or
-    failures began, with a step up. None: it began otherwise, or that is known."""
+    """Users of a step down that would show whether load began this regime: the most that ran without failures before goodput fell
+    or failures began with a step up. None if it began otherwise, or the reason is known. `others`: the other regimes.
+    """
     first = regime.levels[0]
     before = [level for each in others for level in each.levels if level.started_s < first.started_s]
     if regime.began is None or regime.began_without_load(others) or not before:
         return None
     stepped_up = max(before, key=lambda level: level.started_s).users < first.users
     fell = regime.fails or first.goodput_rps < max(level.goodput_rps for level in before)
-    well = [level.users for level in before if level.users < first.users and failure_ratio_of(level) < FAILING]
-    return max(well) if stepped_up and fell and well else None
+    clean_users = [level.users for level in before if level.users < first.users and failure_ratio_of(level) < FAILING]
+    return max(clean_users) if stepped_up and fell and clean_users else None

@@ -1,4 +1,4 @@
-"""The verdict on each regime of an epoch: when it began, how long after the last step of users, and its goodput."""
+"""The verdict on each regime of an epoch: when it began, how long after the last step of load, and its goodput."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[R
 
 
 def rate_regime_verdicts(ladder: RateLadder) -> tuple[RegimeVerdict, ...]:
-    """The same of the levels of offered rates, which have no knee; empty if the service did not change there."""
+    """One for each regime of the levels of offered rates, without knees; empty if the service did not change there."""
     found = [replace(_verdict(ladder, regime, None), at_rates=True) for regime in ladder.regimes]
     return tuple(found) if len(found) > 1 else ()
 
 
 def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> RegimeVerdict:
     first = regime.measured[0]
-    disturbed = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
-    most = max(disturbed or [each.rates for each in regime.measured], key=lambda level: level.users)
+    clean = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
+    most = max(clean or [each.rates for each in regime.measured], key=lambda level: level.users)
     began_s = _began_s(epoch, regime)
     is_first = regime.began is None
     others = [each for each in epoch.regimes if each is not regime]
@@ -52,7 +52,9 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
 
 
 def _began_s(epoch: MeasuredEpoch, regime: Regime) -> float:
-    """Failures are known from the end of their first second, as causes are; other changes from its beginning."""
+    """When the regime began, in seconds of the session. Failures inside a level count from the end of their first second, as
+    causes do, other changes from its start.
+    """
     if not (regime.fails and regime.began_inside):
         return regime.started_s
     timeline = epoch.timeline
@@ -66,12 +68,12 @@ def _knee(epoch: MeasuredEpoch, regime: Regime) -> KneeVerdict | None:
 
 
 def _stepped_s(levels: Sequence[Level], at_s: float) -> float:
-    """Time of the last change of users before that time."""
+    """Time of the last step of load before that time, in seconds of the session."""
     return max((level.opened.t_s for level in levels if level.opened.since_s is None and level.opened.t_s <= at_s), default=at_s)
 
 
 def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
-    """Goodput just before it began, of the same users."""
+    """Goodput of the level just before the regime, if it had the same load; else None."""
     first = regime.measured[0].rates
     earlier = [each.rates for each in epoch.measured if each.rates.started_s < first.started_s]
     known = earlier and abs(earlier[-1].users - first.users) <= USERS_SAME * first.users

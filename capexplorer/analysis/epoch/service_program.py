@@ -1,4 +1,4 @@
-"""Which program the service is, and whether one interpreter lock limits the whole of it."""
+"""Which program the target runs, and whether one Python interpreter lock limits the whole target."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ...model.events import Target
 from ...model.timeline import Timeline
 
 PROCESSES_MOST = 2.5
-"""Mean number of processes under which a Python service is one process: a second one may be a supervisor."""
+"""A Python target with fewer processes in the mean is a single process: a second one may be a supervisor."""
 
 
 def program_of(timeline: Timeline) -> str | None:
-    """File name of the target's program: reported by the system, else from its command."""
+    """File name of the target's program, as reported by the system, else from its command; None if not known."""
     reported = [entry.program for entry in timeline.journal if isinstance(entry, Target) and entry.program]
     if reported:
         return reported[-1]

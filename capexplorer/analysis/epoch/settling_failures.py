@@ -1,8 +1,8 @@
 """Failures that began while a level settled, but later than its step explains.
 
-Load that exceeds a limit makes requests fail within a cycle of the users: by then all of them have sent a request under it. A
-request that times out was sent earlier than it failed. Requests that begin to fail after that did not begin with the step, even
-if the level has no clean settled second to compare them with.
+Load that exceeds a limit makes requests fail within one cycle of the users, since by then all of them have sent a request under
+it; a request that times out fails later than it was sent. Failures that begin after that did not begin with the step, even if the
+level has no clean settled second for comparison.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ from .splitting import started_s
 
 @dataclass(frozen=True, slots=True)
 class SettlingFailures:
-    """When they began, and which of the level's settled seconds they are."""
+    """When failures began while a level settled, and which of its settled seconds are failing."""
 
     since_s: float
+    """When they began, in seconds of the session."""
     first: int
-    """Index of the first of them among the settled seconds."""
+    """Index of the first failing second among the settled seconds."""
     at: tuple[int, ...]
-    """Where they ended, or began again: ascending indices among the settled seconds."""
+    """Where failures ended, or began again: ascending indices among the settled seconds."""
 
 
 def settling_failures(timeline: Timeline, level: Level, settled: Sequence[int]) -> SettlingFailures | None:
-    """`settled`: column indices of the level's settled seconds. None: no failures, or they may have begun with the step."""
+    """Failures that began while the level settled; None if there are none, or they may have begun with its step.
+
+    `settled`: column indices of the level's settled seconds.
+    """
     before = _before(timeline, level, settled)
     if not before:
         return None
@@ -53,7 +57,7 @@ def _is_clean(requests: Series, failures: Series, until: int) -> bool:
 
 
 def _before(timeline: Timeline, level: Level, settled: Sequence[int]) -> list[int]:
-    """The seconds that lie a cycle of all users or more after the last of them started, until the level settled."""
+    """Column indices of the seconds from one mean cycle after the last user's start until the level settled."""
     columns = timeline.columns
     ticks = [tick for tick in timeline.seconds_of(level, settled=False) if settled and tick < settled[0]]
     if not ticks:
@@ -67,7 +71,9 @@ def _before(timeline: Timeline, level: Level, settled: Sequence[int]) -> list[in
 
 
 def _caused_by_step_until_s(timeline: Timeline, ticks: Sequence[int], began: int) -> float:
-    """Until when requests may fail that were sent in the first of `ticks` or earlier. Silence has no such delay."""
+    """Until when failures may be of requests sent in the first of `ticks` or before; 0 if the service did not reply at all when
+    failures began. Seconds of the session.
+    """
     columns = timeline.columns
     failed = [tick for tick in ticks[began:] if columns["failures_rps"][tick]]
     if not failed or not columns["throughput_rps"][ticks[began]]:
@@ -76,13 +82,13 @@ def _caused_by_step_until_s(timeline: Timeline, ticks: Sequence[int], began: int
 
 
 def _failed_after_s(timeline: Timeline, failed: Sequence[int]) -> float:
-    """Mean time after which requests failed in these seconds, of those that were counted."""
+    """Mean time from start to failure of the requests that failed in these seconds; s."""
     columns = timeline.columns
     count = sum(columns["failures"][tick] for tick in failed)
     return sum(columns["failure_latency_sum_ms"][tick] for tick in failed) / 1000 / count if count else 0.0
 
 
 def _sent(timeline: Timeline, ticks: Sequence[int], name: str) -> Series:
-    """Requests of each second: all that were sent, those of users that were not warm among them."""
+    """The rate in column `name` as a count per second, users that were not warm included."""
     columns = timeline.columns
     return np.array([columns[name][tick] * columns["duration_s"][tick] for tick in ticks])

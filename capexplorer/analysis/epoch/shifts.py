@@ -2,8 +2,8 @@
 
 Method: binary segmentation on the standardised CUSUM (Scott & Knott 1974; Andrews 1993 for the sup-type statistic). Seconds of a
 service are correlated, and a plain CUSUM would split at every slow wave, so the variance is the long-run one, from an
-autoregression of what the segments leave. A change must also be large and last. The threshold allows for a test every second on
-a growing level. No clock, no I/O; about 0.1 ms for 600 seconds without a split.
+autoregression of the residuals of the segments. A change must also be large and last. The threshold allows for a test every
+second on a growing level. Costs about 0.1 ms for 600 seconds without a split.
 """
 
 from __future__ import annotations
@@ -20,38 +20,42 @@ SEGMENT_LEAST = 10
 """Least length of both sides of a split, in seconds: garbage collections and single stalls are shorter."""
 
 GOODPUT_CHANGE = 0.20
-"""Relative change of goodput under which a level is not split: 170/s to 120/s is 0.29."""
+"""Least relative change of goodput at which a level is split: 170/s to 120/s is 0.29."""
 
 LATENCY_CHANGE = 0.50
-"""The same for latency, which varies more: log(1.5) up, or as much down."""
+"""The same for latency, which varies more: 1.5 times as long, or as much shorter."""
 
 STATISTIC_LEAST = 5.5
-"""|difference| over its long-run standard error. One test of one split would need 3; the largest of hundreds of splits in
-hundreds of tests needs this (200 stationary series of tuning seeds, looked at each second; see
+"""Least |difference| divided by its long-run standard error. One test of one split would need 3; the largest of hundreds of
+splits in hundreds of tests needs this (200 stationary series of tuning seeds, tested every second; see
 tests/analysis/epoch/test_shifts.py)."""
 
 QUEUE_STATISTIC_LEAST = 9.0
-"""The same for latency at an offered rate, where nothing limits the queue: near the capacity it wanders for tens of seconds. Of
-240 stationary queues at 0.65 to 1.1 of their capacity 19 were split with 5.5, and 3 with this (tuning seeds)."""
+"""The same for latency at an offered rate, where nothing limits the queue: near the capacity its length drifts for tens of
+seconds. Of 240 stationary queues at 0.65 to 1.1 of their capacity 19 were split with 5.5, and 3 with this (tuning seeds)."""
 
 SHORT_S = 20.0
-"""Length at which the threshold is 1.4 times as high: so few seconds do not show how correlated they are."""
+"""Length of a series at which the threshold is 1.4 times as high: so few seconds do not show how correlated they are."""
 
 CORRELATION_MOST = 0.9
+"""Greatest lag-1 correlation of residuals that is assumed: near 1 the standard error would be infinite."""
 
 SPLITS_MOST = 6
 """Most candidates tested at once. If all are accepted, the parts become levels and may be split again."""
 
 Series = NDArray[np.float64]
+"""One value per second."""
 Gap = Callable[[float, float], bool]
+"""(mean before, mean after) -> whether the difference is large enough."""
 
 
 def shifts(
     goodput: Sequence[float], latency_ms: Sequence[float] = (), *, latency_strength_least: float | None = None
 ) -> tuple[ChangePoint, ...]:
-    """Splits of a level, in order. One value a settled second; `latency_ms` may be left out, NaN is a second without success.
+    """Splits of a level, in order. A split that both series show is returned once, as one of goodput.
 
-    A split that both series show is returned once, as one of goodput. `latency_strength_least`: as of `cuts_of`.
+    `goodput`, `latency_ms`: one value per settled second; NaN: a second without success; `latency_ms` may be empty.
+    `latency_strength_least`: `strength_least` of `cuts_of` for latency.
     """
     found = [_shift(at, "goodput", np.asarray(goodput, float)) for at in cuts_of(np.asarray(goodput, float), _goodput_gap)]
     if len(latency_ms):
@@ -59,11 +63,11 @@ def shifts(
         for at in cuts_of(slow, _latency_gap, strength_least=latency_strength_least):
             if all(abs(at - other.at) >= SEGMENT_LEAST for other in found):
                 found.append(_shift(at, "latency", np.asarray(latency_ms, float)))
-    return tuple(_with_neighbours(sorted(found, key=lambda shift: shift.at), goodput, latency_ms))
+    return tuple(_with_segment_means(sorted(found, key=lambda shift: shift.at), goodput, latency_ms))
 
 
-def _with_neighbours(found: list[ChangePoint], goodput: Sequence[float], latency_ms: Sequence[float]) -> list[ChangePoint]:
-    """Means before and after, over the segments that the splits make."""
+def _with_segment_means(found: list[ChangePoint], goodput: Sequence[float], latency_ms: Sequence[float]) -> list[ChangePoint]:
+    """The splits with their means before and after, each over one segment between splits."""
     edges = [0, *(shift.at for shift in found), len(goodput)]
     measured = []
     for shift, start, end in zip(found, edges, edges[2:], strict=False):
@@ -114,10 +118,11 @@ def cuts_of(
     strength_least: float | None = None,
     most: int = SPLITS_MOST,
 ) -> list[int]:
-    """Indices at which the series is cut, ascending: the best candidates without those that are not significant.
+    """Ascending indices at which the series is cut: the best candidates without those that are not significant.
 
-    Candidates are tested together: while one large change is not cut out, every other cut looks like a slow wave. `side_least`:
-    seconds on each side. `strength_least`: least difference over its error; None: that of shifts. `most`: candidates.
+    Candidates are tested together: as long as one large change is not cut out, every other cut looks like a slow wave.
+    `side_least`: least seconds on each side. `strength_least`: least |difference| divided by its error; None: STATISTIC_LEAST,
+    higher for short series. `most`: greatest number of candidates.
     """
     cuts = _candidates(series, side_least, most)
     least = STATISTIC_LEAST * math.sqrt(1 + SHORT_S / max(len(series), 1)) if strength_least is None else strength_least
@@ -137,7 +142,7 @@ def cuts_of(
 
 
 def _candidates(series: Series, side_least: int, most: int) -> list[int]:
-    """Up to `most` cuts. Each is the one that explains most of the variance left by the cuts before it."""
+    """Up to `most` ascending cuts, found one by one: each explains most of the variance that the earlier ones leave."""
     cuts: list[int] = []
     parts = [(0, len(series))]
     while len(cuts) < most:
@@ -156,14 +161,14 @@ def _candidates(series: Series, side_least: int, most: int) -> list[int]:
 
 
 def _strength(before: float, after: float, error: float, counts: tuple[int, int], gap: Gap) -> float:
-    """|difference of means| over its long-run standard error; 0 if the change is too small to matter."""
+    """|difference of means| divided by its long-run standard error; 0 if the change is too small (`gap`)."""
     if not gap(before, after):
         return 0.0
     return abs(after - before) / (error * math.sqrt(1 / counts[0] + 1 / counts[1])) if error else math.inf
 
 
 def _best(part: Series, side_least: int) -> tuple[int, float] | None:
-    """(the cut that explains most variance, how much), at least `side_least` from both ends; None if the part is too short."""
+    """(the cut that explains most variance, the variance it explains); None if the part is too short for `side_least`."""
     count = len(part)
     if count < 2 * side_least:
         return None

@@ -1,6 +1,6 @@
-"""Splits levels at shifts, with the same search live, while a level grows, and for a saved session.
+"""Splits levels at shifts, by one search for live and saved sessions.
 
-Live, an open level is searched every few seconds and split at the first shift found. Over a saved session the same searches are
+Live, an open level is searched every few seconds and split at the first shift found. On a saved session the same searches are
 repeated in the same order, so a session that was split live shows no new shifts. Pure.
 """
 
@@ -17,28 +17,32 @@ from .shifts import QUEUE_STATISTIC_LEAST, SEGMENT_LEAST, shifts
 from .steady_queue import is_steady
 
 WINDOW_S = 300
-"""Latest seconds that a search covers: a timeline keeps the last 320 whole (TAIL_S), and only those can become a new level."""
+"""Latest seconds that a search covers: only seconds that a timeline keeps in full can become a new level (320, `TAIL_S`)."""
 
 SEARCH_EVERY_S, SOON_S, SEARCH_EVERY_LATER_S = 2, 120, 10
-"""Seconds between searches (0.2-0.5 ms each) in a level's first SOON_S seconds, and later: a day of seconds costs 4 s in all."""
+"""Seconds between searches (0.2-0.5 ms each): SEARCH_EVERY_S in a level's first SOON_S seconds, then SEARCH_EVERY_LATER_S. A day
+costs 4 s in all."""
 
 Series = tuple[Sequence[float], Sequence[float]]
+"""(goodput, mean latency in ms of successes), one value of each per second."""
 
 
 def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] | None:
-    """(when, what) of the first shift in the latest seconds of an open level; None: there is none, or no search is due."""
+    """(time in seconds of the session, shift) of the first shift in the latest WINDOW_S of an open level; None if there is
+    none, or no search is due.
+    """
     ticks = timeline.seconds_of(level)
     if not _is_searched(level) or not _is_due(len(ticks)):
         return None
     window = ticks[-WINDOW_S:]
-    found = _first(timeline, level, window, searched(timeline, level, window))
+    found = _first(timeline, level, window, searched_series(timeline, level, window))
     return None if found is None else (started_s(timeline, window[found.at]), found)
 
 
 def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, ChangePoint]]:
-    """(when, what) of shifts in a level that was not split: what `latest_shift` would have found while it grew."""
+    """(time in seconds of the session, shift) of each shift that `latest_shift` would have found in a level while it grew."""
     ticks = timeline.seconds_of(level) if _is_searched(level) else []
-    goodput, latency_ms = searched(timeline, level, ticks)
+    goodput, latency_ms = searched_series(timeline, level, ticks)
     begin, seconds = 0, 0
     while begin + seconds < len(ticks):
         seconds += 1
@@ -52,7 +56,7 @@ def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Cha
 
 
 def _is_searched(level: Level) -> bool:
-    """Load must be constant."""
+    """Whether the level has constant load."""
     return not level.opened.ramp
 
 
@@ -60,20 +64,20 @@ def _is_due(seconds: int) -> bool:
     return seconds >= 2 * SEGMENT_LEAST and seconds % (SEARCH_EVERY_S if seconds <= SOON_S else SEARCH_EVERY_LATER_S) == 0
 
 
-def searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Series:
-    """What is searched for changes.
+def searched_series(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Series:
+    """The series that are searched for changes.
 
-    At an offered rate finished iterations, up to what was offered: more is the rest of an earlier backlog, which ends some time.
+    At an offered rate goodput is finished iterations, at most the offered rate: more is the rest of an earlier backlog.
     """
     offered_per_s = level.offered_per_s
     if offered_per_s is None:
-        return series(timeline, ticks)
+        return goodput_and_latency(timeline, ticks)
     columns = timeline.columns
     rates = [columns["finished"][tick] / columns["duration_s"][tick] for tick in ticks]
-    return [min(rate, offered_per_s) for rate in rates], series(timeline, ticks)[1]
+    return [min(rate, offered_per_s) for rate in rates], goodput_and_latency(timeline, ticks)[1]
 
 
-def series(timeline: Timeline, ticks: Sequence[int]) -> Series:
+def goodput_and_latency(timeline: Timeline, ticks: Sequence[int]) -> Series:
     """Goodput and mean latency of successes of these seconds. A second without a reading of work repeats the value before it."""
     columns = timeline.columns
     durations = np.array([columns["duration_s"][tick] for tick in ticks])
@@ -87,13 +91,13 @@ def series(timeline: Timeline, ticks: Sequence[int]) -> Series:
 
 
 def started_s(timeline: Timeline, tick: int) -> float:
-    """When a tick began: exactly the end of the tick before it."""
+    """When a tick began, in seconds of the session: exactly the end of the tick before it."""
     times = timeline.columns["t_s"]
     return times[tick - 1] if tick else times[tick] - timeline.columns["duration_s"][tick]
 
 
 def lag_ms(timeline: Timeline, ticks: Sequence[int]) -> Sequence[float]:
-    """Loop lag p99 of these seconds; NaN: not measured."""
+    """Loop lag (p99) of these seconds, in ms; NaN: not measured."""
     return [timeline.columns["loop_lag_p99_ms"][tick] for tick in ticks]
 
 
@@ -109,12 +113,12 @@ def _first(timeline: Timeline, level: Level, ticks: Sequence[int], values: Serie
     is_doubtful = at_rate and not is_steady(timeline, ticks, found[0].at)
     if found[0].column == "latency" and (is_doubtful or _within_lag(found[0], lag_ms(timeline, ticks))):
         return None
-    # a cut at the latest allowed place means a change that came even later: the next search finds where
+    # a cut at the last possible second belongs to a change that may have come later: the next search finds where
     return found[0] if found[0].at < len(goodput) - SEGMENT_LEAST else None
 
 
 def _within_lag(found: ChangePoint, lags_ms: Sequence[float]) -> bool:
-    """Whether the change is no larger than the generator's loop lag, which is the error of every latency."""
+    """Whether the change is no larger than the generator's loop lag, by which each latency may be too long."""
     known = [lag for lag in lags_ms[found.at :] if lag == lag]
     return bool(known) and abs(found.after - found.before) <= sum(known) / len(known)
 

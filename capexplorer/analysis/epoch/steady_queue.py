@@ -1,7 +1,7 @@
-"""Whether a queue at an offered rate was in its steady state: all was served, and the work in flight did not drift.
+"""Whether a queue at an offered rate was in steady state: all arrivals were served, and the work in flight did not drift.
 
-Above the capacity latency grows as long as a level lasts, and so does the latency of what clients give up on: neither is a change
-of the service. Only in a steady state does a change of latency say that the service changed.
+Above the capacity latency grows as long as a level lasts, without a change of the service. Only in steady state does a change of
+latency show that the service changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..rates.departure import GROWTH_ERRORS, LOST_LEAST
 
 
 def is_steady(timeline: Timeline, ticks: Sequence[int], at: int) -> bool:
-    """Of these seconds, before and from index `at` on, which must not be 0."""
+    """Whether these seconds are steady both before index `at` and from it on. `at` must be at least 1."""
     parts = ticks[:at], ticks[at:]
     return all(_is_served(timeline, part) for part in parts) and not any(
         _drifts(timeline, part) for part in (ticks, ticks[at - 1 :])
@@ -29,7 +29,7 @@ def _is_served(timeline: Timeline, ticks: Sequence[int]) -> bool:
 
 
 def _drifts(timeline: Timeline, ticks: Sequence[int]) -> bool:
-    """Whether iterations in flight grew or shrank as by no random walk with a step for each arrival and each end."""
+    """Whether iterations in flight changed by more than a random walk does that takes a step at each arrival and each end."""
     columns = timeline.columns
     steps = math.fsum(columns["planned"][tick] + columns["finished"][tick] for tick in ticks[1:]) + 1
     return abs(columns["in_flight"][ticks[-1]] - columns["in_flight"][ticks[0]]) > GROWTH_ERRORS * math.sqrt(steps)

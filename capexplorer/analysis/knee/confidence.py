@@ -19,21 +19,25 @@ from .second_opinions import broken_line, kneedle
 
 BASELINE_LEVELS = 3
 BASELINE_SHARE = 0.8
+"""At least so many levels of the low-load line, at or below this share of N*."""
 BEYOND_LEVELS = 2
 BEYOND_SHARE = 1.15
+"""At least so many levels at or above this share of N*."""
 PLATEAU_LEVELS = 2
-"""If one level is high and the next, at twice the users, has collapsed, the capacity between them was not measured."""
+"""At least so many levels on the plateau: if one level is high and the next, at twice the users, has collapsed, the capacity
+between them was not measured."""
 HALF_WIDTH_MOST = 0.17
+"""Half-width of the interval of N*, as a share of N*."""
 AGREE_MOST = 0.35
 """Relative distance within which a second method agrees (docs/knee.md, section 9)."""
 LITTLE_MOST = 1.3
-"""Users over those that responses and pauses account for, beyond which no verdict on the curve is sure."""
-OWN_MOST_MS = 10.0
-"""Time a request that a client and user code may spend outside responses and pauses: HttpUser takes 3 ms for one."""
+"""Users divided by those that responses and pauses account for: above this no verdict has more than low confidence."""
+CLIENT_TIME_MOST_MS = 10.0
+"""Time per request that the client and user code may spend outside responses and pauses: HttpUser takes 3 ms."""
 
 
 @dataclass(frozen=True, slots=True)
-class KneeGrounds:
+class ConfidenceGrounds:
     """What the confidence in a knee is computed from."""
 
     baseline_levels: int
@@ -44,13 +48,15 @@ class KneeGrounds:
     second_users: float
     """The knee by a broken line or by Kneedle, whichever is nearer to N*."""
     agree: bool
+    """Whether the second method's knee is near N* (AGREE_MOST)."""
     ramp: bool
+    """Whether any level is a bin of a ramp."""
 
     @classmethod
     def of(
         cls, ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, limit: Limit, half_width_ratio: float
-    ) -> KneeGrounds:
-        """Count them. Called only for curves that passed the gates, so the second methods need no gates of their own."""
+    ) -> ConfidenceGrounds:
+        """Only for curves that passed the gates of `curve_gates`: the second methods have no gates of their own."""
         second = broken_line(curve).break_users
         other = kneedle(curve)
         if other is not None and abs(other - found.users) < abs(second - found.users):
@@ -78,21 +84,23 @@ class KneeGrounds:
 
 
 def unaccounted_ratio(ladder: Sequence[LadderLevel]) -> float | None:
-    """N / (X (R + Z)) at the median level, Z the pauses that users chose and OWN_MOST_MS; None where not all pauses are known."""
+    """N / (X (R + Z)) at the median level, Z the pauses that users chose and CLIENT_TIME_MOST_MS; None where not all pauses are
+    known.
+    """
     ratios = sorted(ratio for level in ladder if (ratio := _little_ratio(level)) is not None)
     return ratios[len(ratios) // 2] if ratios else None
 
 
 def _little_ratio(level: LadderLevel) -> float | None:
-    if not level.throughput_rps or not level.response_s or level.wait_s is None or not level.knows_pauses:
+    if not level.throughput_rps or not level.response_s or level.wait_s is None or not level.wait_includes_sleeps:
         return None
     if level.requests is not None and level.requests < CYCLES_LEAST * level.users:
         return None
     cycle_s, accounted_s = level.users / level.throughput_rps, level.response_s + level.wait_s
-    return cycle_s / (accounted_s + OWN_MOST_MS / 1000) if cycle_s > accounted_s + OWN_MOST_MS / 1000 else 1.0
+    return cycle_s / (accounted_s + CLIENT_TIME_MOST_MS / 1000) if cycle_s > accounted_s + CLIENT_TIME_MOST_MS / 1000 else 1.0
 
 
-def confidence_of(grounds: KneeGrounds) -> Confidence:
+def confidence_of(grounds: ConfidenceGrounds) -> Confidence:
     """High if every condition is met, medium if one is missing, else low. A ramp gives medium at most."""
     unmet = sum(
         (

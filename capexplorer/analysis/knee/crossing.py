@@ -1,7 +1,8 @@
 """Where the low-load line meets the capacity line: N* = capacity / lambda0, with its interval (docs/knee.md, sections 3, 4, 6).
 
 This is the asymptote crossing of the closed queueing model, Xmax (R0 + Z) (Denning & Buzen 1978; Jain 1991, section 33.6), and
-needs no think time. Arrays hold one element a user count, ascending. `detector` decides whether there is a knee.
+needs no think time. Arrays have one element per user count, ascending; rates are per second. `detector` decides whether there is
+a knee.
 """
 
 from __future__ import annotations
@@ -24,42 +25,43 @@ LINEAR_LIKELY = 0.93
 fixed bound of 0.85 without errors ended the line at the second level of ladders that begin with one user and twenty requests."""
 
 LINEAR_ERRORS = 2.0
+"""Standard errors by which such a level must lie under the line."""
 
 BASELINE_SHARE = 0.7
-"""Of N*: levels above it are not used for lambda0, even those on the line. In M/M/1 with much thinking E(0.7 N*) is 0.97 and
-E(0.9 N*) is 0.90; with these levels in the line lambda0 came out 1-3% low (simulation, tuning seeds)."""
+"""Share of N* above which levels are not used for lambda0, even those on the line. In M/M/1 with long think times the efficiency
+at 0.7 N* is 0.97 and at 0.9 N* 0.90; with such levels in the fit lambda0 came out 1-3% low (simulation, tuning seeds)."""
 
 BASELINE_ERROR_MOST = 0.03
 """Relative error of lambda0 that the levels under BASELINE_SHARE must reach by themselves; else all levels on the line count."""
 
 SURELY_LINEAR_SHARE = 0.5
-"""Of N*: levels under it are used for lambda0 even if the line seemed to end before them: a few fast requests at the lowest level
-can make the line too steep and end it too early."""
+"""Share of N* under which levels are used for lambda0 even if the line seemed to end before them: a few fast requests at the
+lowest level can make the line too steep and end it too early."""
 
 SECOND_LEAST = 0.80
 """Efficiency from which the second level joins the lowest one in the baseline, if the baseline would have one level only."""
 
 PLATEAU_LEAST = 0.92
-"""Of the greatest goodput: the capacity is the mean of the levels at or above it (docs/knee.md, section 4)."""
+"""Share of the greatest goodput: the capacity is the mean of the levels at or above it (docs/knee.md, section 4)."""
 
 PLATEAU_ERRORS = 2.0
 """Levels within so many standard errors of the greatest goodput belong to the plateau too. On 10 s levels of the tuning seeds
 this took the bias of N* from +1.7% to +1.4%."""
 
-LUCK_ERRORS = 3.0
-"""Standard errors by which a short bin of a ramp must exceed all others to have the greatest goodput: the highest of dozens of
-bins is high by luck. Two bins of 1-3 s at 396/s outweighed a hold of a minute at 317/s."""
+SELECTION_ERRORS = 3.0
+"""Standard errors subtracted from a short bin of a ramp before the greatest goodput is chosen: the highest of dozens of noisy
+bins is high by chance (selection bias). Two bins of 1-3 s at 396/s outweighed a hold of a minute at 317/s."""
 
-PLATEAU_SURELY = 0.85
-"""Of the greatest goodput: below it no level is on the plateau, however large its error. Otherwise levels in which the service
-failed for a while gave capacities below that of a clean level."""
+PLATEAU_FLOOR = 0.85
+"""Share of the greatest goodput below which no level is on the plateau, however large its error. Otherwise levels in which the
+service failed for a while gave capacities below that of a clean level."""
 
 PLATEAU_USERS = 0.75
-"""Of the users at the greatest goodput: levels with fewer users never belong to the plateau."""
+"""Share of the users at the greatest goodput: levels with fewer users never belong to the plateau."""
 
 PLATEAU_SHARE = 1.15
-"""Of N*: if the plateau has levels at or above it, the capacity is their mean alone. Just under the crossing a random system
-reaches only 0.85-0.95 of its capacity (simulation, tuning seeds)."""
+"""Times N*: if the plateau has levels at or above it, the capacity is their mean alone. Just below the crossing a queue with
+random service times reaches only 0.85-0.95 of its capacity (simulation, tuning seeds)."""
 
 BOOTSTRAPS = 300
 """Resamples for the interval of N* (docs/knee.md, section 6)."""
@@ -68,67 +70,72 @@ INTERVAL = (5.0, 95.0)
 """Percentiles of a 90% interval."""
 
 RAMP_ERROR = 0.12
-"""Structural error of N* on a ramp with short bins, beside that of its queue: users of a ramp are never in their steady state."""
+"""Further structural error of N* on a ramp with short bins: users of a ramp are never in their steady state."""
 
 ROUGHNESS_LEAST_LEVELS = 5
 """Levels up to the peak from which the noise of a table without errors is estimated from its own roughness."""
 
 ROUGHNESS_MOST = 0.15
+"""Greatest relative noise estimated in this way."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityCurve:
-    """Goodput over users."""
+    """Goodput by users: arrays of one shape, (levels,)."""
 
     users: Floats
     goodput: Floats
     error: Floats
-    """Standard errors of goodput, floored."""
+    """Standard errors of goodput, with a least value (`LadderLevel.goodput_error_rps`)."""
     steady: Floats
     """Goodput without the first requests of a ramp's new users. The low-load line is fitted to it."""
-    luck: Floats
-    """Subtracted from goodput before the highest is chosen; 0 except for short bins of ramps."""
+    selection_bias: Floats
+    """Subtracted from goodput before the highest level is chosen; 0 except for short bins of ramps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """The low-load line, the capacity line, and where they meet."""
 
-    rate: float
-    """lambda0: goodput a user at low load."""
-    rate_error: float
+    rps_per_user: float
+    """lambda0: goodput per user at low load, the slope of the low-load line."""
+    rps_per_user_error: float
     baseline: Mask
     """Levels that lambda0 is fitted to."""
     linear: int
     """How many levels, from the lowest, lie on the line: the index of the first level off it."""
     capacity: float
+    """Goodput of the capacity line, 1/s."""
     capacity_error: float
     plateau: Mask
+    """Levels whose mean is the capacity."""
 
     @property
     def users(self) -> float:
         """N*."""
-        return self.capacity / self.rate
+        return self.capacity / self.rps_per_user
 
 
 def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
-    """Arrays of pooled levels. If no level has a standard error, it is estimated from the curve's roughness."""
+    """The curve of pooled levels. If no level has a standard error, errors are estimated from the curve's roughness."""
     users = np.array([level.users for level in levels])
     goodput = np.array([level.goodput_rps for level in levels])
     error = np.array([level.goodput_error_rps for level in levels])
     if all(level.goodput_se_rps is None for level in levels):
         error = np.maximum(error, roughness(users, goodput) * goodput)
-    uncounted = np.array([level.goodput_rps <= 0 and not level.seconds for level in levels])  # a table's level without success
+    uncounted = np.array(
+        [level.goodput_rps <= 0 and not level.seconds for level in levels]
+    )  # a level of a table without a success
     error = np.where(uncounted, np.maximum(error, RELATIVE_ERROR_FLOOR * goodput.max()), error)
     steady = np.array([level.steady_rps for level in levels])
-    luck = np.array([LUCK_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
-    return CapacityCurve(users, goodput, error, steady, luck)
+    selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
+    return CapacityCurve(users, goodput, error, steady, selection_bias)
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
-    """Relative noise of a curve up to its peak, from how far levels dip under the chord of their neighbours.
+    """Relative noise of a curve up to its peak, estimated from how far levels lie below the chord of the two levels beside them.
 
-    A capacity curve is concave, so without noise no level lies below that chord; noise puts levels above and below alike.
+    A capacity curve is concave, so without noise no level lies below that chord. Noise moves levels up as often as down.
     """
     top = int(goodput.argmax()) + 1
     if top < ROUGHNESS_LEAST_LEVELS:
@@ -146,7 +153,7 @@ def crossing(curve: CapacityCurve) -> Crossing:
     baseline = np.arange(len(curve.users)) < linear
     plateau = plateau_levels(curve, curve.goodput)
     first = _fit(curve, baseline, linear, plateau)
-    clear = _clear(curve, baseline, first.users)
+    clear = _below_crossing(curve, baseline, first.users)
     whole = _fit(curve, clear, linear, plateau)
     beyond = plateau & (curve.users >= PLATEAU_SHARE * first.users)
     if not beyond.any():
@@ -155,20 +162,21 @@ def crossing(curve: CapacityCurve) -> Crossing:
     return further if further.capacity >= whole.capacity else whole  # else goodput falls there
 
 
-def _clear(curve: CapacityCurve, baseline: Mask, knee_users: float) -> Mask:
+def _below_crossing(curve: CapacityCurve, baseline: Mask, knee_users: float) -> Mask:
     """Levels on the line that are far below the crossing, if they alone give a precise lambda0; else the whole baseline.
 
-    One level alone is often untypical (a first user has the whole service), so the second joins it if it is far below too.
+    One level alone is often not typical (a single user has the whole service), so a second level joins it if it is also far
+    below the crossing.
     """
     under = curve.users <= BASELINE_SHARE * knee_users
     if baseline.sum() == 1 and len(under) > 1 and under[1]:
         share = curve.steady[1] / curve.users[1] / max(curve.steady[0] / curve.users[0], 1e-12)
         return under & (np.arange(len(under)) < (2 if share >= SECOND_LEAST else 1))
     clear: Mask = (baseline & under) | (curve.users <= SURELY_LINEAR_SHARE * knee_users)
-    return clear if _sure(curve, clear) else baseline
+    return clear if _is_precise(curve, clear) else baseline
 
 
-def _sure(curve: CapacityCurve, chosen: Mask) -> bool:
+def _is_precise(curve: CapacityCurve, chosen: Mask) -> bool:
     """Whether these levels alone give lambda0 within BASELINE_ERROR_MOST."""
     if not chosen.any():
         return False
@@ -193,37 +201,38 @@ def linear_levels(curve: CapacityCurve) -> int:
 
 
 def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
-    """Which levels belong to the plateau. `goodput`: the curve's, or resamples of it with shape (..., levels).
+    """Which levels belong to the plateau: those near the greatest goodput, or not surely below it.
 
-    Those near the greatest goodput or not surely under it: the greatest alone is too high, since noise selected it.
+    `goodput`: the curve's own, shape (levels,), or resamples of it, shape (resamples, levels). The greatest level alone would be
+    too high, since noise helped to select it.
     """
-    best = (goodput - curve.luck).argmax(axis=-1)
+    best = (goodput - curve.selection_bias).argmax(axis=-1)
     greatest = np.take_along_axis(goodput, np.expand_dims(best, -1), -1)
     unsure = PLATEAU_ERRORS * np.hypot(curve.error, curve.error[best][..., np.newaxis])
-    near = goodput >= np.minimum(PLATEAU_LEAST * greatest, np.maximum(greatest - unsure, PLATEAU_SURELY * greatest))
+    near = goodput >= np.minimum(PLATEAU_LEAST * greatest, np.maximum(greatest - unsure, PLATEAU_FLOOR * greatest))
     mask: Mask = near & (curve.users >= PLATEAU_USERS * curve.users[best][..., np.newaxis])
     return mask
 
 
 def efficiency(curve: CapacityCurve, found: Crossing) -> tuple[Floats, Floats]:
     """E = G / (N lambda0) of each level, and its standard error."""
-    share = curve.steady / (curve.users * found.rate)
-    relative = np.hypot(curve.error / np.maximum(curve.goodput, 1e-12), found.rate_error / found.rate)
-    return share, np.maximum(share * relative, curve.error / (curve.users * found.rate))
+    share = curve.steady / (curve.users * found.rps_per_user)
+    relative = np.hypot(curve.error / np.maximum(curve.goodput, 1e-12), found.rps_per_user_error / found.rps_per_user)
+    return share, np.maximum(share * relative, curve.error / (curve.users * found.rps_per_user))
 
 
 def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[float, float]:
     """90% interval of N*: bootstraps of goodput times a lognormal structural error. Deterministic: seeded by the data.
 
-    On a curve with short bins of a ramp the plateau is chosen by luck, and resamples are luckier still. There the resamples are
-    reflected at the estimate, which takes their bias off (basic bootstrap; Davison & Hinkley 1997, section 5.2.1).
+    On a curve with short bins of a ramp noise selects the plateau, and in resamples it does so twice. There the resamples are
+    reflected at the estimate, which removes their bias (basic bootstrap; Davison & Hinkley 1997, section 5.2.1).
     """
     rng = np.random.default_rng(zlib.crc32(np.concatenate([curve.users, curve.goodput, curve.error]).tobytes()))
     goodput = np.maximum(curve.goodput + curve.error * rng.standard_normal((BOOTSTRAPS, len(curve.users))), 0.0)
     weight = np.where(found.baseline, curve.users / curve.error**2, 0.0)
     rates = np.maximum((goodput - curve.goodput + curve.steady) @ weight / (curve.users @ weight), 1e-12)
     resampled = _capacities(curve, found, goodput) / rates
-    if curve.luck.any():
+    if curve.selection_bias.any():
         resampled = found.users**2 / np.maximum(resampled, 1e-12)
         structural = math.hypot(structural, RAMP_ERROR)
     low, high = np.percentile(resampled * rng.lognormal(0.0, structural, BOOTSTRAPS), INTERVAL)
@@ -231,7 +240,9 @@ def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[
 
 
 def scatter(curve: CapacityCurve, found: Crossing) -> float:
-    """How many times a plateau varies more than their errors allow (Birge ratio), at least 1: batch means miss slow noise."""
+    """Birge ratio of the plateau, at least 1: how many times more its levels scatter than their errors allow. Batch means do not
+    show slow noise.
+    """
     count = int(found.plateau.sum())
     if count < 2:
         return 1.0
@@ -257,7 +268,7 @@ def _fit(curve: CapacityCurve, baseline: Mask, linear: int, plateau: Mask) -> Cr
 
 
 def _line(curve: CapacityCurve, chosen: Mask) -> tuple[float, float]:
-    """Weighted least squares through the origin: slope and its error."""
+    """Slope of the weighted least-squares line through the origin, and its standard error; goodput per user."""
     users, weights = curve.users[chosen], 1 / curve.error[chosen] ** 2
     squares = float(weights @ users**2)
     return max(float(weights @ (users * curve.steady[chosen])) / squares, 1e-12), squares**-0.5

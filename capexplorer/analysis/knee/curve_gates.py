@@ -1,4 +1,7 @@
-"""Whether the top of a curve shows that it bent, or is flat, and whether all levels are of one curve: what a knee requires."""
+"""The gates of a knee: whether the curve has bent, whether it is flat at the top, and whether all levels fit one curve.
+
+"Surely" means by a one-sided 95% bound.
+"""
 
 from __future__ import annotations
 
@@ -14,35 +17,37 @@ from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, Mask, efficiency
 from .limit import REPLIED_LEAST
 
 BENT_MOST = 0.85
-"""Efficiency of the level with the most users under which the curve has bent (docs/knee.md, section 5)."""
+"""A curve has bent if the efficiency of the level with the most users is below this (docs/knee.md, section 5)."""
 
-LEAVING_LEVELS = 3
-"""A curve also bends if its efficiency is under BENT_MOST by its estimate alone and this many last levels have surely left the
-line: tables of noisy measurements bend too."""
+LAST_LEVELS = 3
+"""A curve has also bent if the estimate of its efficiency is below BENT_MOST and this many levels with the most users have surely
+left the line: so bends are found in noisy tables too."""
 
 FLAT_SLOPE = 0.5
-"""Slope at the top level over lambda0, under which the knee lies below that level (docs/knee.md, section 5)."""
+"""Slope at the top level, divided by lambda0, below which the knee lies under that level (docs/knee.md, section 5)."""
 
 FLAT_EFFICIENCY = 0.60
-"""Efficiency at the top level under which the knee lies below that level."""
+"""Efficiency at the top level below which the knee lies under that level."""
 
 SLOPE_FROM = 0.8
 """The slope at the top is measured from the nearest level at or under this share of its users."""
 
 BEYOND_KNEE = 1.15
-"""Of N*: from there on no level is on the low-load line. Nearer a system of constant times still is."""
+"""Times N*: from there on no level may be on the low-load line. Nearer to N*, a service with constant times still is."""
 
 GAP_MOST = 0.75
-"""Of the capacity: what a level between N* and the plateau must reach. A random system makes 0.85 of it just below N*."""
+"""Share of the capacity that a level between N* and the plateau must reach. A queue with random times reaches 0.85 just below
+N*."""
 
 FAILING_MOST = 0.02
 """Failure ratio up to which goodput is that of a closed system (`waiting_share.FAILING_MOST`)."""
 
 BEYOND_S = 6.0
-"""Settled seconds that all levels from N* on have together: in fewer the service may have recovered from something else."""
+"""Settled seconds that all levels from N* on must have together: fewer may be a passing disturbance of the service."""
 
 BEYOND_CYCLES = 2.0
-"""Mean cycles of their users that they have together: as many as a level settles (`levels.SETTLING_CYCLES`)."""
+"""Mean cycles of their users that these levels must have together: as many as a level takes to settle
+(`levels.SETTLING_CYCLES`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Gates:
 
     efficiency: float
     efficiency_high: float
-    leaving_high: float
+    last_levels_high: float
     """The greatest upper bound of efficiency among the last three levels. Under 0.93, all three have surely left the line."""
     slope: float
     slope_low: float
@@ -67,7 +72,7 @@ class Gates:
     @property
     def bent(self) -> bool:
         """Enough for a provisional mark."""
-        return self.surely_bent or (self.efficiency < BENT_MOST and self.leaving_high < LINEAR_LIKELY)
+        return self.surely_bent or (self.efficiency < BENT_MOST and self.last_levels_high < LINEAR_LIKELY)
 
     @property
     def flat(self) -> bool:
@@ -82,12 +87,12 @@ def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
     under = [index for index in range(top) if curve.users[index] <= SLOPE_FROM * curve.users[top]]
     base = under[-1] if under else 0
     run = float(curve.users[top] - curve.users[base])
-    slope = float(curve.goodput[top] - curve.goodput[base]) / run / found.rate
-    error = float((curve.error[top] ** 2 + curve.error[base] ** 2) ** 0.5) / run / found.rate
+    slope = float(curve.goodput[top] - curve.goodput[base]) / run / found.rps_per_user
+    error = float((curve.error[top] ** 2 + curve.error[base] ** 2) ** 0.5) / run / found.rps_per_user
     return Gates(
         efficiency=float(shares[top]),
         efficiency_high=float(shares[top] + ONE_SIDED_95 * errors[top]),
-        leaving_high=float((shares + ONE_SIDED_95 * errors)[-LEAVING_LEVELS:].max()),
+        last_levels_high=float((shares + ONE_SIDED_95 * errors)[-LAST_LEVELS:].max()),
         slope=slope,
         slope_low=slope - ONE_SIDED_95 * error,
         slope_high=slope + ONE_SIDED_95 * error,
@@ -96,15 +101,18 @@ def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
 
 
 def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing) -> bool:
-    """Whether all levels fit the two lines. Where they do not, the service was not the same at all of them: nothing is a knee.
+    """Whether all levels fit the two lines: if not, the service changed between them, and there is no knee.
 
-    A level well beyond N* is off the low-load line, and between N* and the plateau no level is far below the capacity. A short
-    bin of a ramp may be on the line or on the plateau by luck, and what a limiter lets through is uneven.
+    A level well beyond N* must be off the low-load line, and no level between N* and the plateau may be far below the capacity.
+    Not counted: short bins of a ramp, which may be on the line or on the plateau by chance, and levels with refusals, since a
+    rate limiter accepts a varying number of requests.
     """
-    shares = efficiency(curve, found)[0] - curve.luck / (curve.users * found.rate)
+    shares = efficiency(curve, found)[0] - curve.selection_bias / (curve.users * found.rps_per_user)
     beyond = curve.users >= BEYOND_KNEE * found.users
     on_line = beyond & (shares >= LINEAR_LIKELY)
-    gaps = (curve.users >= found.users) & (curve.users < curve.users[found.plateau & (curve.luck == 0)].max(initial=0.0))
+    gaps = (curve.users >= found.users) & (
+        curve.users < curve.users[found.plateau & (curve.selection_bias == 0)].max(initial=0.0)
+    )
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
     clean = np.array([(level.failure_ratio or 0.0) < FAILING_MOST for level in ladder])
@@ -115,17 +123,18 @@ def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
     """Whether goodput surely rises from one level beyond N* to the next with a slope that no plateau has.
 
     Throughput of one closed system is concave in its users (Dowdy, Eager, Gordon & Saxton, Information Processing Letters 19,
-    1984): it does not become flat and then steep again. A service that lost capacity does, on a low-load line of its own. Levels
-    that fail are not looked at: clients that give up leave more or less for the others.
+    1984): it does not become flat and then steep again. The curve of a service that lost capacity in between does. `beyond`:
+    without failing levels, in which clients that give up change the load of the others.
     """
-    users, goodput, error = curve.users[beyond], curve.goodput[beyond], np.hypot(curve.error, curve.luck)[beyond]
+    users, goodput, error = curve.users[beyond], curve.goodput[beyond], np.hypot(curve.error, curve.selection_bias)[beyond]
     surely = np.diff(goodput) - ONE_SIDED_95 * np.hypot(error[1:], error[:-1])
-    return bool((surely > FLAT_SLOPE * found.rate * np.diff(users)).any())
+    return bool((surely > FLAT_SLOPE * found.rps_per_user * np.diff(users)).any())
 
 
 def is_long_enough(ladder: Sequence[LadderLevel], found: Crossing) -> bool:
-    """Whether levels from N* on were measured for BEYOND_S and BEYOND_CYCLES in all. Where lengths are not known, and on a ramp,
-    nothing is asked."""
+    """Whether levels from N* on were measured for BEYOND_S and BEYOND_CYCLES in all; True on a ramp, and where lengths of levels
+    are not known.
+    """
     beyond = [level for level in ladder if level.users >= found.users]
     if not beyond or any(level.ramp or level.seconds is None or level.throughput_rps is None for level in ladder):
         return True

@@ -1,15 +1,19 @@
 """The knee detector: pooled levels in, typed verdicts out (docs/knee.md). Pure: the same levels always give the same verdict.
 
-`judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `confidence` how sure it
-is, `missing_levels` which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided bound.
+`judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `confidence` the confidence
+in it, `missing_levels` which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided 95%
+bound; "surely" means by that bound.
 
-Choices that were measured to be better than the textbook rule: lambda0 is fitted again on levels under 0.7 N*, and the capacity
-on levels at or over 1.15 N* (median error of N* 3.4% -> 2.3%, bias of lambda0 -1.6% -> -0.8% on the same ladders of plain
-queues). The low-load line ends only where one level is surely under it and the next level is under it too. A curve measured only
-over a narrow span of users is judged by its slope alone. A curve whose last three levels have all surely left the line bends,
-even if the last level alone does not show it. Tables without standard errors get the error of their own roughness. The first
-requests of a ramp's new users are left out of the low-load line. Little's law does not blame a generator that was measured and
-was idle.
+Choices that were measured to be better than the textbook rule:
+
+- lambda0 is fitted again on levels under 0.7 N*, and the capacity on levels at or over 1.15 N* (median error of N* 3.4% -> 2.3%,
+  bias of lambda0 -1.6% -> -0.8% on the same ladders of plain queues).
+- The low-load line ends only where one level is surely under it and the next level is under it too.
+- A curve measured only over a narrow span of users is judged by its slope alone.
+- A curve whose last three levels have all surely left the line bends, even if the last level alone does not show it.
+- Tables without standard errors get an error estimated from their roughness.
+- The first requests of a ramp's new users are left out of the low-load line.
+- Little's law does not blame a generator whose CPU was measured and idle.
 """
 
 from __future__ import annotations
@@ -28,12 +32,12 @@ from .latency_knee import latency_knee
 from .missing_levels import LEVELS_LEAST, missing
 from .waiting_share import saturated_users
 
-NOTHING_RPS = 1e-6
-"""Less than one success in ten days: the service finishes nothing, so it has no curve."""
+NO_GOODPUT_RPS = 1e-6
+"""Goodput up to this, about one success in ten days, is none: the service has no curve."""
 
 LADDER_ERROR = 0.06
-"""Structural error of N*, lognormal: what the form of real queues adds to sampling noise. On 1,200 ladders of
-tuning seeds 5% covered 92%, 6% 95%, 7% 96%, on 600 noisy tables without errors 91, 93 and 95%."""
+"""Structural error of N* (sigma of a lognormal factor): what the shape of real queues adds to sampling noise. On 1,200 ladders of
+tuning seeds, 5% gave intervals that contain N* in 92%, 6% in 95%, 7% in 96%; on 600 noisy tables without errors 91, 93, 95%."""
 
 AUTOPILOT_ERROR = 0.12
 """The same for the few short levels of an autopilot (docs/knee.md, section 6)."""
@@ -53,10 +57,10 @@ def judge(
     """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`epoch.recovery`).
 
     `verify` is called for a knee. The knee stays provisional until it is verified; its confidence is low if it is contradicted.
-    `disputed`: the first level's load made surely less when it came back, so no knee is proven.
+    `disputed`: on its return the first level's load surely had less goodput than before, so no knee is proven.
     """
     ladder = pooled(levels)
-    if not ladder or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
+    if not ladder or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
         return CapacityVerdict(epoch=epoch, missing=missing(ladder, None, None))
     curve = curve_of(ladder)
     found = crossing(curve)
@@ -77,7 +81,7 @@ def judge(
         knee = verdict_kinds.no_knee(ladder, found, gates, epoch)
     knee = _unless_unaccounted(knee, ladder)
     if any(level.goodput_disturbed for level in ladder) and sum(not level.goodput_disturbed for level in ladder) < LEVELS_LEAST:
-        knee = msgspec.structs.replace(knee, confidence="low")  # other processes had a hand in the line itself
+        knee = msgspec.structs.replace(knee, confidence="low")  # other processes affected the low-load line itself
     return CapacityVerdict(
         epoch=epoch,
         knee=knee,
@@ -90,7 +94,7 @@ def judge(
 def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
     """Users at the knee or the bend, beyond which the service is overloaded; None without either. Cheap: computes no interval."""
     ladder = pooled(levels)
-    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
+    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
         return None
     curve = curve_of(ladder)
     found = crossing(curve)
@@ -101,8 +105,8 @@ def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
 
 
 def knee_crossing(ladder: Sequence[LadderLevel]) -> Crossing | None:
-    """Where the lines of pooled levels meet, if these levels tell a knee; else None. Cheap: computes no interval."""
-    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NOTHING_RPS:
+    """Where the lines of pooled levels meet, if these levels pass the gates of a knee; else None. Cheap: computes no interval."""
+    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
         return None
     curve = curve_of(ladder)
     found = crossing(curve)
@@ -110,7 +114,7 @@ def knee_crossing(ladder: Sequence[LadderLevel]) -> Crossing | None:
 
 
 def _unless_unaccounted(knee: KneeVerdict, ladder: Sequence[LadderLevel]) -> KneeVerdict:
-    """The verdict, which is not sure where Little's law says that users or requests are missing from the figures."""
+    """The verdict, with low confidence where by Little's law users or requests are missing from the figures."""
     unaccounted = max(knee.evidence.little_ratio or 1.0, unaccounted_ratio(ladder) or 1.0)
     if unaccounted <= LITTLE_MOST:
         return knee
@@ -119,7 +123,7 @@ def _unless_unaccounted(knee: KneeVerdict, ladder: Sequence[LadderLevel]) -> Kne
 
 
 def _verified(knee: KneeVerdict, found: Crossing, verify: Verify | None) -> KneeVerdict:
-    """The knee, with what later levels say about it."""
+    """The knee, with the results of the levels that verify it."""
     if verify is None or knee.kind != "knee":
         return knee
     verification = verify(found.users, knee.limit)
@@ -142,8 +146,8 @@ def _verified(knee: KneeVerdict, found: Crossing, verify: Verify | None) -> Knee
 def _lines(curve: CapacityCurve, found: Crossing, knee: KneeVerdict | None) -> CurveFit:
     known = knee is not None and knee.capacity_rps is not None
     return CurveFit(
-        low_load_rps_per_user=found.rate,
-        low_load_se=found.rate_error,
+        low_load_rps_per_user=found.rps_per_user,
+        low_load_se=found.rps_per_user_error,
         baseline_users=tuple(float(users) for users in curve.users[found.baseline]),
         capacity_rps=found.capacity if known else None,
         capacity_se_rps=found.capacity_error if known else None,

@@ -1,6 +1,7 @@
-"""The load from which latency has risen permanently, whether or not throughput has a knee (docs/knee.md, section 12).
+"""The latency knee: the load from which mean latency stays raised, whether or not throughput has a knee (docs/knee.md, section
+12).
 
-It is a mark of its own kind: a threshold on p95 alone finds throughput knees badly.
+It is a mark of its own kind and not evidence of a knee: a threshold on latency finds throughput knees badly.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from ..ladder import LadderLevel
 from .crossing import Crossing
 
 RISE = 1.5
-"""Times R0, the mean latency at low load."""
+"""Latency has risen above this many times R0, the mean latency at low load."""
 
 LEVELS_IN_A_ROW = 2
+"""Consecutive levels that must each be surely above that."""
 
 LEVELS_TOGETHER = 3
-"""Enough as well: at least this many levels up to the top, each above by its estimate and all together surely. Stalls can make
-every single level too uncertain."""
+"""Enough as well: at least this many levels up to the top, each above it by its estimate, and surely above it together. Stalls
+can make every single level too uncertain."""
 
-ALONE_SHARE = 3
-"""R0 is measured at the lowest third (1/3) of the baseline: if throughput never bends, every level is baseline."""
+BASELINE_DIVISOR = 3
+"""R0 is measured at the lowest third of the baseline: if throughput never bends, every level is baseline."""
 
 
 def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int = 0) -> KneeVerdict | None:
@@ -35,24 +37,24 @@ def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int =
     """
     judged = (level for level in levels if not (level.generator_saturated or level.disturbed))
     known = [level for level in judged if level.latency_ms]  # 0 ms is no latency
-    base = known[: max(2, math.ceil(found.linear / ALONE_SHARE))]
+    base = known[: max(2, math.ceil(found.linear / BASELINE_DIVISOR))]
     if len(known) <= len(base):
         return None
-    alone_ms, alone_error_ms = _mean(base)
-    if not alone_ms:  # less than a float holds
+    low_load_ms, low_load_error_ms = _mean(base)
+    if not low_load_ms:  # underflowed to zero
         return None
-    bound_ms, bound_error_ms = RISE * alone_ms, RISE * alone_error_ms
+    bound_ms, bound_error_ms = RISE * low_load_ms, RISE * low_load_error_ms
     risen = [_surely_above([level], bound_ms, bound_error_ms) for level in known]
     for index in range(1, len(known) - LEVELS_IN_A_ROW + 1):
         above = [(level.latency_ms or 0.0) > bound_ms for level in known[index:]]
         stays = len(above) >= LEVELS_TOGETHER and all(above) and _surely_above(known[index:], bound_ms, bound_error_ms)
         if stays or all(risen[index : index + LEVELS_IN_A_ROW]):
             sure = next((at for at in range(index, len(known)) if risen[at]), len(known) - 1)
-            return _verdict(known, index, sure, alone_ms, all(above), epoch)
+            return _verdict(known, index, sure, low_load_ms, all(above), epoch)
     return None
 
 
-def _verdict(known: list[LadderLevel], index: int, sure: int, alone_ms: float, stays: bool, epoch: int) -> KneeVerdict:
+def _verdict(known: list[LadderLevel], index: int, sure: int, low_load_ms: float, stays: bool, epoch: int) -> KneeVerdict:
     """`sure`: index of the first level that is surely above by itself."""
     level = known[index]
     confidence: Confidence = "low" if not stays else "medium" if level.ramp or index < 2 else "high"
@@ -65,8 +67,8 @@ def _verdict(known: list[LadderLevel], index: int, sure: int, alone_ms: float, s
         confidence=confidence,
         evidence=KneeEvidence(
             latency_ms=level.latency_ms or 0.0,
-            low_load_latency_ms=alone_ms,
-            ratio=(level.latency_ms or 0.0) / alone_ms,
+            low_load_latency_ms=low_load_ms,
+            ratio=(level.latency_ms or 0.0) / low_load_ms,
         ),
     )
 
@@ -77,7 +79,7 @@ def _surely_above(levels: list[LadderLevel], bound_ms: float, bound_error_ms: fl
 
 
 def _mean(levels: list[LadderLevel]) -> tuple[float, float]:
-    """Mean latency by inverse relative variance, and its error."""
+    """Mean latency, weighted by inverse relative variance, and its standard error; ms."""
     known = [(level.latency_ms or 0.0, level.latency_error_ms or 1e-9) for level in levels]
     weights = [max(value / error, 1e-9) ** 2 for value, error in known]
     mean = math.fsum(w * value for w, (value, _) in zip(weights, known, strict=True)) / math.fsum(weights)

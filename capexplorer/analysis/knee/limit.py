@@ -1,8 +1,8 @@
 """What limits a knee: generator, queue growth, errors, queueing or unknown, tested in this order (docs/knee.md, section 7).
 
-The generator is tested first, and named only where its own CPU was measured and full. Failures with an HTTP status come before
-lateness: a late timer delays a reply and makes no status. Lost time and late timers have other causes
-too (users that sleep in a task, a neighbour on the machine); where they could explain the whole slowdown, the limit is unknown.
+The generator is tested first, and named only where its own CPU was measured and full. Failures with an HTTP status are tested
+before late timers: a late timer delays a reply, but makes no status. Lost time and late timers have other causes too (users that
+sleep in a task, another process on the machine); where they could explain the whole slowdown, the limit is unknown.
 Bottlenecks and causes name the resource or the failure; this module does not.
 """
 
@@ -19,35 +19,38 @@ from ..ladder import LadderLevel
 from .crossing import Crossing
 
 PAST_KNEE_SHARE = 1.1
-"""Of N*: from there on a level is beyond the knee (docs/knee.md, step 8)."""
+"""Times N*: from there on a level is beyond the knee (docs/knee.md, step 8)."""
 
 LITTLE_MOST = 1.10
-"""N / (X (R + Z0)): above it users lose time that neither the service nor their waits explain; the generator may cost it."""
+"""N / (X (R + Z0)), users over those that Little's law accounts for: above this, users lose time outside responses and waits,
+perhaps in the generator."""
 
-LITTLE_SURE = 1.05
-"""What the lower bound of that ratio must exceed."""
+LITTLE_LOW_LEAST = 1.05
+"""The lower bound of that ratio must exceed this as well."""
 
 CYCLES_LEAST = 3.0
-"""Cycles of a user that a level must last for Little's law: a shorter window holds only the fast requests."""
+"""User cycles that a level must last for Little's law: in a shorter window only the fast requests have ended."""
 
 WAITS_AGREE = 0.10
-"""If the baseline has one level, Z0 is the declared wait, provided that both agree this well: a task may make many requests."""
+"""If the baseline has one level, Z0 is the declared wait if it agrees this well with the measured one: a task may make many
+requests, and then it does not."""
 
 LAG_LEAST = 0.10
-"""Share by which finished work must fall behind accepted work."""
+"""Share by which finished work must fall behind accepted work for queue growth."""
 
 FAILURES_MORE = 0.02
-"""Failure ratio above that of the baseline, from which errors are the limit."""
+"""Errors are the limit from a failure ratio this much (absolute) above the baseline's."""
 
 REPLIED_LEAST = 0.9
-"""Share of the failed requests with an HTTP status, from which failures are replies of the service: 33-52% of 429 and 503 were
-recorded beside a loop lag of 24-38 ms."""
+"""Failures are replies of the service if at least this share of them has an HTTP status: 33-52% of 429 and 503 were recorded
+while loop lag was 24-38 ms."""
 
 RESPONSE_RATIO = 1.25
+"""Queueing is the limit if responses beyond the knee take more than this many times those of the baseline."""
 
 
 def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, KneeEvidence]:
-    """The limit of a knee and the readings it rests on. `levels`: pooled, one for each element of the crossing's masks."""
+    """The limit of a knee, and the readings that show it. `levels`: pooled, one per element of the crossing's masks."""
     beyond = [level for level in levels if level.users >= PAST_KNEE_SHARE * found.users]
     baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
     if not beyond:
@@ -64,10 +67,10 @@ def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Kne
         response_ratio=slower,
         loop_lag_ms=timers_late_ms,
     )
-    return _judged(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
+    return _tested(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
 
 
-def _judged(
+def _tested(
     beyond: list[LadderLevel],
     baseline: list[LadderLevel],
     little: tuple[float, float] | None,
@@ -77,15 +80,15 @@ def _judged(
     timers_late_ms: float,
 ) -> Limit:
     flags = [level.generator_saturated for level in beyond if level.generator_saturated is not None]
-    if flags and flags[0]:  # the first level past the knee: one that saturates it far beyond did not make this knee
+    if flags and flags[0]:  # the first level beyond the knee: a later one did not make this knee
         return "generator"
     if lag is not None and lag > LAG_LEAST:  # counted by the service itself: a late generator does not change it
         return "queue_growth"
     if _refused(beyond, baseline):
         return "errors"
-    late = little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_SURE
-    strained = timers_late_ms > LAG_MOST_MS
-    if late and (strained or not flags):  # perhaps the generator's
+    loses_time = little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_LOW_LEAST
+    timers_late = timers_late_ms > LAG_MOST_MS
+    if loses_time and (timers_late or not flags):  # the generator may cause it
         return "unknown"
     if _within_lateness(beyond, baseline):
         return "unknown"
@@ -96,7 +99,7 @@ def _judged(
     return "unknown"
 
 
-def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
+def may_be_generator(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
     """Whether the generator may have caused the lost goodput of these levels, which then do not describe the service."""
     if any(level.generator_saturated for level in beyond[:1]):
         return True
@@ -109,11 +112,11 @@ def perhaps_generators(beyond: list[LadderLevel], baseline: list[LadderLevel]) -
 def _within_lateness(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
     """Whether late timers explain the whole slowdown: a starved generator measures its own delay as response time."""
     late_ms = _median([level.loop_lag_ms for level in beyond]) or 0.0
-    return late_ms > LAG_MOST_MS and _grew_ms(beyond, baseline) <= late_ms
+    return late_ms > LAG_MOST_MS and _slowdown_ms(beyond, baseline) <= late_ms
 
 
 def little_ratio(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tuple[float, float] | None:
-    """(N / (X (R + Z0)) over the levels beyond together, its standard error); None when it cannot be known."""
+    """(N / (X (R + Z0)) over all levels beyond the knee, its standard error); None where it cannot be computed."""
     think = _think_s(baseline)
     if think is None:
         return None
@@ -164,7 +167,7 @@ def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
 
 
 def work_lag(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
-    """Share by which finished work fell behind accepted work, against the baseline; None if work is just replies."""
+    """Share by which finished work fell behind accepted work, compared with the baseline; None if the target counts no work."""
     before, after = _finished_share(baseline), _finished_share(beyond)
     return None if not before or after is None else 1 - after / before
 
@@ -183,7 +186,7 @@ def _finished_share(levels: list[LadderLevel]) -> float | None:
 
 
 def _failures_more(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
-    """Points of failures beyond the knee above the baseline's."""
+    """Failure ratio beyond the knee minus the baseline's; None if not known."""
     before, after = _failures(baseline), _failures(beyond)
     return None if after is None else after - (before or 0.0)
 
@@ -211,8 +214,8 @@ def _failures(levels: list[LadderLevel]) -> float | None:
     return math.fsum(f * w for f, w in known) / math.fsum(w for _, w in known) if known else None
 
 
-def _grew_ms(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float:
-    """By how much responses beyond the knee take longer than the baseline's; infinite when that is not known."""
+def _slowdown_ms(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float:
+    """How many ms longer responses beyond the knee take than the baseline's; infinite if not known."""
     before = _median([level.response_s for level in baseline])
     after = _median([level.response_s for level in beyond])
     return math.inf if before is None or after is None else (after - before) * 1000
@@ -224,7 +227,7 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def _slower(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
-    """Response beyond the knee over that of the baseline; medians, so that one outlier does not decide."""
+    """Response time beyond the knee divided by that of the baseline; medians, so that one outlier does not decide."""
     before = _median([level.response_s for level in baseline])
     after = _median([level.response_s for level in beyond])
     return None if not before or after is None else after / before

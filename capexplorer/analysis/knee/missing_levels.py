@@ -15,20 +15,20 @@ LEVELS_LEAST = 3
 """Minimum number of user counts for a verdict on the knee (docs/knee.md, step 1)."""
 
 GAP_MOST = 1.6
-"""Ratio of the users of the two levels around the knee, beyond which a level between them would help."""
+"""If the level above the knee has more than this many times the users of the level below it, a level between would help."""
 
-HIGHER = 1.5
-"""Times the most users so far: the next level to try while the curve does not bend."""
+HIGHER_RATIO = 1.5
+"""The next level to try while the curve does not bend has this many times the most users so far."""
 
 Advice = tuple[Missing, ...]
 
 
 def missing(ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVerdict | None) -> Advice:
-    """Those that help most come first; empty if no further level would help."""
+    """Further levels, the most useful first; empty if none would help. `found`, `knee`: None if not computed yet."""
     if len(ladder) < LEVELS_LEAST or found is None:
         return (Missing(kind="levels", count=max(1, LEVELS_LEAST - len(ladder))),)
     if knee is None or knee.kind == "no_knee":
-        return (Missing(kind="higher_levels", users_above=ladder[-1].users * HIGHER),)
+        return (Missing(kind="higher_levels", users_above=ladder[-1].users * HIGHER_RATIO),)
     if knee.kind == "at_or_below":
         return (Missing(kind="lower_levels", count=BASELINE_LEVELS, users_below=BASELINE_SHARE * ladder[0].users),)
     if knee.kind == "bend":

@@ -1,6 +1,6 @@
-"""Capacity at an objective: the greatest load that keeps p95, p99 or the failure ratio at or under its limit.
+"""Capacity at an objective: the greatest load that keeps p95, p99 or the failure ratio at or below its limit.
 
-The metric is first made monotonic in users by isotonic regression, so that no single level decides by luck. It is then
+The metric is first made monotonic in users by isotonic regression, so that no single noisy level decides. It is then
 interpolated between the last level that keeps the objective and the first that breaks it. The interval runs from the last level
 that surely keeps it to the first that surely breaks it, because interpolation says nothing about the curve between two levels.
 """
@@ -19,7 +19,7 @@ from ..ladder import LadderLevel, pooled
 Name = Literal["p95_ms", "p99_ms", "failure_ratio"]
 
 QUANTILE_ERROR = {"p95_ms": 1.5, "p99_ms": 2.2}
-"""Relative standard error of a quantile, over 1/sqrt(n), for exponential latencies: sqrt(p / (1 - p)) / -ln(1 - p)."""
+"""Relative standard error of a quantile of n exponential latencies, times sqrt(n): sqrt(p / (1 - p)) / -ln(1 - p)."""
 
 QUANTILE_ERROR_FLOOR = 0.03
 """Least relative error: latencies within a level are correlated, so 1/sqrt(n) is too small."""
@@ -28,11 +28,13 @@ QUANTILE_ERROR_UNKNOWN = 0.10
 """Relative error if the number of requests is not known."""
 
 VALUES_LEAST = {"p95_ms": PERCENTILE_VALUES_LEAST["p95"], "p99_ms": PERCENTILE_VALUES_LEAST["p99"]}
-"""Number of successes below which a percentile rests on too few values."""
+"""With fewer successes a percentile rests on too few values (`thin`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
+    """The metric at one level, with its 90% bounds; infinite where nothing succeeded."""
+
     users: float
     goodput_rps: float
     value: float
@@ -43,7 +45,10 @@ class _Point:
 
 
 def capacity_at(levels: Sequence[LadderLevel], name: Name, limit: float, *, epoch: int = 0) -> SloVerdict | None:
-    """The greatest load that keeps `name` at or under `limit`; None when no level knows the metric. Recovery left out."""
+    """The greatest load that keeps the metric `name` at or below `limit`; None if no level has it.
+
+    `levels`: without those of recovery. `limit`: ms, or a ratio.
+    """
     ladder = pooled(levels)
     points = _monotonic([point for level in ladder if (point := _point(level, name)) is not None])
     if not points:
@@ -83,7 +88,9 @@ def _crossed(points: list[_Point], last: _Point, first: _Point, name: Name, limi
 
 
 def _share(keeps: float, breaks: float, limit: float) -> float:
-    """Where between two levels the metric meets its limit, geometrically where both are above zero: latencies grow so."""
+    """Where between two levels the metric meets its limit, 0 to 1. Interpolated geometrically where the lower value is above
+    zero, since latencies grow exponentially.
+    """
     if keeps > 0 and not math.isinf(breaks):
         return math.log(limit / keeps) / math.log(breaks / keeps)
     return 0.0 if math.isinf(breaks) else (limit - keeps) / (breaks - keeps)
@@ -126,7 +133,7 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def _monotonic(points: list[_Point]) -> list[_Point]:
-    """Pool adjacent violators: values that never fall with users, each pool at its weighted mean."""
+    """Isotonic regression by pool adjacent violators: values never fall with users, each pool has its weighted mean."""
     pools: list[list[_Point]] = []
     for point in points:
         pools.append([point])

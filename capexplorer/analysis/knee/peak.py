@@ -8,9 +8,10 @@ from ...model.verdicts import Peak
 from .crossing import CapacityCurve, Crossing, scatter
 
 PEAK_ERRORS = 2.5
-"""Standard errors by which the last level must lie under the capacity, and PEAK_ERRORS_BEFORE for the level before it."""
+"""Standard errors by which the last level must lie below the capacity."""
 
 PEAK_ERRORS_BEFORE = 0.5
+"""Standard errors by which the level before it must lie below the capacity too."""
 
 PEAK_ERRORS_ALONE = 4.0
 """Standard errors by which the last level must lie under the capacity if the level before it does not."""
@@ -25,7 +26,7 @@ COLLAPSE = 0.5
 def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
     """The greatest goodput, if goodput surely falls after it; else None.
 
-    The last level is compared with the mean of the plateau, because the greatest of many equal levels is high by luck.
+    The last level is compared with the mean of the plateau, because the greatest of many equal levels is high by chance.
     """
     best, last = int(curve.goodput.argmax()), len(curve.goodput) - 1
     if best == last:
@@ -33,7 +34,9 @@ def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
     falls = found.capacity - curve.goodput[best + 1 :]
     errors = np.hypot(found.capacity_error, curve.error[best + 1 :]) * scatter(curve, found)
     alone = falls[-1] > PEAK_ERRORS_ALONE * errors[-1]
-    before = best == last - 1 or falls[-2] + curve.luck[-2] > PEAK_ERRORS_BEFORE * errors[-2]  # a short bin is high by luck
+    before = (
+        best == last - 1 or falls[-2] + curve.selection_bias[-2] > PEAK_ERRORS_BEFORE * errors[-2]
+    )  # a short bin is high by chance
     trend = falls[-1] > PEAK_ERRORS * errors[-1] and before
     if not (alone or trend) or falls[-1] < PEAK_FALL * found.capacity:
         return None

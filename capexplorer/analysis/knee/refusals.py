@@ -1,8 +1,8 @@
 """N* of a service that refuses requests and accepts a varying number from level to level (docs/knee.md, section 6).
 
-A rate limiter loses the part of its allowance that clumped arrivals leave unused. Goodput beyond the knee is then uneven, and a
-lower bound of the limit: N* is not below the crossing. Nor is it above the first level with refusals. The geometric mean of
-both is reported.
+Where arrivals come in bursts, part of a rate limiter's allowance stays unused. Goodput beyond the knee then differs from level to
+level, and is a lower bound of the limit: N* is not below the crossing. It is also not above the first level with refusals. The
+geometric mean of both is reported.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from .crossing import CapacityCurve, Crossing
 from .limit import FAILURES_MORE
 
 UNEVEN_LEAST = 0.05
-"""Relative scatter of goodput beyond the knee, above its own errors, from which it is a lower bound only: 0.15 was recorded
-behind nginx with a small burst."""
+"""Goodput beyond the knee is only a lower bound if it scatters by at least this share beyond its own errors: 0.15 was recorded
+behind nginx with a small `burst`."""
 
 
 def unevenness(curve: CapacityCurve, found: Crossing) -> float:
-    """How much goodput differs among levels from N* on, beyond their own errors: a share of its mean, 0 if it may be chance."""
+    """Standard deviation of goodput among levels from N* on, beyond their own errors, as a share of its mean; 0 if it may be
+    chance (chi-square test at 5%).
+    """
     beyond = curve.users >= found.users
     freedom = int(beyond.sum()) - 1
     if freedom < 1:
@@ -38,11 +40,11 @@ def _chi_square_95(freedom: int) -> float:
     return freedom * (1 - 2 / (9 * freedom) + ONE_SIDED_95 * math.sqrt(2 / (9 * freedom))) ** 3
 
 
-def up_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: float) -> Crossing:
-    """The crossing, moved half of the way (in log users) to the first level with refusals if goodput is a lower bound only.
+def raised_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: float) -> Crossing:
+    """The crossing, moved half of the way (in log users) to the first level with refusals if goodput is only a lower bound.
 
-    Not above what a level may have accepted, since no more was measured. The capacity's error then holds how much goodput
-    differs, as the interval of N* does.
+    The capacity is not raised above the upper bound of any level's goodput. Its error then includes `uneven`, the result of
+    `unevenness`, as the interval of N* does.
     """
     first = next((level.users for level in ladder if (level.failure_ratio or 0.0) >= FAILURES_MORE), found.users)
     if uneven < UNEVEN_LEAST or first <= found.users:

@@ -1,6 +1,7 @@
 """Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
 
-Without gates both find knees in straight lines. Both use the running maximum of goodput, so a collapse counts as a plateau.
+Both find knees in straight lines too, so they are used only after the gates. Both take the running maximum of goodput: a collapse
+counts as a plateau.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from .crossing import CapacityCurve, Floats
 
 BREAKS = 200
-"""Break points tried, evenly in log users: 1-2% apart on usual ladders."""
+"""Number of break points tried, evenly spaced in log users: 1-2% apart on usual ladders."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The Universal Scalability Law fitted to a curve: shows contention and coherency, and a peak. The peak is not a knee.
+"""The Universal Scalability Law fitted to a curve: contention, coherency and the law's peak, which is not a knee.
 
-It lies 1.5 N* away in the median (docs/knee.md). N / X is linear in 1, N - 1 and N (N - 1), so the fit is one small least-squares
-problem (Gunther, Guerrilla Capacity Planning, chapter 5, weighted by relative error).
+The peak is off by 1.5 N* in the median (docs/knee.md). N / X is linear in 1, N - 1 and N (N - 1), so the fit is one small
+least-squares problem (Gunther, Guerrilla Capacity Planning, chapter 5, weighted by relative error).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from ...model.verdicts import UslFit
 from .crossing import CapacityCurve, Floats
 
-NOTHING = 1e-6
-"""Of the greatest goodput: levels below it are left out, since N / X would be near infinite."""
+GOODPUT_SHARE_LEAST = 1e-6
+"""Share of the greatest goodput at or below which levels are left out, since N / X would be near infinite."""
 
 FIT_LEVELS_LEAST = 6
 """With fewer levels the fit is shown greyed out."""
@@ -27,8 +27,8 @@ FIT_LEAST = 0.9
 
 def fit(curve: CapacityCurve, *, bent: bool) -> UslFit | None:
     """The fit over levels with goodput; None if there are fewer than three. `bent`: whether a bend was found."""
-    did = curve.goodput > NOTHING * curve.goodput.max()
-    users, goodput, error = curve.users[did], curve.goodput[did], curve.error[did]
+    has_goodput = curve.goodput > GOODPUT_SHARE_LEAST * curve.goodput.max()
+    users, goodput, error = curve.users[has_goodput], curve.goodput[has_goodput], curve.error[has_goodput]
     if len(users) < 3:
         return None
     best = min(_candidates(users, goodput, error), key=lambda candidate: candidate[0], default=None)

@@ -1,6 +1,6 @@
-"""One verdict a kind, with its interval, limit and evidence: a knee, one at or below the lowest level, a bend, or none.
+"""One function per kind of verdict, with its interval, limit and evidence: knee, at or below the lowest level, bend, no knee.
 
-Which of them a ladder gets is decided in `detector`.
+`detector` decides which of them a ladder gets.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import numpy as np
 
 from ...model.verdicts import KneeEvidence, KneeVerdict
 from ..ladder import LadderLevel
-from .confidence import KneeGrounds, confidence_of
+from .confidence import ConfidenceGrounds, confidence_of
 from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, efficiency, interval
 from .curve_gates import BENT_MOST, Gates
-from .limit import REPLIED_LEAST, limit_of, perhaps_generators
+from .limit import REPLIED_LEAST, limit_of, may_be_generator
 from .missing_levels import LEVELS_LEAST
 from .peak import peak_of
-from .refusals import unevenness, up_to_refusals
+from .refusals import raised_to_refusals, unevenness
 
 AT_OR_BELOW = 1.15
-"""Times the users of the lowest level: below this no level under the knee was measured, so the verdict is "at or below"."""
+"""A knee under this many times the users of the lowest level has no measured level below it: the verdict is "at or below"."""
 
 SOFT_SLOPE = 0.1
-"""Slope over lambda0: where more than this surely remains beyond the knee, the knee is called soft."""
+"""A knee is soft if the slope beyond it, divided by lambda0, is surely above this."""
 
-WIDE = 2.0
-"""Ratio of the most to the fewest users from which "no knee" may have more than low confidence."""
+WIDE_RATIO = 2.0
+""""No knee" has more than low confidence only if the most users are at least this many times the fewest."""
 
 
 def knee(
@@ -39,15 +39,15 @@ def knee(
     structural: float,
     epoch: int,
 ) -> tuple[KneeVerdict, Crossing]:
-    """The knee, and its crossing: `crossed`, unless refusals show that goodput is a lower bound."""
+    """The knee, or "at or below", and its crossing: `crossed`, or a higher one where refusals make goodput a lower bound."""
     limit, evidence = limit_of(ladder, crossed)
     peak = peak_of(curve, crossed)
     refuses = limit == "errors" and (evidence.failures_refused_ratio or 0.0) >= REPLIED_LEAST and peak is None
     uneven = unevenness(curve, crossed) if refuses else 0.0
-    found = up_to_refusals(ladder, crossed, uneven)
+    found = raised_to_refusals(ladder, crossed, uneven)
     low, high = (end * found.users / crossed.users for end in interval(curve, crossed, math.hypot(structural, uneven)))
     below = found.users <= AT_OR_BELOW * ladder[0].users
-    grounds = KneeGrounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
+    grounds = ConfidenceGrounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
     verdict = KneeVerdict(
         kind="at_or_below" if below else "knee",
         epoch=epoch,
@@ -65,7 +65,9 @@ def knee(
 
 
 def at_or_below(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, users: float, epoch: int) -> KneeVerdict:
-    """A ramp whose users wait for responses from these users on, while its counts place no knee below."""
+    """The verdict on a ramp whose response times show saturation at `users` (`waiting_share`), while its goodput shows no knee
+    below that.
+    """
     limit, evidence = limit_of(ladder, found)
     return KneeVerdict(
         kind="at_or_below",
@@ -80,11 +82,11 @@ def at_or_below(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, us
 
 
 def bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
-    """The last level on the low-load line. A knee found later cannot lie below greatest goodput / lambda0."""
+    """A bend, at the last level on the low-load line. A knee found later cannot lie below greatest goodput / lambda0."""
     shares, _ = efficiency(curve, found)
     last = int(np.flatnonzero(shares >= LINEAR_LIKELY)[-1])
     baseline = [level for level, chosen in zip(ladder, found.baseline, strict=True) if chosen]
-    doubtful = perhaps_generators(list(ladder[last + 1 :]), baseline)
+    doubtful = may_be_generator(list(ladder[last + 1 :]), baseline)
     return KneeVerdict(
         kind="bend",
         epoch=epoch,
@@ -95,13 +97,13 @@ def bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, g
         limit="generator" if doubtful else None,
         confidence="medium" if gates.surely_bent and len(baseline) > 1 and not doubtful else "low",
         soft=True,
-        evidence=_with_gates(KneeEvidence(knee_not_below_users=float(curve.goodput.max() / found.rate)), found, gates),
+        evidence=_with_gates(KneeEvidence(knee_not_below_users=float(curve.goodput.max() / found.rps_per_user)), found, gates),
     )
 
 
 def no_knee(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
-    """How far the line was followed; sure only over a wide span of users."""
-    wide = ladder[-1].users >= WIDE * ladder[0].users
+    """No knee up to the top level; more than low confidence only over a wide span of users."""
+    wide = ladder[-1].users >= WIDE_RATIO * ladder[0].users
     sure = wide and 2 * gates.efficiency - gates.efficiency_high > BENT_MOST
     return KneeVerdict(
         kind="no_knee",
@@ -115,7 +117,7 @@ def no_knee(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, epoch:
 def _with_gates(evidence: KneeEvidence, found: Crossing, gates: Gates) -> KneeEvidence:
     return msgspec.structs.replace(
         evidence,
-        low_load_rps_per_user=found.rate,
+        low_load_rps_per_user=found.rps_per_user,
         baseline_levels=int(found.baseline.sum()),
         top_efficiency=gates.efficiency,
         top_slope=gates.slope,

@@ -1,7 +1,7 @@
 """Whether a knee is verified (docs/knee.md, section 10): levels measured after it was found must show the same curve again.
 
-Three levels do: a soak at about 70% of the knee, a level 20% beyond it, and a return to the first level. Who made them does not
-matter. They are compared with the levels that the knee was found in and with nothing measured later: no level confirms itself.
+It takes three levels: a soak at about 70% of the knee, a level 20% beyond it, and a return to the first level, whether made by
+hand, by a plan or by the autopilot. They are compared only with the levels that the knee was found in: no level confirms itself.
 """
 
 from __future__ import annotations
@@ -18,41 +18,42 @@ from ...model.verdicts import Disagreement, Limit, Verification, VerificationSte
 from ..ladder import LadderLevel, pooled
 from .crossing import Crossing
 from .detector import knee_crossing
-from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_MOST, LITTLE_SURE, little_ratio, work_lag
+from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_LOW_LEAST, LITTLE_MOST, little_ratio, work_lag
 
 SOAK_SHARE = 0.7
 SOAK_FROM, SOAK_TO = 0.6, 0.8
-"""Of N*: where a soak is wanted, and between which shares one counts."""
+"""Shares of N*: the one at which a soak is proposed, and those between which a level counts as one."""
 
 SOAK_LEAST_S, SOAK_MOST_S = 20.0, 40.0
-"""Settled seconds of a soak: at least, and those after which it counts however imprecise it is. Leaks and pauses that take longer
-to show are not the knee's: they are marks of their own."""
+"""Settled seconds of a soak: the least, and those after which it counts however imprecise it is. Leaks and pauses that take
+longer to show do not concern the knee: they have marks of their own."""
 
 BEYOND_SHARE = 1.2
 BEYOND_FROM, BEYOND_TO = 1.1, 1.4
-"""Of N*: the same of the level beyond."""
+"""Times N*: the same for the level beyond the knee."""
 
 RETURN_USERS = 0.1
 """Relative distance from the first level's users within which a later level is a return to it."""
 
 LEAST_S, MOST_S = 6.0, 18.0
-"""Settled seconds of the other two. Six seconds are six batches; 18 are as many as the autopilot gives any other level."""
+"""The same seconds for the other two levels. Six seconds are six batches; 18 are the most that the autopilot gives a level."""
 
 HALF_A_TICK_S = 0.5
-"""Seconds are not exactly seconds long."""
+"""Allowance for ticks that are not exactly one second long."""
 
 PRECISE = 0.04
 """Relative standard error of goodput at which a level is precise."""
 
 MOVED_MOST = 0.15
-"""Relative difference up to which a knee counts as the one that was found before: less than half of the autopilot's interval."""
+"""Relative difference up to which two knees count as the same: less than half of the autopilot's interval."""
 
 GOODPUT_AGREES = 0.07
 LATENCY_AGREES = 0.25
-"""Relative differences that agree. AGREES_ERRORS standard errors agree as well, and of latency the generator's loop lag."""
+"""Relative differences up to which levels agree. They also agree within AGREES_ERRORS standard errors, and latencies within the
+generator's loop lag."""
 
 AGREES_ERRORS = 2.6
-"""Standard errors of six batches within which 95% of equal levels lie (Student's t, five degrees of freedom)."""
+"""95% of equal levels differ by fewer standard errors from six batches (Student's t, five degrees of freedom)."""
 
 FAILURES_LEAST = 4
 """Fewer failures in a level may be chance."""
@@ -76,31 +77,32 @@ class EarlierKnee:
 
 
 def verify(levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float, limit: Limit | None) -> Verification:
-    """What the levels say about a knee at `knee_users`. `levels`: all that can be judged, in the order they ran; `fit`: those
-    of them that are not recovery from overload.
+    """The three steps that verify a knee at `knee_users`, each with its result if a level was measured for it.
+
+    `levels`: all that can be judged, in the order they ran. `fit`: those of them that are not recovery from overload.
     """
     steady = [level for level in levels if not level.ramp]
     low = [level for level in steady if level.users <= SOAK_TO * knee_users]
     first_users = max(1, round((low or steady or levels)[0].users))
-    best = _of((_soak(knee_users), _beyond(knee_users), _back(first_users)))
-    for earlier, since in _revisions(steady, fit, knee_users, limit):
-        shown = _of(tuple(_steps(earlier, since, fit, knee_users)))
+    best = _with_state((_soak_step(knee_users), _beyond_step(knee_users), _return_step(first_users)))
+    for earlier, since in _earlier_knees(steady, fit, knee_users, limit):
+        shown = _with_state(tuple(_steps(earlier, since, fit, knee_users)))
         if shown.state == "verified":
             return shown
-        if _says_more(shown, best):
+        if _replaces(shown, best):
             best = shown
     return best
 
 
-def _says_more(shown: Verification, best: Verification) -> bool:
-    """Whether a later revision replaces an earlier one: it contradicts the knee, or has more that agrees."""
+def _replaces(shown: Verification, best: Verification) -> bool:
+    """Whether `shown` replaces the best result so far: it contradicts the knee, or more of its steps agree."""
     agreeing = [len(each.steps) - len(each.open_steps) for each in (shown, best)]
     if "contradicted" in (shown.state, best.state):
         return shown.state == "contradicted" or agreeing[0] > 0
     return agreeing[0] > agreeing[1]
 
 
-def _of(steps: tuple[VerificationStep, ...]) -> Verification:
+def _with_state(steps: tuple[VerificationStep, ...]) -> Verification:
     if any(step.agrees is False for step in steps):
         return Verification(state="contradicted", steps=steps)
     return Verification(state="verified" if all(step.agrees for step in steps) else "provisional", steps=steps)
@@ -109,12 +111,12 @@ def _of(steps: tuple[VerificationStep, ...]) -> Verification:
 # -- knees of earlier levels
 
 
-def _revisions(
+def _earlier_knees(
     levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float, limit: Limit | None
 ) -> Iterator[tuple[EarlierKnee, Sequence[LadderLevel]]]:
-    """(the knee as it was found in the levels before a moment, the levels since), the earliest moment first.
+    """(the knee as found in the levels before a moment, the levels since), the earliest moment first.
 
-    Such a moment is the first level below the knee after it could be found, and each way back from beyond it since.
+    The moments are the start of the first level below the knee after it could be found, and each later return from beyond it.
     """
     was_beyond = was_found = False
     for at, level in enumerate(levels):
@@ -128,7 +130,7 @@ def _revisions(
 
 
 def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float, limit: Limit | None) -> EarlierKnee | None:
-    """The knee found in the levels before a moment, if it is the present one."""
+    """The knee found in the levels before a moment, if it is the same as the present one; else None."""
     before = [level for level in fit if level.started_s < until_s]
     curve = pooled(before)
     crossing = knee_crossing(curve)
@@ -141,18 +143,18 @@ def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float,
 # -- the steps
 
 
-def _soak(knee_users: float) -> VerificationStep:
+def _soak_step(knee_users: float) -> VerificationStep:
     users = max(1, round(SOAK_SHARE * knee_users))
     if users > SOAK_TO * knee_users:
         users = max(1, math.floor(SOAK_TO * knee_users))
     return VerificationStep(name="soak", users=users, least_s=SOAK_LEAST_S, most_s=SOAK_MOST_S)
 
 
-def _beyond(knee_users: float) -> VerificationStep:
+def _beyond_step(knee_users: float) -> VerificationStep:
     return VerificationStep(name="beyond", users=math.ceil(BEYOND_SHARE * knee_users), least_s=LEAST_S, most_s=MOST_S)
 
 
-def _back(first_users: int) -> VerificationStep:
+def _return_step(first_users: int) -> VerificationStep:
     return VerificationStep(name="return_to_first", users=first_users, least_s=LEAST_S, most_s=MOST_S)
 
 
@@ -163,11 +165,11 @@ def _steps(
     earlier: EarlierKnee, since: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float
 ) -> Iterator[VerificationStep]:
     """The three steps, each with the latest level that counts for it."""
-    soak, beyond, back = _soak(knee_users), _beyond(knee_users), _back(max(1, round(earlier.first.users)))
-    soaks = [level for level in since if _lies(level, soak.users, SOAK_FROM * knee_users, SOAK_TO * knee_users)]
+    soak, beyond, back = _soak_step(knee_users), _beyond_step(knee_users), _return_step(max(1, round(earlier.first.users)))
+    soaks = [level for level in since if _counts_for(level, soak.users, SOAK_FROM * knee_users, SOAK_TO * knee_users)]
     yield _measured(soak, soaks, earlier)
-    going_up = [level for level in since if level in fit]  # others still feel the overload before them
-    furthers = [level for level in going_up if _lies(level, beyond.users, BEYOND_FROM * knee_users, BEYOND_TO * knee_users)]
+    going_up = [level for level in since if level in fit]  # the others are recovery from overload
+    furthers = [level for level in going_up if _counts_for(level, beyond.users, BEYOND_FROM * knee_users, BEYOND_TO * knee_users)]
     yield _measured(beyond, furthers, earlier)
     first = earlier.first.users
     after_s = furthers[-1].started_s if furthers else -math.inf
@@ -175,8 +177,8 @@ def _steps(
     yield _measured(back, backs, earlier)
 
 
-def _lies(level: LadderLevel, wanted: int, low: float, high: float) -> bool:
-    """Whether a level has the users wanted, or lies within the shares that count."""
+def _counts_for(level: LadderLevel, wanted: int, low: float, high: float) -> bool:
+    """Whether a level has the proposed users, or lies between the bounds within which a level counts for the step."""
     return round(level.users) == wanted or low <= level.users <= high
 
 
@@ -194,7 +196,7 @@ def _measured(step: VerificationStep, found: Sequence[LadderLevel], earlier: Ear
 
 
 def _is_enough(level: LadderLevel, step: VerificationStep, earlier: EarlierKnee) -> bool:
-    """Whether it is long enough and precise: itself, or as precise as what it is compared with."""
+    """Whether a level is long enough, and precise: by itself, or as precise as the curve it is compared with."""
     seconds = (level.seconds or 0.0) + HALF_A_TICK_S
     _, error = _expected(earlier.curve, level.users)
     precise = level.goodput_error_rps <= max(PRECISE * level.goodput_rps, error)
@@ -202,7 +204,9 @@ def _is_enough(level: LadderLevel, step: VerificationStep, earlier: EarlierKnee)
 
 
 def _works_off_backlog(level: LadderLevel, earlier: EarlierKnee) -> bool:
-    """Whether the service, by its own counts, finishes more than it accepts: such a level says nothing about its own load."""
+    """Whether the service, by its own counts, finishes more than it accepts: the figures are then not those of the level's
+    load.
+    """
     lag = work_lag([level], earlier.baseline)
     return lag is not None and lag < -LAG_LEAST
 
@@ -219,22 +223,24 @@ def _disagreement(name: VerificationStepName, level: LadderLevel, earlier: Earli
         return "more_goodput"
     if name == "return_to_first" and _is_slower(level, earlier.first):
         return "slower"
-    if name == "beyond" and _loses_time(level, earlier):
+    if name == "beyond" and _has_unexplained_time(level, earlier):
         return "time_unexplained"
     return None
 
 
 def _expected(curve: Sequence[LadderLevel], users: float) -> tuple[float, float]:
-    """Goodput at this load by the curve as it was, and its error. Between levels a capacity curve lies above the chord."""
+    """Goodput at these users by linear interpolation of the earlier curve, and its standard error. Between levels, a concave
+    curve lies above this.
+    """
     at = [level.users for level in curve]
     goodput = float(np.interp(users, at, [level.goodput_rps for level in curve]))
     return goodput, float(np.interp(users, at, [level.goodput_error_rps for level in curve]))
 
 
 def _lower_line(earlier: Crossing, users: float) -> tuple[float, float]:
-    """Goodput at this load on the lower of both lines, and its error."""
-    line = earlier.rate * users
-    return (line, earlier.rate_error * users) if line < earlier.capacity else (earlier.capacity, earlier.capacity_error)
+    """Goodput at these users on the lower of the low-load line and the capacity line, and its standard error."""
+    line = earlier.rps_per_user * users
+    return (line, earlier.rps_per_user_error * users) if line < earlier.capacity else (earlier.capacity, earlier.capacity_error)
 
 
 def _fails_more(level: LadderLevel, earlier: EarlierKnee) -> bool:
@@ -254,10 +260,10 @@ def _is_slower(level: LadderLevel, first: LadderLevel) -> bool:
     )
 
 
-def _loses_time(level: LadderLevel, earlier: EarlierKnee) -> bool:
-    """Whether responses beyond the knee are shorter than Little's law says: users wait for something that is not the service.
+def _has_unexplained_time(level: LadderLevel, earlier: EarlierKnee) -> bool:
+    """Whether responses beyond the knee are shorter than by Little's law: users then wait for something else than the service.
 
-    Not asked where the knee is the generator's or has no known limit: lost time is then its own mark.
+    False where the generator limits the knee or its limit is unknown: users lose time there already.
     """
     little = little_ratio([level], earlier.baseline) if earlier.limit not in ("generator", "unknown") else None
-    return little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_SURE
+    return little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_LOW_LEAST

@@ -6,17 +6,18 @@ import math
 from dataclasses import dataclass
 
 RELATIVE_ERROR_FLOOR = 0.02
-"""Least relative error of goodput: six batch means are sometimes equal by chance."""
+"""Least relative standard error of goodput: six batch means are sometimes equal by chance."""
 
 COUNT_ERROR_SHARE = 0.3
-"""Least error of a count, in square roots of it: counts of closed systems vary less than Poisson's, but they do vary."""
+"""Least standard error of a count, as a share of its square root: counts of closed systems vary less than Poisson counts, but
+they do vary."""
 
 SHORT_S = 6.0
-"""Shorter levels have no batch means and may be shorter than a user's cycle: their counts vary as much as Poisson's."""
+"""Levels with fewer seconds have no batch means and may be shorter than a user's cycle: their counts vary like Poisson counts."""
 
 SHORT_ERROR = 0.1
-"""Relative error of such a level beside its count: the speed of a machine wanders by 3-10% from second to second, and a few
-seconds do not average that out."""
+"""Relative standard error of such a short level in addition to that of its count: the speed of a machine varies by 3-10% from
+second to second, and a few seconds do not average that out."""
 
 FIRST_REQUESTS = 0.6
 """Share of a ramp's new users whose first request adds to the steady rate: by renewal theory half (constant waits) to all
@@ -24,7 +25,7 @@ FIRST_REQUESTS = 0.6
 requests, such as Locust's histories."""
 
 LATENCY_ERROR_FLOOR = 0.02
-"""Least relative error of latency, for the same reason."""
+"""Least relative standard error of latency: six batch means are sometimes equal by chance."""
 
 LATENCY_ERROR_UNKNOWN = 0.05
 """Relative error of latency if a table has none: means of published tables repeat within a few percent."""
@@ -32,13 +33,14 @@ LATENCY_ERROR_UNKNOWN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderLevel:
-    """One settled level. Only users and goodput are required; the other fields make the verdict more precise."""
+    """One settled level. Only users and goodput are required; the other fields make the verdict more precise. None: not known."""
 
     users: float
-    """The load: actual mean users; on the axis of offered rates iterations a second."""
+    """The load: mean number of running users; for a level of offered rates (`rates.on_ladder`), iterations a second."""
     goodput_rps: float
     """Finished work, 1/s."""
     goodput_se_rps: float | None = None
+    """Standard error by batch means."""
     throughput_rps: float | None = None
     """All requests, failures included."""
     response_ms: float | None = None
@@ -54,28 +56,30 @@ class LadderLevel:
     replied_ratio: float | None = None
     """Share of the failed requests that got a reply with an HTTP status; None: no failures, or not known."""
     refused_ratio: float | None = None
-    """Share of them with a status that refuses: 429, 503."""
+    """Share of the failed requests whose status refuses them: 429, 503."""
     requests: int | None = None
+    """Number of requests in the settled seconds, failures included."""
     seconds: float | None = None
+    """Settled seconds."""
     wait_s: float | None = None
     """Mean pause between a user's requests, measured or declared."""
-    knows_pauses: bool = False
-    """Whether that holds sleeps inside tasks, too: not in older logs."""
+    wait_includes_sleeps: bool = False
+    """Whether `wait_s` includes sleeps inside tasks; it does not in older logs."""
     started_s: float = 0.0
-    """Seconds of the session; orders the levels."""
+    """Start, in seconds of the session; orders the levels."""
     ended_s: float | None = None
-    """None: it is open."""
+    """None while the level is open."""
     ramp: bool = False
     """A bin of a ramp, in which the user count changed all the time."""
     arrivals_per_s: float = 0.0
-    """New users a second whose first requests are in these figures."""
+    """New users a second whose first requests are included in these figures."""
     generator_saturated: bool | None = None
     loop_lag_ms: float | None = None
     """Delay of the generator's own timers (p99)."""
     disturbed: bool = False
-    """Whether other processes used CPU that it needed (`neighbours`): its latency then includes their effect."""
+    """Whether other processes used CPU that the level needed: its latency then includes their effect."""
     goodput_disturbed: bool = False
-    """Whether they used so much that its goodput is only a lower bound."""
+    """Whether they used so much that the level's goodput is only a lower bound."""
     work_is_metric: bool = False
     """Goodput is the target's own count, not successful requests."""
     accepted_rps: float | None = None
@@ -83,7 +87,7 @@ class LadderLevel:
 
     @property
     def goodput_error_rps(self) -> float:
-        """Standard error of goodput, not under the floors above; a count is never known better than to one request."""
+        """Standard error of goodput, 1/s: at least RELATIVE_ERROR_FLOOR of it, and one request."""
         if not self.seconds:
             return max(self.goodput_se_rps or 0.0, RELATIVE_ERROR_FLOOR * self.goodput_rps, 1e-9)
         count = self.goodput_rps * self.seconds
@@ -94,7 +98,7 @@ class LadderLevel:
 
     @property
     def is_short_bin(self) -> bool:
-        """A part of a ramp that is too short for batch means: high or low by luck."""
+        """Whether it is a bin of a ramp that is too short for batch means, so that chance can make it high or low."""
         return self.ramp and 0 < (self.seconds or 0.0) < SHORT_S
 
     @property
@@ -116,7 +120,7 @@ class LadderLevel:
 
     @property
     def latency_error_ms(self) -> float | None:
-        """Standard error of the mean latency of successes, floored; None without a latency."""
+        """Standard error of the mean latency of successes, at least LATENCY_ERROR_FLOOR of it; None without a latency."""
         if self.latency_ms is None:
             return None
         if self.latency_se_ms is None:

@@ -1,4 +1,4 @@
-"""Levels of a timeline, in the parts that count, with their rates: settled ones of one epoch, nothing pooled yet."""
+"""Settled levels of one epoch of a timeline, or the segments of them that are judged apart, as ladder levels; not pooled."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from .ladder_level import LadderLevel
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A whole level, a bin of a ramp, or what lies between two changes inside a level."""
+class LevelPart:
+    """What is judged as one: a whole level, a bin of a ramp, or the seconds between two changes inside a level."""
 
     users: float
     figures: LevelFigures
     started_s: float
     ended_s: float | None
-    """None: it is open."""
+    """None while it is open."""
     began_inside: bool = False
-    """A change inside the level began it, not a step."""
+    """Whether it began with a change inside the level, not with a step of load."""
     after_queue: bool = False
-    """Just before it replies had become slow, as those of a queue that fills. Known at offered rates only."""
+    """Whether replies had become slow just before it, as while a queue fills. Known at offered rates only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A settled level, or a part of one, with its rates."""
+    """A settled level, or a part of one, with its ladder level (`rates`)."""
 
     level: Level
-    part: Part
+    part: LevelPart
     rates: LadderLevel
 
     @property
     def figures(self) -> LevelFigures:
-        """Of the part."""
+        """Figures of the part."""
         return self.part.figures
 
 
-def parts(level: Level) -> list[Part]:
-    """A level as one part, a ramp as its bins."""
+def parts(level: Level) -> list[LevelPart]:
+    """The level as one part, or the bins of a ramp."""
     found = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [_whole(level)]
-    return [Part(users, figures, level.started_s, level.ended_s) for users, figures in found]
+    return [LevelPart(users, figures, level.started_s, level.ended_s) for users, figures in found]
 
 
 def _whole(level: Level) -> tuple[float, LevelFigures]:
@@ -57,17 +57,18 @@ def measured_of(
     epoch: int = 0,
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
-    disturbed: Callable[[Level, Part], tuple[bool, bool]] = lambda level, part: (False, False),
+    disturbed: Callable[[Level, LevelPart], tuple[bool, bool]] = lambda level, part: (False, False),
     replied: Mapping[int, tuple[float, float]] = MappingProxyType({}),
     first_requests: bool = False,
-    parts_of: Callable[[Level], Sequence[Part]] = parts,
+    parts_of: Callable[[Level], Sequence[LevelPart]] = parts,
 ) -> Iterator[Measured]:
-    """Settled levels of an epoch in the order they ran, in the parts that `parts_of` makes of them, nothing pooled yet.
+    """Settled levels of an epoch in the order they ran, divided into parts by `parts_of`; not pooled.
 
-    `saturated`: by level index, whether the generator was saturated; a level that is not in it: not known. `disturbed`:
-    whether other processes used CPU that a level needed, and whether its goodput suffered. `replied`: by level index, the
-    shares of failed requests that got a reply with any status, and with one that refuses. `first_requests`: figures include
-    users' first requests, as those of imported histories do (`header.source` is set).
+    `work_is_metric`: goodput is the target's own count of work, not successful requests.
+    `saturated`: by level index, whether the generator was saturated; not known for levels that are missing.
+    `disturbed`: (whether other processes used CPU that the part needed, whether its goodput is only a lower bound).
+    `replied`: by level index, the shares of failed requests that got a reply: (with any status, with one that refuses).
+    `first_requests`: figures include users' first requests, as in imported histories (`header.source` is set).
     """
     for level in levels:
         if level.opened.epoch != epoch:
@@ -95,7 +96,7 @@ def measured_of(
 
 
 def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLevel:
-    """One settled level whose goodput is known, not pooled; `known`: fields that are not figures."""
+    """The ladder level of settled figures with goodput. `known`: fields of LadderLevel that are not in the figures."""
     assert figures.goodput_rps is not None
     return LadderLevel(
         users=users,
@@ -111,7 +112,7 @@ def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLev
         requests=figures.requests if figures.counted else None,
         seconds=(figures.settled_seconds or None) if figures.counted else None,
         wait_s=figures.pause_s,
-        knows_pauses=figures.think_s is not None,
+        wait_includes_sleeps=figures.think_s is not None,
         loop_lag_ms=figures.loop_lag_p99_ms,
         **known,
     )

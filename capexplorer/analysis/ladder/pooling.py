@@ -1,4 +1,4 @@
-"""Levels of one user count as one level: means by inverse variance, and an error that grows where they disagree."""
+"""Pools levels of one user count into one level."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from .ladder_level import LadderLevel
 _Number = TypeVar("_Number", int, float)
 
 POOLED_SPREAD_MOST = 5.0
-"""Greatest factor (Birge ratio) by which levels of one user count that disagree widen their common error."""
+"""Greatest factor (Birge ratio) by which the common standard error grows where levels of one user count disagree."""
 
 
 def pooled(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
-    """One level a user count, ascending. Levels of one count are pooled by inverse variance; disagreement widens the error."""
+    """One level per user count, ascending. Goodput and latency are means weighted by inverse variance; where levels of one count
+    disagree by more than their errors, the common error grows.
+    """
     counts: dict[int, list[LadderLevel]] = {}
     for level in levels:
         counts.setdefault(round(level.users) if level.users >= 1 else 1, []).append(level)
@@ -46,7 +48,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         requests=_sum_known([level.requests for level in same]),
         seconds=_sum_known([level.seconds for level in same]),
         wait_s=_mean_known([level.wait_s for level in same], same),
-        knows_pauses=all(level.knows_pauses for level in same),
+        wait_includes_sleeps=all(level.wait_includes_sleeps for level in same),
         ramp=all(level.ramp for level in same),
         generator_saturated=any(flags) if flags else None,
         loop_lag_ms=_mean_known([level.loop_lag_ms for level in same], same),
@@ -57,7 +59,9 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
 
 
 def _weighted(values: list[float], errors: list[float]) -> tuple[float, float]:
-    """Inverse-variance mean and its error, widened where values disagree by more than their errors."""
+    """(mean weighted by inverse variance, its standard error times the Birge ratio, which is between 1 and
+    POOLED_SPREAD_MOST).
+    """
     weights = [1 / error**2 for error in errors]
     mean = math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
     chi2 = math.fsum(w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)) / (len(values) - 1)
@@ -73,7 +77,7 @@ def _weighted_known(values: list[float | None], errors: list[float | None]) -> t
 
 
 def _mean_known(values: Sequence[float | None], same: Sequence[LadderLevel]) -> float | None:
-    """Mean weighted by length, over the levels that have the value; None if none has."""
+    """Mean over the levels that have the value, weighted by their seconds; None if none has it."""
     known = [(value, level.seconds or 1.0) for value, level in zip(values, same, strict=True) if value is not None]
     return math.fsum(v * w for v, w in known) / math.fsum(w for _, w in known) if known else None
 

@@ -1,1 +1,1 @@
-"""Pure: levels of offered rates to the capacity as a rate. Levels of users are judged elsewhere: they never share a curve."""
+"""The capacity as an offered rate, from levels of offered rates. They never share a curve with levels of users (`knee`)."""

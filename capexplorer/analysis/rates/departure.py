@@ -1,7 +1,8 @@
-"""Whether one level served in full what was offered, and if not, why not (docs/knee.md, section 18).
+"""Whether the service completed all arrivals of a level at an offered rate ("served in full"), and if not, why (docs/knee.md,
+section 18).
 
-The diagonal of goodput over offered rate is known exactly, so nothing is fitted: the arrivals of a level were counted. What did
-not succeed failed, was dropped, or is still in flight, and each of the three is compared with its own noise.
+Nothing is fitted: the arrivals of a level were counted. Those that did not succeed failed, were dropped, or are still in flight,
+and each of these losses is compared with its own noise. "Surely" means by a one-sided 95% bound.
 """
 
 from __future__ import annotations
@@ -14,44 +15,48 @@ from ..knee.objectives import wilson
 from .rate_level import RateLevel
 
 GROWTH_ERRORS = 2.6
-"""Standard errors by which the growth of work in flight is above zero before a queue is said to grow."""
+"""A queue grows if the growth of the iterations in flight is this many standard errors above zero."""
 
 GROWTH_LEAST = 0.02
-"""And share of the offered rate: less is a queue that has not reached its mean yet."""
+"""The growth per second must also be this share of the offered rate: a slower one may be a queue that has not reached its mean
+yet."""
 
 LOST_LEAST = 0.02
-"""Share of iterations that surely fail beyond those of the lowest rate, or of arrivals that are surely dropped."""
+"""A level is not served in full if surely more than this share of iterations fails beyond those at the lowest rate, or surely
+more than this share of arrivals is dropped."""
 
 KEPT_MOST = 0.15
-"""Upper bound of what may be missing from the offered rate at a level that is said to be served in full. About 240 arrivals."""
+"""A level is served in full only if the upper bound of the share of arrivals not served is at most this: it takes about 240
+arrivals."""
 
 FAILING_ALWAYS_MOST = 0.2
-"""Failure ratio of the lowest rate above which it is not taken for the service's usual one."""
+"""If more than this share fails at the lowest rate, that is not taken for the service's usual failure ratio."""
 
 SLOWER_AT_CAP = 3.0
-"""Times the service time of the lowest rate that a level at the cap of users must take before the cap is not to blame: with so
-many requests in the service all of its servers are busy. Little's law: users / service time at low load is what the pool itself
-can do at most."""
+"""Where the pool has as many users as it may have, the service limits the level, and not the pool, if service time is at least
+this many times that at the lowest rate: then all of its servers are busy. By Little's law a pool can start at most users /
+service time iterations a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class LowLoad:
-    """The lowest rate, with which the others are compared."""
+    """Figures at the lowest rate, with which the other levels are compared."""
 
     failure_high: float = 0.0
-    """Upper bound of its failure ratio; 0 if it fails too often to be the usual one."""
+    """Upper bound of its failure ratio; 0 if nothing fails, or so much that it is not the usual ratio."""
     service_ms: float | None = None
+    """Mean service time; None if not known."""
 
 
 def low_load(lowest: RateLevel) -> LowLoad:
-    """Of the level at the lowest rate."""
+    """The figures of the level at the lowest rate."""
     if lowest.failure_ratio > FAILING_ALWAYS_MOST or not lowest.failed:
         return LowLoad(0.0, lowest.service_ms)
     return LowLoad(wilson(lowest.failure_ratio, lowest.succeeded + lowest.failed)[1], lowest.service_ms)
 
 
 def state_of(level: RateLevel, low: LowLoad) -> LevelState:
-    """The state of a level. The generator is tested first, always: it is never taken for the service."""
+    """The state of a level. The generator is tested first, so that its limit is never taken for that of the service."""
     if level.generator_saturated:
         return "generator"
     departed = _departure(level, low)
@@ -68,7 +73,7 @@ def is_departed(state: LevelState) -> bool:
 
 
 def _departure(level: RateLevel, low: LowLoad) -> LevelState | None:
-    """The greatest of the sure losses; None: there is none."""
+    """The greatest loss among those above their thresholds; None if there is none."""
     growth_per_s = level.growth / level.seconds
     least_per_s = max(GROWTH_ERRORS * level.growth_error_per_s, GROWTH_LEAST * level.offered_per_s)
     failed_low = wilson(level.failure_ratio, level.succeeded + level.failed)[0] - low.failure_high
@@ -91,6 +96,6 @@ def _missing_most(level: RateLevel, low: LowLoad) -> float:
 
 
 def _slower(level: RateLevel, low: LowLoad) -> bool:
-    """Whether requests at the cap of users wait in the service, so that the pool is not what limits."""
+    """Whether requests wait in the service although the pool has no more users: then the service is the limit, not the pool."""
     known = level.service_ms is not None and low.service_ms is not None
     return known and (level.service_ms or 0.0) >= SLOWER_AT_CAP * (low.service_ms or 0.0)

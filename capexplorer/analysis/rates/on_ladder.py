@@ -1,5 +1,5 @@
-"""A level at an offered rate as a level of a ladder, whose load is the rate: so both axes have one analysis of changes in time,
-of bottlenecks and of stop rules."""
+"""A level of an offered rate as a LadderLevel whose load is the rate, so that changes over time, bottlenecks and stop rules are
+analysed in one way for users and rates."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .rate_level import RateLevel
 def on_ladder(
     level: RateLevel, *, loop_lag_ms: float | None = None, disturbed: bool = False, lowered: bool = False
 ) -> LadderLevel:
-    """Goodput is finished iterations, latency their time from plan, failures those of iterations that ended.
+    """The ladder level: goodput is successful iterations a second, latency their time since their planned start.
 
-    What was finished beyond what was due is the rest of an earlier backlog, and no goodput of this rate. `disturbed`, `lowered`:
-    other processes disturbed it, and so much that its goodput is only a lower bound.
+    Iterations finished beyond those due belong to an earlier backlog, and are no goodput of this rate. `disturbed`: whether other
+    processes disturbed the level. `lowered`: whether they did so much that its goodput is only a lower bound.
     """
     return LadderLevel(
         users=level.rate_per_s,

@@ -1,4 +1,4 @@
-"""What a service does at rates beyond its capacity, and whether its goodput falls there."""
+"""How a service behaves at rates beyond its capacity, and whether its goodput falls there."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from .rate_level import RateLevel
 
 FALL_ERRORS = 2.5
 FALL_LEAST = 0.05
-"""Standard errors and share by which goodput at the greatest rate is less than the capacity, before it is said to fall."""
+"""Goodput falls beyond the capacity if at the greatest rate it is lower by more than so many standard errors and this share."""
 
 SLOWED_ERRORS, SLOWED_LEAST = 2.0, 0.1
-"""Standard errors and share by which the plateau is less than a level below it, before a service whose requests only queue may
-have become slower. Queues alone do not lower goodput; a machine's speed varies by some percent from one level to the next."""
+"""A service whose requests only queue may have become slower if the plateau is lower than a level below it by so many standard
+errors and this share. Queues alone do not lower goodput; a machine's speed varies by some percent from one level to the next."""
 
 SLOWED_BEYOND_LEAST = 0.15
-"""The same share of two levels beyond the capacity, with FALL_ERRORS."""
+"""The same share for two levels beyond the capacity, with FALL_ERRORS."""
 
 REPLIED_LEAST = 0.5
-"""Share of the failures with an HTTP status from which a service refuses; the others are timeouts and closed connections."""
+"""A service refuses requests if at least this share of the failures has an HTTP status; otherwise they are timeouts and closed
+connections."""
 
 
 def overload_of(departed: Sequence[JudgedLevel], usual: LowLoad, rate: float, error: float) -> Overload:
-    """At the greatest rate beyond the capacity."""
+    """The behaviour at the greatest departed rate. `rate`, `error`: the capacity and its standard error; 1/s."""
     top = departed[-1]
     level, lost = top.level, rate - top.level.goodput_per_s
     surely = lost > FALL_ERRORS * math.hypot(error, level.goodput_error_per_s) and lost > FALL_LEAST * rate
@@ -42,7 +43,10 @@ def overload_of(departed: Sequence[JudgedLevel], usual: LowLoad, rate: float, er
 
 
 def falls(below: Sequence[RateLevel], departed: Sequence[JudgedLevel], plateau: tuple[float, float]) -> bool:
-    """Whether a higher rate surely got less goodput than a lower one, of levels that are not bins of a ramp."""
+    """Whether goodput is significantly lower at a higher rate than at a lower one; False for bins of a ramp.
+
+    `below`: levels at lower rates than all of `departed`. `plateau`: (goodput, standard error) of the plateau, 1/s.
+    """
     if has_ramp(below, departed):
         return False
     if any(_is_less(plateau, level, SLOWED_ERRORS, SLOWED_LEAST) for level in below):
@@ -54,20 +58,22 @@ def falls(below: Sequence[RateLevel], departed: Sequence[JudgedLevel], plateau: 
 
 
 def _is_less(goodput: tuple[float, float], best: RateLevel, errors: float, share: float) -> bool:
-    """Whether (goodput, standard error), 1/s, is less than that of a level by so many standard errors, and by this share."""
+    """Whether `goodput`, (1/s, standard error), is less than that of `best` by so many standard errors and by this share."""
     per_s, error_per_s = goodput
     lost = best.goodput_per_s - per_s
     return lost > max(errors * math.hypot(best.goodput_error_per_s, error_per_s), share * best.goodput_per_s)
 
 
 def fall_ratio(below: Sequence[RateLevel], departed: Sequence[JudgedLevel]) -> float:
-    """Share of the greatest goodput that is missing at the greatest rate."""
+    """Share of the greatest goodput that is lost at the greatest rate."""
     most = max(level.goodput_per_s for level in (*below, *(each.level for each in departed)))
     return 1.0 - departed[-1].level.goodput_per_s / most
 
 
 def _refuses(level: RateLevel, usual: LowLoad) -> bool:
-    """Whether failures are replies; where that is not known, whether they come sooner than replies, or as soon as at low load."""
+    """Whether failures are replies that refuse, not timeouts. Where statuses are not known: whether failures take no longer than
+    successes do, or than SLOWER_AT_CAP times the service time at low load.
+    """
     if level.replied_ratio is not None:
         return level.replied_ratio >= REPLIED_LEAST
     at_least_ms = max(level.service_ms or 0.0, SLOWER_AT_CAP * (usual.service_ms or 0.0))

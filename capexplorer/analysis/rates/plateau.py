@@ -1,4 +1,4 @@
-"""The greatest goodput of an offered rate: the mean of the levels beyond the capacity that are near it."""
+"""The plateau: the levels beyond the capacity whose goodput is near the greatest one. Their mean is the capacity as a rate."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.rate_verdicts import LevelState
-from ..knee.crossing import LUCK_ERRORS
+from ..knee.crossing import SELECTION_ERRORS
 from .rate_level import RateLevel
 
 PLATEAU_LEAST = 0.92
-"""Of the greatest goodput, as of a ladder of users: the capacity is the mean of the departed levels above it. The greatest alone
-would be the luckiest: of 60 M/M/1 services 3 came out 6% high."""
+"""Share of the greatest goodput, as for users (`knee.crossing`): the capacity is the mean of the departed levels above it. The
+greatest alone would be high by chance: for 3 of 60 M/M/1 services it was 6% too high."""
 
 REFUSING_LEAST = 0.97
 REFUSING_ERRORS = 2.0
-"""The same share of levels that refuse, or standard errors of the difference: with a short queue goodput comes near the capacity
-slowly (M/M/4 with 4 places: 0.92 at 1.2, 0.98 at 1.6)."""
+"""For levels that refuse requests: this share, or a difference of at most so many standard errors. With a short queue goodput
+approaches the capacity slowly (M/M/4 with 4 places: 0.92 of it at 1.2 times the capacity, 0.98 at 1.6)."""
 
 PLATEAU_SHARE = 1.15
-"""Times the capacity: if levels at or above it are on the plateau, it is their mean alone, as of a ladder of users."""
+"""Times the capacity: if levels at or above this rate are on the plateau, the capacity is their mean alone, as for users."""
 
 RAMP_SPEED_ERROR = 0.2
-"""Relative error of one second of a ramp above the capacity, which falls with the root of their number: few short bins do not
-show how a machine's speed varies over seconds (by 10%, correlated by 0.6: 0.2). Of 63 simulated ramps intervals held the
-capacity in 84% without it; 0.1 90%, 0.15 95%, 0.2 98%."""
+"""Relative error of one second of a ramp above the capacity; that of n seconds is smaller by sqrt(n). Few short bins do not show
+how a machine's speed varies over seconds (10%, with a correlation of 0.6, gives 0.2). On 63 simulated ramps intervals contained
+the capacity in 84% without this error, in 90% with 0.1, 95% with 0.15, 98% with 0.2."""
 
 UNSTEADY_ERRORS = 1.75
-"""Standard error by batch means, times that of a Poisson count, from which the goodput of a level is not constant."""
+"""Goodput of a level is not constant if its standard error by batch means is above this many times that of a Poisson count."""
 
 RISES_ERRORS, RISES_LEAST = 2.5, 0.75
-"""Standard errors by which goodput rises, and its relative rise over that of the rate, from which failures are a share of all
-requests at any load, and no limit: 1 for a dependency that fails half of the time, at most 0.6 for a short queue."""
+"""Failures are no limit, but a share of requests at any load, if goodput rises by so many standard errors, and by this share of the
+rise of the rate (both relative): 1 for a dependency that fails half of the time, at most 0.6 for a short queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class JudgedLevel:
 
 
 def plateau(departed: Sequence[JudgedLevel]) -> tuple[float, float]:
-    """(goodput, standard error) of the levels near the greatest goodput."""
-    best = max((each.level for each in departed), key=without_luck)
+    """(goodput, standard error) of the plateau, 1/s. `departed`: at least one level that was not served in full."""
+    best = max((each.level for each in departed), key=without_selection_bias)
     near = [each.level for each in departed if _is_near(each, best)]
     beyond = [level for level in near if level.offered_per_s >= PLATEAU_SHARE * _mean(near)[0]]
     return _mean(beyond or near)
 
 
 def is_constant(departed: Sequence[JudgedLevel]) -> bool:
-    """Whether goodput was constant in each level, as it is beyond a capacity. If the service changed inside one, it was not."""
+    """Whether goodput was constant over the seconds of each level, as it is beyond a capacity unless the service changes."""
     return all(_is_constant(each.level) for each in departed)
 
 
@@ -76,19 +76,19 @@ def rises_with_rate(departed: Sequence[JudgedLevel]) -> bool:
 def _is_near(each: JudgedLevel, best: RateLevel) -> bool:
     level = each.level
     if each.state != "fails":
-        return level.goodput_per_s >= PLATEAU_LEAST * without_luck(best)
+        return level.goodput_per_s >= PLATEAU_LEAST * without_selection_bias(best)
     error = math.hypot(level.goodput_error_per_s, best.goodput_error_per_s)
     lost = best.goodput_per_s - level.goodput_per_s
     return lost <= max((1 - REFUSING_LEAST) * best.goodput_per_s, REFUSING_ERRORS * error)
 
 
-def without_luck(level: RateLevel) -> float:
-    """Goodput; of a ramp's bin what it surely was, since the highest of many is lucky."""
-    return level.goodput_per_s - (LUCK_ERRORS * level.goodput_error_per_s if level.ramp else 0.0)
+def without_selection_bias(level: RateLevel) -> float:
+    """Goodput; for a bin of a ramp a lower bound, since the highest of many noisy bins is high by chance."""
+    return level.goodput_per_s - (SELECTION_ERRORS * level.goodput_error_per_s if level.ramp else 0.0)
 
 
 def _mean(levels: Sequence[RateLevel]) -> tuple[float, float]:
-    """(goodput, standard error), weighted by precision; of a ramp's bins by time."""
+    """(goodput, standard error): weighted by inverse variance, for bins of a ramp by time."""
     if all(level.ramp for level in levels):
         return _mean_of_bins(levels)
     weights = [level.goodput_error_per_s**-2 for level in levels]
@@ -97,7 +97,9 @@ def _mean(levels: Sequence[RateLevel]) -> tuple[float, float]:
 
 
 def _mean_of_bins(bins: Sequence[RateLevel]) -> tuple[float, float]:
-    """What succeeded in all of their seconds, since a bin's error comes from its own count: precision would favour low bins."""
+    """(goodput over all seconds of the bins, standard error). A bin's error comes from its own count, so weights by inverse
+    variance would favour low bins.
+    """
     seconds = math.fsum(each.seconds for each in bins)
     mean = sum(each.succeeded for each in bins) / seconds
     counted = math.sqrt(math.fsum((each.goodput_error_per_s * each.seconds) ** 2 for each in bins)) / seconds
@@ -105,10 +107,10 @@ def _mean_of_bins(bins: Sequence[RateLevel]) -> tuple[float, float]:
 
 
 def least_goodput(best: RateLevel, rate: float, error: float) -> float:
-    """Goodput that the best level served in full surely had; 0 where a ramp is too short to tell a collapse from luck."""
+    """Lower bound of the goodput of the best level served in full; 0 where a ramp is too short to tell a collapse from chance."""
     if not best.ramp:
         return best.goodput_per_s - ONE_SIDED_95 * best.goodput_error_per_s
-    surely = without_luck(best)
+    surely = without_selection_bias(best)
     return 0.0 if rate < surely <= rate + ONE_SIDED_95 * error else surely
 
 

@@ -1,7 +1,9 @@
-"""The capacity as a rate: where goodput leaves the diagonal, and how high it gets (docs/knee.md, section 18).
+"""The capacity as a rate: the greatest goodput that the service reaches as the offered rate grows (docs/knee.md, section 18).
 
-Same detector, other axis: the low-load line has slope 1 and needs no fit, so the crossing lies at the goodput of the plateau. A
-wrong mark is worse than none: a level at which the generator is at its own limit takes no part.
+The method is that of the knee: the low-load line of goodput over offered rate has slope 1 and needs no fit, so the crossing lies
+at the goodput of the plateau. A wrong mark is worse than none: levels at which the generator is at its own limit are left out.
+
+"Kept" levels were served in full, "departed" ones were not (`departure`).
 """
 
 from __future__ import annotations
@@ -16,28 +18,31 @@ from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import Limit, RateCapacity
 from .departure import LowLoad, is_departed, low_load, state_of
 from .overload import FALL_ERRORS, fall_ratio, falls, overload_of
-from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, rises_with_rate, without_luck
+from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, rises_with_rate, without_selection_bias
 from .rate_level import RateLevel, pooled
 
 BENT_MOST = 0.85
-"""Upper bound of goodput over offered rate from which a service that refuses is at its maximum: one with a short queue refuses 5%
-at 0.9 of its capacity, and has 0.95 of it at 1.2."""
+"""A service that refuses requests is at its maximum if the upper bound of goodput divided by offered rate is below this: one with
+a short queue refuses 5% at 0.9 of its capacity, and completes 0.95 of its capacity when offered 1.2 times as much."""
 
 STRUCTURAL_ERROR = 0.03
-"""Relative error beside that of the counts: a machine's speed from one minute to the next."""
+"""Relative error in addition to that of the counts: a machine's speed varies from one minute to the next."""
 
 REFUSING_ERROR = 0.05
-"""The same of a service that refuses: with a short queue its goodput still rises slowly (M/M/4 with 4 places: 0.95 at 1.3)."""
+"""The same for a service that refuses: with a short queue its goodput still rises slowly (M/M/4 with 4 places: 0.95 of the
+capacity at 1.3 times as much offered)."""
 
 HALF_WIDTH_MOST = 0.1
 """Half-width of the interval, as a share of the capacity, for high confidence."""
 
 KEPT_LEVELS, DEPARTED_LEVELS = 2, 2
-"""Levels served in full, and levels beyond, for high confidence."""
+"""Least number of kept and of departed levels for high confidence."""
 
 
 def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
-    """The capacity by levels of one epoch, without those of recovery and disturbed ones; None: no level has enough arrivals."""
+    """The capacity from levels of one epoch; None if no level has enough arrivals. `levels`: without those of recovery and those
+    that were disturbed.
+    """
     ladder = [level for level in pooled(levels) if level.due]
     if not ladder:
         return None
@@ -46,12 +51,11 @@ def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
     kept = [each.level for each in judged if each.state == "kept"]
     departed = [each for each in judged if is_departed(each.state)]
     most = max((level.offered_per_s for level in kept), default=0.0)
-    if (
-        departed and departed[0] is judged[0]
-    ):  # whatever made the lowest rate depart, it was not load if more succeeded at a higher one
+    if departed and departed[0] is judged[0]:
+        # load did not make the lowest rate depart if goodput was greater at a higher rate
         most = max(most, *(level.goodput_per_s - FALL_ERRORS * level.goodput_error_per_s for level in ladder))
     above = [each for each in departed if each.level.offered_per_s > most]
-    contradicted = len(above) < len(departed)  # by a higher rate that was served in full
+    contradicted = len(above) < len(departed)  # a higher rate was served in full
     if not above:
         return _keeps_up(judged, kept, contradicted)
     served = [each.level for each in judged if each.state in ("kept", "unsure")]
@@ -92,8 +96,12 @@ def _at_or_below(departed: Sequence[JudgedLevel], low: LowLoad) -> RateCapacity:
 def _beyond(
     kept: Sequence[RateLevel], below: Sequence[RateLevel], departed: Sequence[JudgedLevel], usual: LowLoad, contradicted: bool
 ) -> RateCapacity:
-    """Some levels were served in full, as far as their few arrivals can tell, and all at higher rates than `below` were not."""
-    best = max(kept, key=without_luck)
+    """The capacity, or only that goodput departs from the offered rate.
+
+    `kept`: levels served in full, or unsure ones if there are none. `below`: kept and unsure levels at lower rates than all of
+    `departed`.
+    """
+    best = max(kept, key=without_selection_bias)
     rate, error = plateau(departed)
     least = least_goodput(best, rate, error)
     limit = _limit(departed)
@@ -116,7 +124,9 @@ def _beyond(
             confidence="low" if contradicted or may_be_slower else "medium",
             contradicted=contradicted,
         )
-    if rate < least and falls(kept, departed, (rate, error)):  # in one step: it is at least what was served in full
+    if rate < least and falls(
+        kept, departed, (rate, error)
+    ):  # goodput collapsed before a plateau: the capacity is at least the greatest rate served in full
         rate, error = best.goodput_per_s, best.goodput_error_per_s
         low, high = least, departed[0].level.offered_per_s
     else:
@@ -145,14 +155,14 @@ def _beyond(
 
 
 def _confidence(lacking: int, has_ramp: bool) -> Confidence:
-    """As of a ladder of users: a ramp gives medium at most."""
+    """High if no condition is lacking, medium if one is; a ramp gives medium at most, as for users."""
     if lacking > 1:
         return "low"
     return "medium" if lacking or has_ramp else "high"
 
 
 def _is_at_its_maximum(each: JudgedLevel) -> bool:
-    """A queue that grows means a service that is busy throughout; one that refuses must refuse much."""
+    """Whether the service was at its maximum: it is if a queue grows, and if it refuses requests only if it refuses many."""
     if each.state != "fails":
         return True
     level = each.level

@@ -1,4 +1,4 @@
-"""One settled level at an offered rate: what was due, and what became of it. Must not judge it."""
+"""One settled level at an offered rate: the arrivals that were due, and what became of them. It is judged in `departure`."""
 
 from __future__ import annotations
 
@@ -8,76 +8,83 @@ from dataclasses import dataclass, replace
 
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S
 
-RATE_SAME = 0.02
-"""Relative distance of offered rates that are one load: Poisson counts of a few thousand arrivals differ by that."""
+SAME_RATE = 0.02
+"""Offered rates that differ by at most this share are one load: Poisson counts of a few thousand arrivals differ as much."""
 
 BIN_ARRIVALS = 240
-"""Arrivals of a ramp's bin, from which it is judged alone; others are pooled with their neighbours. So many show that a rate is
-served in full (`departure.KEPT_MOST`)."""
+"""Bins of a ramp with fewer arrivals are pooled with the next ones. So many are needed to show that a rate is served in full
+(`departure.KEPT_MOST`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLevel:
-    """Counts are iterations of the settled seconds. `due` = succeeded + failed + dropped + growth."""
+    """One level, or a bin of a ramp. Counts are iterations in its settled seconds; `due` = succeeded + failed + dropped +
+    growth.
+    """
 
     index: int = 0
+    """Index of the level in its session."""
     rate_per_s: float
-    """The rate that was asked for; `offered_per_s` is what arrived."""
+    """The rate that was set; `offered_per_s` is the rate that arrived."""
     seconds: float
+    """Settled seconds."""
     due: int
+    """Arrivals."""
     succeeded: int
     failed: int = 0
     dropped: int = 0
     goodput_se_per_s: float | None = None
-    """By batch means; None: not known."""
+    """Standard error of goodput by batch means; None: not known."""
     in_flight: float = 0.0
-    """Mean number of iterations that waited or ran."""
+    """Mean number of iterations that waited for a user or ran."""
     service_ms: float | None = None
     """Mean time from start to end of those that succeeded."""
     failed_ms: float | None = None
-    """The same of those that failed."""
+    """Mean time from start to end of those that failed."""
     replied_ratio: float | None = None
     refused_ratio: float | None = None
     """Shares of the failures that are replies: with any HTTP status, with one that refuses. None: no failures, or not known."""
     from_plan_ms: float | None = None
     from_plan_se_ms: float | None = None
-    """Mean time from plan of those that succeeded, and its standard error by batch means."""
+    """Mean time from planned start to end of those that succeeded, and its standard error by batch means."""
     p95_ms: float | None = None
-    """Percentiles of the time from plan, of those that succeeded."""
+    """Percentiles of the same time."""
     p99_ms: float | None = None
     at_cap: bool = False
-    """Arrivals found no idle user, and the generator may start no more users."""
+    """Whether arrivals found no idle user while the pool had as many users as it may have."""
     dropped_by_generator: bool = False
-    """Most of what was dropped is the generator's: its pool is too small for the rate, or its schedule is late."""
+    """Whether the generator caused most of the drops: its pool is too small for the rate, or its schedule is late."""
     generator_saturated: bool | None = None
     left_out: bool = False
-    """A failure of generator, host or network disturbed it, or its iterations were miscounted."""
+    """Whether it does not describe the service: generator, host or network failed, or iterations were miscounted."""
     ramp: bool = False
     """A bin of a ramp, in which the rate changed all the time."""
     growth_of_rate: float = 0.0
-    """Of a ramp's bin: by how many the iterations in flight grow since the rate does (Little's law)."""
+    """For a bin of a ramp: how much the iterations in flight grow because the rate grows (Little's law)."""
     started_s: float = 0.0
     ended_s: float | None = None
 
     @property
     def growth(self) -> float:
-        """By how many the iterations in flight grew, those that wait for a user included; without what a ramp's rate explains."""
+        """How much the iterations in flight grew, those waiting for a user included, without `growth_of_rate`."""
         return self.due - self.succeeded - self.failed - self.dropped - self.growth_of_rate
 
     @property
     def offered_per_s(self) -> float:
-        """Arrivals due a second."""
+        """Arrivals due per second."""
         return self.due / self.seconds
 
     @property
     def goodput_per_s(self) -> float:
-        """Iterations that succeeded a second."""
+        """Successful iterations per second."""
         return self.succeeded / self.seconds
 
     @property
     def goodput_error_per_s(self) -> float:
-        """Standard error of goodput as a measure of what the service can do: at least that of a Poisson count, since arrivals are
-        Poisson; at least one iteration, and 2%. A short bin has no batch means, and the error of a short level of users."""
+        """Standard error of goodput, 1/s: at least that of a Poisson count, since arrivals are Poisson, and RELATIVE_ERROR_FLOOR.
+
+        Levels under SHORT_S have no batch means; theirs includes SHORT_ERROR, as for levels of users.
+        """
         counted = math.sqrt(max(self.succeeded, 1)) / self.seconds
         if self.goodput_se_per_s is None and self.seconds < SHORT_S:
             return math.hypot(counted, SHORT_ERROR * self.goodput_per_s)
@@ -85,30 +92,31 @@ class RateLevel:
 
     @property
     def growth_error_per_s(self) -> float:
-        """Standard error of the growth a second, as of a random walk that steps up with each arrival and down with each end.
+        """Standard error of growth per second: that of a random walk, one step up per arrival and one down per completion.
 
-        A stationary queue varies less, since it comes back; near its capacity a queue is that random walk.
+        Near its capacity a queue is such a random walk; further below it varies less.
         """
         return math.sqrt(self.due + self.succeeded + self.failed + 1) / self.seconds
 
     @property
     def failure_ratio(self) -> float:
-        """Of the iterations that ended."""
+        """Share of the ended iterations that failed."""
         ended = self.succeeded + self.failed
         return self.failed / ended if ended else 0.0
 
     @property
     def dropped_ratio(self) -> float:
-        """Of the arrivals that were due."""
+        """Share of the arrivals that were dropped."""
         return self.dropped / self.due if self.due else 0.0
 
 
 def pooled(levels: Sequence[RateLevel]) -> list[RateLevel]:
-    """Levels by rate, ascending. Levels that were asked for the same rate are one, with the sums of their counts; so are
-    neighbouring bins of a ramp that have few arrivals."""
+    """Levels by ascending rate. Levels of the same set rate become one with the sums of their counts; so do adjacent bins of a
+    ramp with few arrivals.
+    """
     groups: list[list[RateLevel]] = []
     for level in sorted(levels, key=lambda each: each.rate_per_s):
-        if groups and (level.rate_per_s <= (1 + RATE_SAME) * groups[-1][0].rate_per_s or _adjoins(groups[-1], level)):
+        if groups and (level.rate_per_s <= (1 + SAME_RATE) * groups[-1][0].rate_per_s or _adjoins(groups[-1], level)):
             groups[-1].append(level)
         else:
             groups.append([level])
@@ -116,14 +124,14 @@ def pooled(levels: Sequence[RateLevel]) -> list[RateLevel]:
 
 
 def _adjoins(group: Sequence[RateLevel], level: RateLevel) -> bool:
-    """Whether a bin follows bins of ramps that are too few to be judged."""
+    """Whether `level` is a bin of a ramp, as those of `group` are, which have too few arrivals or seconds to be judged alone."""
     are_bins = level.ramp and all(each.ramp for each in group)
     is_enough = sum(each.due for each in group) >= BIN_ARRIVALS and math.fsum(each.seconds for each in group) >= SHORT_S
     return are_bins and not is_enough
 
 
 def _one(group: Sequence[RateLevel]) -> RateLevel:
-    """The latency percentiles are the worst of the group: sums cannot be made of percentiles."""
+    """The levels of a group as one. Percentiles are the greatest of the group, since percentiles cannot be averaged."""
     seconds = math.fsum(level.seconds for level in group)
     squares = [(level.goodput_se_per_s * level.seconds) ** 2 for level in group if level.goodput_se_per_s is not None]
     known = [level.generator_saturated for level in group if level.generator_saturated is not None]

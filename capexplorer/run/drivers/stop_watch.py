@@ -9,7 +9,7 @@ import msgspec
 
 from ...analysis.epoch.measured_epoch import MeasuredEpoch
 from ...analysis.ladder import LadderLevel
-from ...analysis.stop_rules import METRIC, TriggeredRule, struck
+from ...analysis.stop_rules import METRIC_PREFIX, TriggeredRule, triggered_rules
 from ...model.events import Mark
 from ...model.findings import StopRule
 from ...model.level import Level
@@ -32,7 +32,7 @@ Stopped = Literal["plan", "autopilot"]
 def limits_of(rules: StopRules) -> dict[str, float]:
     """The limits of a profile by the names that `analysis.stop_rules` gives to its rules."""
     limits = {name: value for name, value in msgspec.structs.asdict(rules).items() if isinstance(value, int | float)}
-    return {**limits, METRIC + rules.metric.name: rules.metric.over} if rules.metric is not None else limits
+    return {**limits, METRIC_PREFIX + rules.metric.name: rules.metric.over} if rules.metric is not None else limits
 
 
 class StopWatch:
@@ -52,7 +52,7 @@ class StopWatch:
         if measured is None or measured in ladder.split.recovery:
             return ()
         earlier = [each for each in ladder.split.fit if each is not measured]
-        found = struck(self._limits, [*earlier, measured], self._readings())
+        found = triggered_rules(self._limits, [*earlier, measured], self._readings())
         new = [each for each in found if (each.rule, level.opened.index) not in self._triggered]
         self._triggered.update((each.rule, level.opened.index) for each in new)
         return tuple(new)
@@ -79,7 +79,7 @@ class StopWatch:
     def _readings(self) -> Mapping[str, list[float]]:
         recent = self._timeline.since(self._timeline.columns["t_s"][max(0, len(self._timeline) - RECENT_S - 1)])
         metrics = {name for sample in recent for name in sample.app}
-        readings = {METRIC + name: [sample.app[name] for sample in recent if name in sample.app] for name in metrics}
+        readings = {METRIC_PREFIX + name: [sample.app[name] for sample in recent if name in sample.app] for name in metrics}
         for rule, reading in MACHINE.items():
             read = [reading(sample.host) for sample in recent if sample.host is not None]
             readings[rule] = [value for value in read if value is not None]

@@ -21,7 +21,7 @@ USERS = [5, 10, 20, 30, 40, 60, 80, 100]
 
 def ladder(pause_s: float | None, users: Sequence[float] = USERS) -> list[LadderLevel]:
     """N* = 50 at 100/s. Users pause for 0.45 s; `pause_s` is what was measured of it."""
-    return [replace(level, wait_s=pause_s, knows_pauses=pause_s is not None) for level in ideal(users)]
+    return [replace(level, wait_s=pause_s, wait_includes_sleeps=pause_s is not None) for level in ideal(users)]
 
 
 def knee(levels: Sequence[LadderLevel]) -> KneeVerdict:
@@ -55,7 +55,7 @@ def test_where_think_times_are_not_known_time_is_not_accounted_for() -> None:
 
 
 def test_an_older_log_with_waits_only_does_not_account_for_users_time() -> None:
-    waits = [replace(level, knows_pauses=False) for level in ladder(0.0)]
+    waits = [replace(level, wait_includes_sleeps=False) for level in ladder(0.0)]
     assert knee(waits).confidence == "high"
 
 

@@ -15,7 +15,7 @@ COUNTS = [5, 10, 20, 30, 40, 60, 80]
 
 def test_the_lines_of_an_ideal_service_meet_at_its_knee() -> None:
     found = crossing(curve_of(ideal(COUNTS)))
-    assert found.rate == pytest.approx(2.0, rel=0.01)
+    assert found.rps_per_user == pytest.approx(2.0, rel=0.01)
     assert found.capacity == pytest.approx(100.0, rel=0.01)
     assert found.users == pytest.approx(50.0, rel=0.02)
     assert found.linear == 5, "5 to 40 users lie on the line"

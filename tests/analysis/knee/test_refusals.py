@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from capexplorer.analysis.knee.crossing import crossing, curve_of
-from capexplorer.analysis.knee.refusals import unevenness, up_to_refusals
+from capexplorer.analysis.knee.refusals import raised_to_refusals, unevenness
 from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import rates
@@ -35,18 +35,18 @@ def test_unevenness_is_the_scatter_of_goodput_beyond_the_knee_that_errors_do_not
 def test_with_uneven_refusals_the_knee_moves_halfway_to_the_first_level_with_refusals() -> None:
     levels = [replace(level, goodput_se_rps=10.0) if level.users >= 60 else level for level in ladder(80, 85, 100)]
     found = crossing(curve_of(levels))
-    moved = up_to_refusals(levels, found, 0.15)
-    assert moved.users == pytest.approx((found.users * 60) ** 0.5) and moved.rate == found.rate
+    moved = raised_to_refusals(levels, found, 0.15)
+    assert moved.users == pytest.approx((found.users * 60) ** 0.5) and moved.rps_per_user == found.rps_per_user
 
 
 def test_the_knee_does_not_move_beyond_the_goodput_that_a_level_may_have_reached() -> None:
     levels = ladder(80, 85, 100)
     found = crossing(curve_of(levels))
-    assert (found.users, up_to_refusals(levels, found, 0.15).users) == pytest.approx((50, 51.64), rel=0.001)
+    assert (found.users, raised_to_refusals(levels, found, 0.15).users) == pytest.approx((50, 51.64), rel=0.001)
 
 
 @pytest.mark.parametrize(("uneven", "first_refused"), [(0.04, 60), (0.15, 40)], ids=["an even limit", "refusals before the knee"])
 def test_the_knee_does_not_move_if_goodput_is_even_or_refusals_begin_below_it(uneven: float, first_refused: float) -> None:
     levels = [replace(level, failure_ratio=0.1 if level.users >= first_refused else 0.0) for level in ladder(100, 100, 100)]
     found = crossing(curve_of(levels))
-    assert up_to_refusals(levels, found, uneven) is found
+    assert raised_to_refusals(levels, found, uneven) is found

@@ -11,7 +11,7 @@ from capexplorer.analysis.ladder import LadderLevel, pooled
 
 ONE = LadderLevel(
     users=10, goodput_rps=100.0, goodput_se_rps=3.0, throughput_rps=100.0, latency_ms=20.0, latency_se_ms=1.0, p95_ms=40.0,
-    requests=2_000, seconds=20.0, wait_s=0.1, knows_pauses=True, failure_ratio=0.0,
+    requests=2_000, seconds=20.0, wait_s=0.1, wait_includes_sleeps=True, failure_ratio=0.0,
 )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_disagreement_widens_the_error_by_at_most_five_times(other_rps: float, f
         ({"requests": 500}, "requests", 2_500),
         ({"requests": None}, "requests", 2_000),
         ({"p95_ms": None}, "p95_ms", 40.0),
-        ({"knows_pauses": False}, "knows_pauses", False),
+        ({"wait_includes_sleeps": False}, "wait_includes_sleeps", False),
         ({"disturbed": True}, "disturbed", True),
         ({"generator_saturated": True}, "generator_saturated", True),
         ({"generator_saturated": None}, "generator_saturated", None),
