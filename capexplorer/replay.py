@@ -206,7 +206,7 @@ class Replay:
         ticks = timeline.ticks = bisect_left(self._tick_numbers, events)
         for level in timeline.levels:
             if level.closed is None:
-                level.fold_when_asked(self._fold(level, timeline.levels, ticks))
+                level.fold_lazily(self._fold(level, timeline.levels, ticks))
         timeline.last = self._sample(ticks - 1) if ticks else None
         timeline.last_s = self._times[events - 1]
         timeline.log = self._log_until(events)

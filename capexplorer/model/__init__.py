@@ -1,1 +1,1 @@
-"""The vocabulary: events, histogram, levels, timeline and the protocols between rooms. Imports no other room."""
+"""The vocabulary of the app: events, histograms, levels, the timeline, and protocols. Imports no other package of the app."""

@@ -1,18 +1,18 @@
-"""Which client classes made a session's requests, by Locust's names. The only place that knows how older logs record it."""
+"""Which client classes made a session's requests, by Locust's names. Only this module knows how older logs record it."""
 
 from __future__ import annotations
 
 from .events import Header
 
 _BY_SETTING = {"fast": "FastHttpUser", "requests": "HttpUser", "lean": "LeanHttpUser"}
-"""A profile's `users.client`."""
+"""Value of a profile's `users.client` -> client class."""
 
 
 def clients_of(header: Header) -> tuple[str, ...]:
-    """`("FastHttpUser",)`, sorted; empty if the log does not say (imported tables).
+    """The client classes, sorted, such as `("FastHttpUser",)`; empty if the log does not name them (imported tables).
 
-    A log without `clients` has a measured overhead of just the HTTP clients in use. Its profile's setting comes last: a
-    locustfile's users never followed it.
+    An older log without `clients` has the measured overhead of exactly the HTTP clients in use. Without that, the profile's
+    setting counts, unless the users came from a locustfile, which never followed it.
     """
     if header.clients:
         return header.clients

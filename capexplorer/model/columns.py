@@ -1,7 +1,7 @@
-"""Ticks as numbers: the columns of a timeline, and the columns from which a level computes its figures.
+"""The columns of a timeline: one double per tick, by name. From some of them a level computes its figures.
 
-Each is a double; None, NaN in a column: not measured. Names are the same wherever a second is kept, charted or exported.
-Many ticks are turned into columns at once, one column after another: a day's 86,400 take a third of the time of one by one.
+A value that was not measured is None, in a column NaN. Names are the same wherever a second is kept, charted or exported. Many
+ticks are converted at once, column by column: the 86,400 of a day take a third of the time that they take one by one.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ FOLD_COLUMNS = (
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
     "app_backlog", "warm_users", "target_run_delay_ratio", "planned", "finished", "from_plan_sum_ms",
 )  # fmt: skip
-"""Further columns: counts and sums of settled requests, for a level's figures (SECOND_COLUMNS), and columns that only detectors
-use.
-"""
+"""Further columns, which are not charted or exported: counts and sums of settled requests, from which a level's figures are
+computed (SECOND_COLUMNS), and columns that only detectors use."""
 
 _FURTHER_OF_SAMPLE = Fields.named("t_s", "level", "wanted", "settled", "p50_ms", "p95_ms", "p99_ms", "max_ms", "warm_users")
 _FURTHER_OF_OFFERED = Fields(
@@ -68,16 +67,16 @@ _FURTHER_OF_GENERATOR = Fields(
 _FURTHER_OF_PORTS = Fields(
     {"ports_time_wait": "time_wait", "ports_burn_rate_per_s": "burn_rate_per_s", "ports_exhausted_in_s": "exhausted_in_s"}
 )
-"""What the columns have beyond SECOND_COLUMNS."""
+"""Columns that are not among SECOND_COLUMNS, by the reading that they come from."""
 
 
 def row(sample: Sample) -> dict[str, float | None]:
-    """One tick by the names of COLUMNS and FOLD_COLUMNS."""
+    """The values of one tick by column, for all of COLUMNS and FOLD_COLUMNS."""
     return {name: values[0] for name, values in rows((sample,)).items()}
 
 
 def rows(samples: Sequence[Sample]) -> dict[str, Values]:
-    """Ticks, at least one, by the names of COLUMNS and FOLD_COLUMNS. Rates count all requests sent, warm-up included."""
+    """The values of ticks, at least one, by column, for all of COLUMNS and FOLD_COLUMNS. Rates include warm-up requests."""
     seconds, fullest = second_columns(samples), [_fullest(sample.targets) for sample in samples]
     warmup_requests = [sum([tick.warmup_requests for tick in sample.endpoints]) for sample in samples]
     warmup_failures = [warmup_failures_of(sample) for sample in samples]
@@ -123,7 +122,7 @@ def _sums(values: Values, further: Sequence[float]) -> Values:
 
 
 def _per_s(values: Values, samples: Sequence[Sample]) -> Values:
-    """Rates over the ticks; a log may be corrupted, and a tick last no time."""
+    """Values divided by the length of their ticks; NaN for a tick of no length, which a corrupted log may have."""
     return [
         None if value is None else value / sample.duration_s if sample.duration_s > 0 else math.nan
         for value, sample in zip(values, samples, strict=True)
@@ -131,8 +130,8 @@ def _per_s(values: Values, samples: Sequence[Sample]) -> Values:
 
 
 def _backlog(app: Mapping[str, float]) -> float | None:
-    """Work that the target has accepted and not finished, from its own metrics: queued plus running, or accepted minus
-    finished.
+    """Work that the target has accepted and not finished, by its own metrics: queued plus running, or accepted minus finished and
+    failed. None without such metrics.
     """
     if "queued" in app:
         return app["queued"] + app.get("running", 0.0)
@@ -142,7 +141,7 @@ def _backlog(app: Mapping[str, float]) -> float | None:
 
 
 def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | None]:
-    """Open files and their limit, of the process that is nearest to its limit."""
+    """(open files, their limit) of the process that is nearest to its limit."""
     if len(targets) == 1:
         return targets[0].fds_fullest, targets[0].fds_limit
     both = [(each.fds_fullest, each.fds_limit) for each in targets if each.fds_fullest is not None and each.fds_limit]

@@ -1,6 +1,6 @@
-"""The conclusion of a session about the service: typed clauses in order. `analysis` selects them, `wording` puts them into words.
+"""The conclusion of a session about the service: typed clauses in order. `analysis` selects them, `wording` has their sentences.
 
-Never written to a log: a conclusion follows from the marks and verdicts that the log holds.
+A conclusion is not written to the log, since it follows from the marks and verdicts there.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class RequestsFailed:
 
     mark: Mark
     share_ratio: float | None
-    """Failed requests over all requests since the cause began; None if the cause counts no failed requests."""
+    """Failed requests divided by all requests since the cause began; None if the cause counts no failed requests."""
     at_every_load: bool
-    """Failures do not depend on load."""
+    """Whether failures do not depend on load."""
     is_capacity: bool
-    """The service refuses what exceeds its capacity."""
+    """Whether the service refuses requests beyond its capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ServiceLimited:
     users: float
     """Highest user count at which one of them was observed; 0: unknown."""
     offered_per_s: float | None = None
-    """Highest offered rate, where they were observed at levels of rates."""
+    """Highest offered rate at which one of them was observed; None: none at a level of rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ThinkTimeLimit:
 
 @dataclass(frozen=True, slots=True)
 class Leaking:
-    """Memory or file descriptors grow; `mark` holds a Leak."""
+    """Memory or file descriptors grow; the finding of `mark` is a Leak."""
 
     mark: Mark
 
@@ -99,11 +99,11 @@ class NoKneeUpTo:
 
 @dataclass(frozen=True, slots=True)
 class RatesFound:
-    """What the levels of offered rates show."""
+    """The verdict on the levels of offered rates."""
 
     rates: RateVerdict
     blamed: tuple[Mark, ...] = ()
-    """What limits the service at its capacity."""
+    """Bottlenecks that limit the service at its capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class NotJudged:
     """What was measured, if no detector ran."""
 
     settled: int
-    """Levels."""
+    """Number of settled levels."""
     best: Level | None
     """The level with the highest goodput; None if no level settled."""
 
@@ -138,7 +138,7 @@ class ServiceChanged:
 
 @dataclass(frozen=True, slots=True)
 class UsersTooNew:
-    """There is no capacity curve; the following clauses name the levels that are the reason."""
+    """There is no capacity curve because users were too new; the following clauses name the levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,9 @@ class PartlyCounted:
     """Settled levels whose figures count only a part of their requests: the users were still in their first task."""
 
     users: tuple[int, ...]
-    """Of each level."""
+    """User count of each level."""
     counted_ratios: tuple[float, ...]
-    """Of each level: share of its requests."""
+    """Share of its requests that each level's figures count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +156,14 @@ class UsersNotWarm:
     """Levels that ended before they settled because too few of their users were warm."""
 
     users: tuple[int, ...]
-    """Of each level."""
+    """User count of each level."""
     warm_ratios: tuple[float, ...]
-    """Of each level: share of its users."""
+    """Share of its users that were warm at the end of each level."""
 
 
 @dataclass(frozen=True, slots=True)
 class HoldLevels:
-    """Advice: such levels need more time to settle."""
+    """Advice: the levels named before need more time to settle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class CpuUsedByOthers:
     left_out_users: tuple[float, ...]
     """User counts of the levels that therefore do not describe the service, ascending."""
     left_out_per_s: tuple[float, ...] = ()
-    """The same of offered rates."""
+    """Offered rates of such levels, ascending."""
 
 
 Clause = (

@@ -12,11 +12,11 @@ from .level import Level
 from .timeline import Timeline
 
 USERS_MISSING_MOST = 0.05
-"""Maximum share of a level's users that may be missing, or not warm, in a settled second."""
+"""Greatest share of a level's users that may be missing, or not warm, in a settled second."""
 
 
 def are_warm(figures: LevelFigures) -> bool:
-    """Whether enough users were warm at the level's end for it to settle; True if unknown."""
+    """Whether enough users were warm at the end of the level for it to settle; True if not known."""
     return figures.warm_ratio is None or figures.warm_ratio >= 1 - USERS_MISSING_MOST
 
 

@@ -1,6 +1,6 @@
-"""Each endpoint's seconds as columns, in step with those of the timeline, so that one endpoint can be drawn over time.
+"""Figures of each endpoint as columns with one value per tick, like those of the timeline, for charts of one endpoint.
 
-Percentiles of a second are not among them: they would have to be computed from each second's histogram as a log is opened.
+They have no percentiles: those would have to be computed from the histogram of each second when a log is opened.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from .events import Sample
 
 ENDPOINTS_MOST = 50
-"""Endpoints with columns, in order of appearance: a day takes 1 MB for each."""
+"""Greatest number of endpoints with columns, in order of appearance: each takes 1 MB a day."""
 
 ENDPOINT_COLUMNS = ("throughput_rps", "failures_rps", "mean_ms")
+"""Requests and failures per second, mean latency of successes."""
 
 EndpointKey = tuple[str, str]
 """(method, name)."""
@@ -23,17 +24,17 @@ _NOTHING = (0.0, 0.0, math.nan)
 
 
 class EndpointColumns:
-    """`add` each sample in order. As those of a timeline, columns may be longer than the moment that is shown."""
+    """The columns of all endpoints. In a replay they are shared with later times, and longer than the time that is shown."""
 
     def __init__(self) -> None:
         self._columns: dict[EndpointKey, tuple[array[float], ...]] = {}
         self._ticks = 0
 
     def add(self, sample: Sample) -> None:
-        """One more second. A day's log has 86,400: an endpoint without requests is filled up when it comes again."""
+        """Add the next tick. An endpoint without requests costs nothing: its column is filled up at its next request."""
         duration_s = sample.duration_s
         for tick in sample.endpoints if duration_s > 0 else ():
-            columns = self._columns.get((tick.method, tick.name)) or self._begun((tick.method, tick.name))
+            columns = self._columns.get((tick.method, tick.name)) or self._new_columns((tick.method, tick.name))
             if columns is None:
                 continue
             throughput, failures, mean = columns
@@ -45,7 +46,7 @@ class EndpointColumns:
             mean.append(tick.latency_sum_ms / successes if successes else math.nan)
         self._ticks += 1
 
-    def _begun(self, endpoint: EndpointKey) -> tuple[array[float], ...] | None:
+    def _new_columns(self, endpoint: EndpointKey) -> tuple[array[float], ...] | None:
         if len(self._columns) >= ENDPOINTS_MOST:
             return None
         columns = self._columns[endpoint] = tuple(array("f", [math.nan]) * self._ticks for _ in ENDPOINT_COLUMNS)
@@ -56,7 +57,7 @@ class EndpointColumns:
             column.extend([nothing] * (self._ticks - len(column)))
 
     def of(self, endpoint: EndpointKey) -> Mapping[str, array[float]] | None:
-        """Its columns by name: requests and failures a second, mean latency of successes in ms; None: it has none."""
+        """The columns of an endpoint by the names of ENDPOINT_COLUMNS, one value per tick; None: it has none."""
         columns = self._columns.get(endpoint)
         if columns is None:
             return None

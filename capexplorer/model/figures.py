@@ -23,15 +23,15 @@ class LevelEndpoint(Reading, frozen=True, kw_only=True):
     mean_bytes: float | None = None
     latency_ms: Latency = Latency()
     latency: str | None = None
-    """Merged histogram of successes."""
+    """Latencies of successes: HdrHistogram V2, base64, microseconds; only in the event that closes a level."""
 
 
 class LevelFigures(Reading, frozen=True, kw_only=True):
-    """A level's figures. Rates, latencies and readings are means over settled seconds; null when it never settled."""
+    """A level's figures. Rates, latencies and readings are means over settled seconds; None if the level did not settle."""
 
     settled: bool
     counted: bool = True
-    """False for a table of rates: `requests`, `failures` and `settled_seconds` are unknown, their 0 means nothing."""
+    """False for an imported table of rates: then `requests`, `failures` and `settled_seconds` are 0, but not known."""
     settled_seconds: float = 0.0
     requests: int = 0
     failures: int = 0
@@ -54,7 +54,7 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     task_s: float | None = None
     """Mean time of the tasks that ended, requests and sleeps included."""
     warm_ratio: float | None = None
-    """Share of its users that were warm in its last second, settled or not: a level settles when nearly all are."""
+    """Share of its users that were warm in its last second; a level settles when nearly all are."""
     users_mean: float | None = None
     target_cpu_ratio: float | None = None
     target_rss_bytes: float | None = None
@@ -68,16 +68,16 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     open_sockets: float | None = None
     disk_busy_ratio: float | None = None
     ports_used: float | None = None
-    """Maximum over the level."""
+    """The greatest value in the level, not the mean."""
     ports_capacity: float | None = None
     offered: OfferedFigures | None = None
-    """Of a rate level; None: a level of users."""
+    """The iterations of a level of an offered rate; None for a level of users."""
     readings: dict[str, float] = {}
-    """Every number that was read in settled ticks, `part.field` (`target.listen_queue`, `tcp.listen_overflows`, `app.queued`; see
-    `reading_means`): its mean over the ticks in which it was measured."""
+    """The mean of each reading over the settled ticks in which it was measured, by name, such as `target.listen_queue`,
+    `tcp.listen_overflows` or `app.queued` (see `reading_means`)."""
     other_processes: dict[str, float] = {}
-    """Cores of the three processes, neither the target's nor the generator's, that used most, by name; empty while such processes
-    use little, and in older logs."""
+    """Cores used by the three busiest processes that belong neither to the target nor to the generator, by name; empty while such
+    processes use little, and in older logs."""
 
     @property
     def pause_s(self) -> float | None:
@@ -86,8 +86,9 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
 
 
 class LevelBin(Reading, frozen=True, kw_only=True):
-    """The seconds of a ramp with about the same number of users; of a ramp of rates, with about the same offered rate."""
+    """The seconds of a ramp with about the same number of users, or about the same offered rate."""
 
     users: float
+    """Mean number of running users."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...] = ()

@@ -1,4 +1,4 @@
-"""The severity and the confidence of a finding: two scales that all rooms share."""
+"""The severity and the confidence of a finding."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Latency as an HdrHistogram whose counters numpy can reach: recording, merging and percentiles never loop in Python.
+"""Latencies as an HdrHistogram whose counters numpy accesses: recording, merging and percentiles never loop in Python.
 
-The hdrhistogram library keeps the counters and owns the wire format; here numpy looks at those same counters. The recorder
-encodes several of these a second on a thread that shares the GIL with the load, so nothing here may walk the 23,552 counters
-in Python. Must not know endpoints, ticks or levels.
+The hdrhistogram library has the counters and the wire format; numpy arrays here share the memory of its counters. The recorder
+encodes several histograms a second on a thread that shares the GIL with the load, so nothing here may loop over the 23,552
+counters in Python. Must not know endpoints, ticks or levels.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ class LatencyHistogram:
     count: int
     """Values recorded."""
     clamped: int
-    """Of those, how many lay outside 1 us to 1 h (or were not a number) and stand at the bound. Not on the wire."""
+    """How many of them were outside 1 us to 1 h, or NaN, and were recorded at the bound. Not encoded."""
     min_us: int
     max_us: int
-    """Exact where values were recorded, the counter's bound where they were decoded. Meaningless while `count` is 0."""
+    """The least and the greatest value: exact for recorded values, bounds of a counter for decoded ones. Undefined while `count`
+    is 0."""
 
     def __init__(self) -> None:
         self._adopt(HdrHistogram(LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS))
@@ -77,7 +78,7 @@ class LatencyHistogram:
         return clamped
 
     def add(self, other: LatencyHistogram) -> None:
-        """Merge `other` in: the same as if its values had been recorded here."""
+        """Add the values of `other`, as if they had been recorded here."""
         if not other.count:
             return
         used = other._used()
@@ -88,7 +89,7 @@ class LatencyHistogram:
         self.max_us = max(self.max_us, other.max_us)
 
     def subtract(self, other: LatencyHistogram) -> None:
-        """Take `other`, which was merged in, out again; bounds become those of the counters that are left."""
+        """Remove the values of `other`, which was added before. `min_us` and `max_us` become bounds of the remaining counters."""
         self._counts -= other._counts
         self.count -= other.count
         self.clamped -= other.clamped
@@ -102,9 +103,9 @@ class LatencyHistogram:
         return self.percentiles_ms((q,))[0]
 
     def percentiles_ms(self, qs: Sequence[float]) -> tuple[float | None, ...]:
-        """Values at quantiles `qs`, in ms, by nearest rank: at most 0.1% above the exact one. None when empty.
+        """Values at quantiles `qs` (0 to 1), in ms, by nearest rank: at most 0.1% above the exact value. None if empty.
 
-        The highest value that the counter stands for, as HdrHistogram has it, but never above the recorded maximum.
+        Each is the highest value of its counter, as in HdrHistogram, but never above the recorded maximum.
         """
         if not self.count:
             return (None,) * len(qs)
@@ -114,8 +115,9 @@ class LatencyHistogram:
         return tuple(min(int(value_us), self.max_us) / 1000 for value_us in _highest_us(indices))
 
     def counts_between(self, edges_us: ArrayLike) -> NDArray[np.int64]:
-        """How many values lie below the first of the ascending `edges_us`, between each two, and from the last on: one number
-        more than edges. Values of one counter count where the least of them lies, at most 0.1% below.
+        """Number of values below the first edge, between each two edges, and from the last edge on: shape (edges + 1,).
+
+        `edges_us`: ascending. All values of a counter count as its least value, at most 0.1% too low.
         """
         edges = np.asarray(edges_us)
         found = np.zeros(edges.size + 1, np.int64)
@@ -137,7 +139,7 @@ class LatencyHistogram:
 
     @property
     def mean_ms(self) -> float | None:
-        """Mean over the counters' middles, within 0.1%; None when empty. Where an exact sum was kept, prefer it."""
+        """Mean over the middles of the counters, within 0.1%; None if empty. Prefer an exact sum where one was kept."""
         if not self.count:
             return None
         used = self._used()
@@ -154,7 +156,9 @@ class LatencyHistogram:
 
     @classmethod
     def decode(cls, text: str) -> LatencyHistogram:
-        """What `encode` wrote, here or by any HdrHistogram of this layout. Raises ValueError for anything else."""
+        """The histogram that `encode` wrote, or another HdrHistogram library with this layout. Raises ValueError for other
+        texts.
+        """
         if len(text) > histogram_wire.LONGEST_TEXT:
             raise ValueError("not a latency histogram: too long")
         try:
@@ -174,7 +178,7 @@ class LatencyHistogram:
         return twin
 
     def clear(self) -> None:
-        """Empty it, to record the next second: cheaper than a new one (70 us)."""
+        """Remove all values, to record the next second: cheaper than a new histogram (70 us)."""
         self._counts[:] = 0
         self.count = self.clamped = 0
         self.min_us, self.max_us = HIGHEST_US, 0
@@ -190,13 +194,13 @@ class LatencyHistogram:
         return f"<LatencyHistogram of {self.count} values, {self.min_ms} to {self.max_ms} ms>"
 
     def _used(self) -> slice:
-        """The counters from that of the least to that of the greatest value."""
+        """The range of counters from the least to the greatest value."""
         first, last = _index(np.array((self.min_us, self.max_us)))
         return slice(int(first), int(last) + 1)
 
 
 def merged(texts: Sequence[str]) -> LatencyHistogram:
-    """All that `encode` wrote, merged: as decoding and adding each. What is no histogram of this layout is left out."""
+    """The sum of encoded histograms. Texts that are no histogram of this layout are left out."""
     whole = LatencyHistogram()
     try:
         indices, counts = histogram_wire.counters(texts, _wire_header())
@@ -216,7 +220,7 @@ def merged(texts: Sequence[str]) -> LatencyHistogram:
 
 
 def counts_between(texts: Sequence[str], edges_us: NDArray[np.float64]) -> NDArray[np.int64]:
-    """`merged(texts).counts_between(edges_us)` without the histogram between: a third of the time."""
+    """As `merged(texts).counts_between(edges_us)`, in a third of the time."""
     try:
         indices, counts = histogram_wire.counters(texts, _wire_header())
     except ValueError:
@@ -226,7 +230,7 @@ def counts_between(texts: Sequence[str], edges_us: NDArray[np.float64]) -> NDArr
 
 
 def check(texts: Sequence[str]) -> None:
-    """ValueError for the first that is not what `encode` wrote, here or by any HdrHistogram of this layout. 2 us each."""
+    """Raises ValueError for the first text that is no encoded histogram of this layout. Costs 2 us a text."""
     try:
         histogram_wire.check(texts, _wire_header())
     except ValueError:
@@ -236,7 +240,7 @@ def check(texts: Sequence[str]) -> None:
 
 @lru_cache
 def _wire_header() -> bytes:
-    """The first 40 bytes that are compressed in every histogram of this layout."""
+    """The first 40 bytes inside the compression, which all histograms of this layout have in common."""
     outer = binascii.a2b_base64(LatencyHistogram().encode())
     return zlib.decompress(outer[8:])[:40]
 
@@ -254,13 +258,13 @@ def _index(values_us: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _lowest_us(indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The least value that each counter stands for."""
+    """The least value of each counter."""
     doublings = _doublings(indices)
     return (indices - (doublings << _HALF_BITS)) << doublings
 
 
 def _highest_us(indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The greatest value that each counter stands for."""
+    """The greatest value of each counter."""
     return _lowest_us(indices) + (np.int64(1) << _doublings(indices)) - 1
 
 

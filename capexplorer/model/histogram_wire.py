@@ -1,8 +1,8 @@
-"""Many encoded histograms to counters at once: what a level's seconds hold is merged without a Python loop over counters.
+"""Decodes many encoded histograms to counters at once, without a Python loop over counters: so a level's seconds are merged.
 
 The wire format is HdrHistogram's V2: base64 of (cookie, length, zlib of (40 bytes of header, counts)), counts as zigzag LEB128
 with runs of zeros as negative numbers. The hdrhistogram library decodes one in 14 us, most of it for its 23,552 counters; here
-one costs 1.5 us. Must not know what the counters stand for.
+one costs 1.5 us. Must not know which values the counters count.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 _OUTER_BYTES, _HEADER_BYTES = 8, 40
 _OUTER_COOKIE = bytes.fromhex("1c849314")
 _LONGEST_COUNT_BYTES = 6
-"""Seven bits each: counts below 2**41, so that no sum of them overflows."""
+"""Seven bits a byte: counts are below 2**41, so that no sum of them overflows."""
 LONGEST_TEXT = 256 * 1024
-"""Characters. All 23,552 counters in use take 50,000; what is longer may be a compression bomb."""
+"""Characters. With all 23,552 counters in use a text has 50,000; a longer one may be a compression bomb."""
 
 Counters = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""(indices, counts); an index may come more than once."""
+"""(indices, counts), of one shape (n,); an index may occur more than once."""
 
 
 def counters(texts: Sequence[str], header: bytes) -> Counters:
-    """The non-zero counters of all `texts`. ValueError for one that is not on this wire, or not of the layout in `header`.
+    """The non-zero counters of all `texts`. Raises ValueError for a text in another format or layout.
 
-    `header` is the first 40 bytes of any payload of that layout; of those the length is not compared.
+    `header`: the first 40 bytes of a payload of the layout; the length in it is not compared.
     """
     payloads = [payload for text in texts if (payload := _payload(text, header))]  # an empty histogram has no counts
     if not payloads:
@@ -53,7 +53,7 @@ def counters(texts: Sequence[str], header: bytes) -> Counters:
 
 
 def check(texts: Sequence[str], header: bytes) -> None:
-    """ValueError for the first that `counters` would not take. 2 us each."""
+    """Raises ValueError for the first text that `counters` would refuse. Costs 2 us a text."""
     for text in texts:
         _payload(text, header)
 

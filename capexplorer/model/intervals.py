@@ -6,14 +6,14 @@ Printed intervals follow two conventions, which `wording.CONVENTIONS` states for
 from __future__ import annotations
 
 Z95 = 1.96
-"""Half of a 95% interval in standard errors: every `±` and every error bar uses it."""
+"""Half-width of a 95% interval in standard errors: for every `±` and every error bar."""
 
 Z90 = 1.645
-"""Half of a 90% interval in standard errors: every printed `[low–high]` uses it."""
+"""Half-width of a 90% interval in standard errors: for every printed `[low–high]`."""
 
 ONE_SIDED_95 = 1.64
-"""Standard errors of a one-sided 95% bound, for the gates of detectors and the bounds of objectives,
-which were tuned with two decimals."""
+"""Standard errors of a one-sided 95% bound, for the gates of detectors and the bounds of objectives, which were tuned with
+these two decimals."""
 
 PERCENTILE_VALUES_LEAST = {"p50": 20, "p95": 200, "p99": 1_000}
 """Fewest values for each percentile: ten values above it (for the median, ten on either side)."""

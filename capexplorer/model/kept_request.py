@@ -1,6 +1,6 @@
-"""Requests that a run keeps whole, a bounded sample of them: what was sent, how long each phase took, what came back.
+"""Requests that a run keeps whole, as a bounded sample: what was sent, how long each phase took, what was received.
 
-All text was written by users' code or by the service, is without secrets, and must be escaped before display.
+All text comes from users' code or from the service. Secrets are removed from it; it must be escaped before display.
 """
 
 from __future__ import annotations
@@ -11,61 +11,65 @@ from typing import Literal, Protocol
 import msgspec
 
 Why = Literal["first", "last", "slowest", "even"]
-"""The first or the last failure with its signature, the slowest of its level and endpoint, or one of an even sample of all."""
+"""Why a request is kept: it is the first or the last failure with its signature, the slowest of its level and endpoint, or one of
+an even sample of all."""
 
 BODY_MOST_BYTES = 4_096
-"""Of each body that is kept."""
+"""Greatest size of a kept body; of a longer one the beginning is kept."""
 HEAD_MOST = 4_096
-"""Characters of headers that are kept, on either side."""
+"""Greatest number of characters of the kept headers of a request, and of a reply."""
 URL_MOST = 2_048
 ERROR_MOST = 400
 SHORT_MOST = 200
 """Characters of a name or an error in a list that is sent to another process."""
 FAILURES_MOST, SLOWEST_MOST, EVEN_MOST = 60, 200, 80
-"""Failure signatures, pairs of level and endpoint, and requests of the even sample that are kept. So a sample has at most 400
-requests, and with the bounds above less than 8 million characters."""
+"""Greatest number of failure signatures, of pairs of level and endpoint, and of requests in the even sample. So a sample has at
+most 400 requests, and with the bounds above less than 8 million characters."""
 
 Headers = tuple[tuple[str, str], ...]
+"""(name, value) of each header."""
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
-    """What a request is kept for. One place has one request."""
+    """A place in the sample, which one request has at a time."""
 
     why: Why
     key: str
-    """Of a failure: its signature in words; of the slowest: its level and endpoint; of the even sample: a number."""
+    """What distinguishes places with the same `why`: the signature of a failure as text, a level and endpoint, or a number."""
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A body, at most its beginning."""
+    """The beginning of a request's or a reply's body."""
 
     text: str = ""
     size_bytes: int = 0
-    """Of the whole body."""
+    """Size of the whole body."""
     is_cut: bool = False
+    """Whether `text` is not the whole body."""
     is_binary: bool = False
-    """It is no text; `text` is empty."""
+    """Whether the body is no text; then `text` is empty."""
 
 
 class Phases(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How long each part of a request took; None: not known for this client."""
+    """How long each phase of a request took; None: not known for this client."""
 
     connect_ms: float | None = None
     """Name look-up, connection and TLS."""
     first_byte_ms: float | None = None
-    """From there to the reply's first byte, or to its whole head where only that is known (`to_head`)."""
+    """From the connection to the reply's first byte, or with `to_head` to the end of its headers."""
     body_ms: float | None = None
-    """From there to the reply's end."""
+    """From there to the end of the reply."""
     kept_connection: bool | None = None
-    """It was sent over a connection that was open already."""
+    """Whether it was sent over a connection that was open already."""
     to_head: bool = False
+    """Whether `first_byte_ms` ends with the reply's headers, because the client does not report the first byte."""
 
 
 class RequestBrief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One kept request, as a list shows it."""
+    """The summary of a kept request, for lists."""
 
     number: int = 0
-    """Names it among those of its session."""
+    """Identifies it within its session."""
     why: Why = "even"
     t_s: float = 0.0
     """When it began, in seconds of the session."""
@@ -73,24 +77,24 @@ class RequestBrief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Index of the level in which it ended; None: not known."""
     method: str = ""
     name: str = ""
-    """Of its endpoint."""
+    """Name of its endpoint."""
     status: int | None = None
-    """None: no reply."""
+    """HTTP status; None: no reply."""
     response_ms: float = 0.0
     error: str = ""
-    """Empty: it succeeded."""
+    """Text of its failure; empty if it succeeded."""
     kind: str = ""
-    """Of its failure: what failures with the same signature have in common."""
+    """The kind of its failure (`FailureSignature.kind`), which all failures with the same signature have."""
 
     def shortened(self) -> RequestBrief:
-        """With texts of at most SHORT_MOST characters."""
+        """A copy with texts of at most SHORT_MOST characters."""
         return msgspec.structs.replace(
             self, name=self.name[:SHORT_MOST], error=self.error[:SHORT_MOST], kind=self.kind[:SHORT_MOST]
         )
 
 
 class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One kept request whole."""
+    """One request in full."""
 
     brief: RequestBrief
     url: str = ""
@@ -100,19 +104,19 @@ class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     headers: Headers = ()
     received: Body = Body()
     worker: str = ""
-    """That sent it; empty: the run's own process."""
+    """Name of the worker that sent it; empty: the run's own process."""
 
     def moved(self, seconds: float) -> KeptRequest:
-        """The same request with its time on another clock."""
+        """A copy whose time is later by so many seconds, to convert it to another clock."""
         return msgspec.structs.replace(self, brief=msgspec.structs.replace(self.brief, t_s=self.brief.t_s + seconds))
 
 
 class PlacedRequest(msgspec.Struct, frozen=True, array_like=True):
-    """A request and what it is kept for, on its way to the sample."""
+    """A request and its place, as sent to the process that has the sample."""
 
     place: Place
     request: KeptRequest
-    """`t_s` is `time.monotonic` until it has arrived."""
+    """Its `t_s` is of `time.monotonic`, and is converted to seconds of the session on arrival."""
 
     @property
     def endpoint(self) -> tuple[str, str]:
@@ -120,7 +124,7 @@ class PlacedRequest(msgspec.Struct, frozen=True, array_like=True):
         return self.request.brief.method, self.request.brief.name
 
     def named(self, method: str, name: str) -> PlacedRequest:
-        """The same under the name of the endpoint that counts it."""
+        """A copy with the method and name of another endpoint, which counts the request."""
         brief = msgspec.structs.replace(self.request.brief, method=method, name=name)
         return PlacedRequest(self.place, msgspec.structs.replace(self.request, brief=brief))
 
@@ -129,18 +133,18 @@ class KeptRequests(Protocol):
     """Access to the kept requests of a live run, a remote run or a log. Called from the screen's thread."""
 
     def briefs(self) -> Sequence[RequestBrief]:
-        """All, in the order in which they began."""
+        """Summaries of all kept requests, in the order in which they began."""
 
     def request(self, number: int) -> KeptRequest | None:
-        """One whole; None: it is not kept any more."""
+        """The request with this number; None: it is not kept any more."""
 
     @property
     def why_none(self) -> str:
-        """Why there are none, as a sentence; empty: there may be requests."""
+        """Why there are no requests, as a sentence; empty if there may be some."""
 
 
 class NoRequests:
-    """Kept requests of a session that has none."""
+    """The kept requests of a session that has none."""
 
     def __init__(self, why_none: str) -> None:
         self.why_none = why_none

@@ -1,7 +1,7 @@
-"""How the latencies of each second spread: counts by bucket on a logarithmic scale, and each endpoint's p95.
+"""The latency distribution of each second: counts by bucket on a logarithmic scale, and the p95 of each endpoint.
 
-A timeline drops the histograms of seconds. A live screen keeps their counts here (about 100 bytes a second), and 4 bytes for each
-endpoint; a replay reads a second of the log again when it is asked for. Latencies are those of requests that succeeded.
+A timeline does not keep the histograms of seconds. A live screen keeps their counts here (about 100 bytes a second), and 4 bytes
+per endpoint; a replay reads a second of the log again when it is needed. Latencies are those of successful requests.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ LOWEST_MS = 0.01
 DECADES = 8
 
 EDGES_MS: NDArray[np.float64] = LOWEST_MS * 10.0 ** (np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
-"""Between two edges a bucket; what lies beyond the ends counts in the first and the last one."""
+"""Edges of the buckets, shape (BUCKETS + 1,). Latencies beyond them count in the first and the last bucket."""
 
 EDGES_US = 1000 * EDGES_MS
 BUCKETS = EDGES_MS.size - 1
 
 
 class LatencySeconds(Protocol):
-    """The counts of a session's seconds."""
+    """The latency distribution of each second of a session."""
 
     def counts(self, tick: int) -> NDArray[np.int64]:
-        """BUCKETS counts of the tick with this column index; zeros where it is not known."""
+        """Counts by bucket, shape (BUCKETS,), of the tick with this column index; zeros if it is not known."""
 
     def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
-        """Of one endpoint in that tick; NaN where it had no success, or is not known."""
+        """p95 of one endpoint in that tick; NaN if it had no success, or is not known."""
 
 
 class KeptLatencies:
-    """The counts of a running session: `add` each sample in order."""
+    """The distributions of a running session, kept in memory."""
 
     def __init__(self) -> None:
         self._ticks: list[bytes] = []
         self._p95_ms: dict[EndpointKey, array[float]] = {}
 
     def add(self, sample: Sample) -> None:
-        """Keep a second."""
+        """Add the next tick."""
         for tick in sample.endpoints:
             kept = self._p95_ms.get((tick.method, tick.name))
             if kept is None and len(self._p95_ms) < ENDPOINTS_MOST:
@@ -61,17 +61,17 @@ class KeptLatencies:
         self._ticks.append(_packed(sample))
 
     def counts(self, tick: int) -> NDArray[np.int64]:
-        """Of this tick."""
+        """As of `LatencySeconds`."""
         return _unpacked(self._ticks[tick] if 0 <= tick < len(self._ticks) else b"")
 
     def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
-        """Of one endpoint in this tick."""
+        """As of `LatencySeconds`."""
         kept = self._p95_ms.get(endpoint, ())
         return kept[tick] if 0 <= tick < len(kept) else math.nan
 
 
 class ReadLatencies:
-    """The counts of a recording: `read` returns the sample of a tick. Counts are computed once."""
+    """The distributions of a recording. `read` returns the sample of a tick; each is read and computed once."""
 
     def __init__(self, read: Callable[[int], Sample]) -> None:
         self._read = read
@@ -79,14 +79,14 @@ class ReadLatencies:
         self._p95_ms: dict[tuple[int, EndpointKey], float] = {}
 
     def counts(self, tick: int) -> NDArray[np.int64]:
-        """Of this tick."""
+        """As of `LatencySeconds`."""
         found = self._known.get(tick)
         if found is None:
             found = self._known[tick] = _packed(self._read(tick))
         return _unpacked(found)
 
     def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
-        """Of one endpoint in this tick."""
+        """As of `LatencySeconds`."""
         found = self._p95_ms.get((tick, endpoint))
         if found is None:
             of_it = (each for each in self._read(tick).endpoints if (each.method, each.name) == endpoint)
@@ -95,14 +95,14 @@ class ReadLatencies:
 
 
 def _p95_ms(tick: EndpointTick) -> float:
-    if tick.p95_ms is not None:  # as the recorder has computed it; the log has the histogram alone
+    if tick.p95_ms is not None:  # computed by the recorder; the log has only the histogram
         return tick.p95_ms
     (found,) = merged([tick.latency] if tick.latency else []).percentiles_ms((0.95,))
     return math.nan if found is None else found
 
 
 def _packed(sample: Sample) -> bytes:
-    """The buckets that are not empty: their numbers, a byte each, then their counts."""
+    """The buckets that are not empty: their numbers, one byte each, then their counts, four bytes each."""
     found = counts_between([tick.latency for tick in sample.endpoints if tick.latency], EDGES_US)
     counts = found[1:-1].copy()
     counts[0] += found[0]

@@ -1,4 +1,4 @@
-"""A level in a timeline: its figures so far while it is open, and the recorded ones once it closed. Must not judge them."""
+"""A level in a timeline: its figures so far while it is open, and the recorded ones once it has closed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .level_fold import LevelFold, RampFold
 from .second_columns import SecondValues
 
 Void = Literal["worker_lost"]
-"""Why a level has no figures."""
+"""Reason why a level has no figures."""
 
 Folded = tuple[LevelFold, RampFold | None]
 """The accumulated seconds of a level, or of a ramp."""
@@ -26,28 +26,28 @@ def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint]) -> L
 
 
 class Level:
-    """A level, open or closed."""
+    """A level, open or closed. It computes figures, and does not judge them."""
 
     def __init__(self, opened: LevelOpened, first_index: int, opened_index: int | None = None) -> None:
         self.opened = opened
         self.first_index = first_index
         """Column index of its first tick."""
         self.opened_index = first_index if opened_index is None else opened_index
-        """Column index of the first tick after the level opened; later than `first_index` if a shift was detected with a delay.
-        """
+        """Column index of the first tick after the level was opened. Later than `first_index` for a level opened by a shift,
+        which is detected with a delay."""
         self.closed: LevelClosed | None = None
         self._folded: Folded | None = (LevelFold(), RampFold.of(opened) if opened.ramp else None)
         self._fold_again: Callable[[], Folded] | None = None
         self._figures: LevelFigures | None = None
         self._endpoints: tuple[LevelEndpoint, ...] | None = None
 
-    def fold_when_asked(self, fold: Callable[[], Folded]) -> None:
-        """Compute the seconds so far by `fold`, which is called only when a figure is needed."""
+    def fold_lazily(self, fold: Callable[[], Folded]) -> None:
+        """Replace the accumulated seconds by the result of `fold`, which is called only when a figure is needed."""
         self._folded, self._fold_again, self._figures, self._endpoints = None, fold, None, None
 
     @property
     def fold(self) -> LevelFold | None:
-        """The accumulated seconds; None once the level closed."""
+        """The accumulated seconds; None once the level has closed."""
         folded = self._seconds()
         return folded[0] if folded is not None else None
 
@@ -78,21 +78,21 @@ class Level:
 
     @property
     def settled_s(self) -> float | None:
-        """When it settled, seconds of the session."""
+        """When it settled, in seconds of the session; None if it has not."""
         if self.closed is not None:
             return self.closed.settled_s
         return self.fold.settled_s if self.fold else None
 
     @property
     def ended_s(self) -> float | None:
-        """When it ended; None while it is open."""
+        """When it ended, in seconds of the session; None while it is open."""
         if self.closed is None:
             return None
         return self.closed.t_s if self.closed.ended_s is None else self.closed.ended_s
 
     @property
     def void(self) -> Void | None:
-        """Why it has no figures; None: it has those that were measured."""
+        """Why it has no figures; None if it has some."""
         return self.closed.void if self.closed is not None else None
 
     @property
@@ -107,7 +107,7 @@ class Level:
 
     @property
     def endpoints(self) -> tuple[LevelEndpoint, ...]:
-        """Per endpoint over its settled seconds."""
+        """Figures of each endpoint over its settled seconds."""
         if self.closed is not None:
             return self.closed.endpoints
         if self._endpoints is None:
@@ -117,7 +117,7 @@ class Level:
 
     @property
     def histogram(self) -> LatencyHistogram:
-        """Latencies of successes in its settled seconds; at a rate the times from plan. Empty in logs that hold none."""
+        """Latencies of successes in its settled seconds; at an offered rate times from plan. Empty in logs without histograms."""
         fold = self.fold
         if fold is not None:
             return fold.histogram() if self.offered_per_s is None else fold.merged.offered.histogram
@@ -134,8 +134,8 @@ class Level:
     def ending(
         self, t_s: float, ended_s: float | None = None, later: Sequence[Sample] = (), void: Void | None = None
     ) -> LevelClosed:
-        """The event that closes the level. With a shift, `ended_s` is its time and `later` holds the ticks since, which belong
-        to the next level. `void`: why the level has no figures.
+        """The event that closes the level at `t_s`. For a shift, `ended_s` is its time, and `later` are the ticks since then,
+        which belong to the next level. `void`: why the level has no figures.
         """
         folded = self._seconds()
         assert folded is not None  # an open level always has a fold
@@ -167,7 +167,7 @@ class Level:
         )
 
     def add(self, sample: Sample, values: SecondValues | None = None) -> None:
-        """Fold one tick; late ticks of a closed level are already in its figures. `values`: see `LevelFold.add`."""
+        """Add one tick; ignored once the level has closed, whose figures include it. `values`: as of `LevelFold.add`."""
         folded = self._seconds()
         if folded is not None:
             self._figures = self._endpoints = None

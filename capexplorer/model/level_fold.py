@@ -1,8 +1,8 @@
-"""One level's seconds folded into its figures. Only settled seconds make rates, latencies and readings.
+"""Computes a level's figures from its seconds. Only settled seconds count for rates, latencies and readings.
 
-Standard errors are by batch means: the settled seconds are cut into six consecutive batches of equal length, and the spread of
-the batch means over sqrt(6) is the error of the whole (Law & Kelton, Simulation Modeling and Analysis, section 9.5.3). It is
-reported without a lower bound; detectors apply lower bounds against spreads that are small by chance.
+Standard errors are those of batch means: the settled seconds are divided into six consecutive batches of equal length, and the
+standard deviation of the batch means divided by sqrt(6) is the standard error of the whole (Law & Kelton, Simulation Modeling and
+Analysis, section 9.5.3). They are reported without a lower bound; detectors apply one, since they may be small by chance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCHES = 6
 
 
 class LevelFold:
-    """Accumulates a level's seconds; `figures` may be called at any time. Figures that need each settled second use `columns`."""
+    """Accumulates the seconds of a level; `figures` may be called at any time."""
 
     def __init__(self) -> None:
         self.merged = Merged()
@@ -33,15 +33,15 @@ class LevelFold:
         self.warm_ratio: float | None = None
         """Share of the users that were warm at the end of its last tick."""
         self.columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
-        """Settled seconds in the order of SECOND_COLUMNS; NaN: not measured."""
+        """SECOND_COLUMNS of the settled seconds, by name; NaN: not measured."""
 
     @property
     def settled_seconds(self) -> float:
-        """Length of the settled part so far."""
+        """Length of the settled seconds so far."""
         return sum(self.columns["duration_s"])
 
     def add(self, sample: Sample, values: SecondValues | None = None) -> None:
-        """Fold one tick of this level. `values`: its `second_values`, where they are known already."""
+        """Add one tick of this level. `values`: its `second_values`, if they were computed before."""
         self.failures_while_unsettled += unsettled_failures(sample)
         if sample.warm_users is not None and sample.users:
             self.warm_ratio = sample.warm_users / sample.users
@@ -54,11 +54,11 @@ class LevelFold:
 
     @property
     def endpoints(self) -> dict[tuple[str, str], EndpointFold]:
-        """By name and method, in the order first seen."""
+        """The endpoints by (name, method), in the order of their first request."""
         return self.merged.endpoints
 
     def without(self, samples: Sequence[Sample]) -> LevelFold:
-        """The level without its last ticks, `samples`: a shift was found where they begin."""
+        """A copy without the level's last ticks, `samples`, at whose beginning a shift was found."""
         settled = [sample for sample in samples if sample.settled]
         earlier = LevelFold()
         earlier.failures_while_unsettled = self.failures_while_unsettled - sum(map(unsettled_failures, samples))
@@ -70,7 +70,7 @@ class LevelFold:
         return earlier
 
     def figures(self, *, with_histogram: bool = False) -> LevelFigures:
-        """The level's figures so far; rates are None while nothing has settled."""
+        """The level's figures so far; rates are None while it has not settled."""
         columns, duration_s = self.columns, self.settled_seconds
         if duration_s <= 0:
             failed = self.failures_while_unsettled
@@ -114,11 +114,11 @@ class LevelFold:
         return whole
 
     def endpoint_figures(self, *, with_histogram: bool = False) -> tuple[LevelEndpoint, ...]:
-        """Per endpoint, in the order first seen."""
+        """Figures of each endpoint, in the order of their first request."""
         return tuple(fold.figures(with_histogram=with_histogram) for fold in self.endpoints.values())
 
     def _offered(self, with_histogram: bool) -> OfferedFigures:
-        """What a rate level offered, and what became of it."""
+        """The iterations of a level of an offered rate."""
         sums, durations = self.merged.offered, self.columns["duration_s"]
         known = {name: [value for value in self.columns[name] if value == value] for name in _OFFERED_MEANS}
         means = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
@@ -144,7 +144,7 @@ class LevelFold:
         )
 
     def _reading_figures(self) -> dict[str, Any]:
-        """Means over the seconds in which a reading was measured; of the ports the greatest."""
+        """Means over the seconds in which a reading was measured; for used ports the greatest value."""
         known = {name: [value for value in self.columns[name] if value == value] for name in READINGS}
         figures = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
         if "ports_used" in figures:
@@ -155,29 +155,29 @@ class LevelFold:
 _OFFERED_MEANS = ("offered_per_s", "in_flight", "queued", "late_p99_ms")
 
 RAMP_BINS = 24
-"""At most: more would leave a bin of a short ramp too few seconds."""
+"""Greatest number of bins of a ramp: with more, a bin of a short ramp would have too few seconds."""
 
 
 class RampFold:
-    """Accumulates a ramp's seconds, to be binned by user count or offered rate. Keeps about 2 KB for each tick."""
+    """Accumulates the seconds of a ramp, to be binned by user count or offered rate. Keeps about 2 KB a tick."""
 
     def __init__(self, axis: Literal["users", "offered_per_s"] = "users") -> None:
-        """`axis`: the column that changes."""
+        """`axis`: the column by which seconds are binned."""
         self._axis = axis
         self._offered: list[OfferedTick | None] = []
         self._columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
         self._endpoints: list[tuple[EndpointTick, ...]] = []
         self._warmup_failures: list[int] = []
         self._readings: dict[float, ReadingSums] = {}
-        """By user count or rate: a bin holds whole ones."""
+        """Sums of readings by user count or rate: each belongs to one bin as a whole."""
 
     @classmethod
     def of(cls, opened: LevelOpened) -> RampFold:
-        """Of users, or of an offered rate."""
+        """For a ramp of users, or of an offered rate."""
         return cls("users" if opened.offered_per_s is None else "offered_per_s")
 
     def add(self, sample: Sample, values: SecondValues | None = None) -> None:
-        """Keep one tick, unless the process was suspended in it. `values`: see `LevelFold.add`."""
+        """Add one tick, unless the process was suspended in it. `values`: as of `LevelFold.add`."""
         values = second_values(sample) if values is None else values
         at = values[self._axis]
         if sample.suspended_s is not None or at is None:
@@ -189,7 +189,7 @@ class RampFold:
         self._readings.setdefault(at, ReadingSums()).add(sample)
 
     def bins(self, *, with_histogram: bool = False) -> tuple[LevelBin, ...]:
-        """At most RAMP_BINS bins of equal width, empty ones left out."""
+        """At most RAMP_BINS bins of equal width, without empty ones, ascending."""
         counts = self._columns[self._axis]
         if not counts:
             return ()
@@ -225,7 +225,9 @@ def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:
 
 
 def batch_error(pairs: Sequence[tuple[float, float]], batches: int = BATCHES) -> float | None:
-    """Standard error of sum(a)/sum(b) by batch means over consecutive (a, b) pairs; None when pairs are few or a batch empty."""
+    """Standard error of sum(a) / sum(b) over consecutive pairs (a, b), by batch means; None if there are fewer pairs than
+    batches, or a batch has no b.
+    """
     if len(pairs) < batches:
         return None
     means = []

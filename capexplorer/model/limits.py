@@ -1,6 +1,7 @@
-"""Limits under which a session explores ("where would ports run out with 2,000?"): a profile's `[limits]`, or `--limit`.
+"""Limits of the operating system that a session sets for itself, by a profile's `[limits]` or `--limit`.
 
-Values and what they may be, on any machine. What this machine allows is `commands/limiting.py`; nothing is applied here.
+They answer questions such as "what happens with only 2,000 ports?". Here are the values and their bounds on any machine;
+`commands/limiting.py` checks them against this machine. Nothing is applied here.
 """
 
 from __future__ import annotations
@@ -12,27 +13,27 @@ import msgspec
 from msgspec import Meta
 
 LEAST_GENERATOR_OPEN_FILES = 64
-"""The app itself holds some 50: the log, files of /proc, pipes, hubs (measured); with fewer it could not record what happens."""
+"""The app itself needs about 50: the log, files of /proc, pipes, event loops (measured)."""
 
 LEAST_TARGET_OPEN_FILES = 8
-"""Standard streams, a listener, and what a runtime opens to find its modules."""
+"""Standard streams, a listener, and files that a runtime opens to find its modules."""
 
 LOWEST_PORT = 1024
-"""Below it a range would hand out privileged ports, and the kernel refuses that."""
+"""Lower ports are privileged, and the kernel refuses a range with them."""
 
 LOWEST_TARGET_PORT = 8000
-"""Ports for targets are looked for from here on (`target/free_port.py`)."""
+"""The search for a free port for a target begins here (`target/free_port.py`)."""
 
 HIGHEST_PORT = 65_535
 
 COUNT_MOST = 2**31 - 1
-"""The kernel's counts are signed and have 32 bits."""
+"""The kernel's counts are signed 32-bit integers."""
 
 EphemeralPort = Annotated[int, Meta(ge=LOWEST_PORT, le=HIGHEST_PORT)]
 
 
 class LimitTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of the tables. None: unchanged."""
+    """Base of the tables. None: the limit is not changed."""
 
 
 class ProcessLimits(LimitTable, frozen=True, kw_only=True):
@@ -45,6 +46,7 @@ class ProcessLimits(LimitTable, frozen=True, kw_only=True):
 
 
 AS_IT_IS = ProcessLimits()
+"""No limit is changed."""
 
 
 class NetworkLimits(LimitTable, frozen=True, kw_only=True):
@@ -70,12 +72,12 @@ class Limits(LimitTable, frozen=True, kw_only=True):
 
 
 def given(limits: Limits) -> dict[str, int | str]:
-    """The limits that are set, by dotted key; lists are written as in TOML."""
+    """The limits that are set, by dotted key such as `target.open_files`; lists are written as in TOML."""
     return set_limits({"limits": msgspec.to_builtins(limits)})
 
 
 def set_limits(profile: Mapping[str, Any]) -> dict[str, int | str]:
-    """The same for the profile in a session's header; empty for logs from before limits existed."""
+    """The limits that the profile in a session's header sets, by dotted key; empty for older logs."""
     return {
         f"{side}.{key}": str(list(value)) if isinstance(value, (list, tuple)) else value
         for side, limits in (profile.get("limits") or {}).items()
@@ -85,7 +87,7 @@ def set_limits(profile: Mapping[str, Any]) -> dict[str, int | str]:
 
 
 def mistakes(limits: Limits) -> Iterator[tuple[str, str]]:
-    """(key, what was expected) of values that contradict each other, or that one side alone may not have."""
+    """(key, what was expected) for values that contradict each other, or that are too low for generator or target."""
     yield from _cpus_mistakes("target", limits.target)
     files, least = limits.generator.open_files, LEAST_GENERATOR_OPEN_FILES
     if files is not None and files < least:

@@ -1,4 +1,4 @@
-"""The load at one moment: users, or an offered rate with the users that it took."""
+"""The load at one moment: users, or an offered rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .level import Level
 
 
 class NamedLoad(TypedDict):
-    """The fields of a mark that say at which load it was made."""
+    """The fields of a mark that name its load; one of them is None."""
 
     users: float | None
     offered_per_s: float | None
@@ -18,26 +18,28 @@ class NamedLoad(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`users` run; at an offered rate these are the busy and idle users of its pool, whose number follows from the rate."""
+    """Running users, or an offered rate."""
 
     users: int
+    """At an offered rate: the busy and idle users of its pool, whose number follows from the rate."""
     offered_per_s: float | None = None
+    """Iterations a second; None: no rate is offered."""
 
     @property
     def named(self) -> NamedLoad:
-        """Either the users or the offered rate, as marks have it."""
+        """The load as the fields of a mark."""
         users = float(self.users) if self.offered_per_s is None else None
         return NamedLoad(users=users, offered_per_s=self.offered_per_s)
 
     def is_less_than(self, other: Load) -> bool:
-        """Whether it surely is less load: fewer users, or a lower rate. A rate and users cannot be compared."""
+        """Whether it is less load: fewer users, or a lower rate. False for a rate and users, which cannot be compared."""
         if self.offered_per_s is None and other.offered_per_s is None:
             return self.users < other.users
         return self.offered_per_s is not None and other.offered_per_s is not None and self.offered_per_s < other.offered_per_s
 
 
 def load_of(sample: Sample) -> Load:
-    """The load of a tick. After a rate has ended, while its last iterations run on, it is users."""
+    """The load of a tick. While the last iterations of a rate run on after it has ended, it is the users."""
     offered = sample.offered
     return Load(sample.users, offered.offered_per_s if offered is not None and offered.offered_per_s else None)
 

@@ -1,5 +1,6 @@
-"""Running merges over a level's settled seconds: latencies by endpoint, and sums of readings. Must not know when a
-second is settled, nor rates: those are the level's (`levels`).
+"""Sums over a level's settled seconds: latency histograms by endpoint, readings, and iterations of an offered rate.
+
+Must not know when a second is settled; rates are computed in `level_fold`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _QUANTILES = (0.50, 0.90, 0.95, 0.99, 0.999)
 
 
 class EndpointFold:
-    """One endpoint's settled seconds. Histograms are decoded many at once, when figures are asked for."""
+    """Sums over one endpoint's settled seconds. Its histograms are decoded together, when figures are needed."""
 
     def __init__(self, name: str, method: str) -> None:
         self.name, self.method = name, method
@@ -35,7 +36,7 @@ class EndpointFold:
         return twin
 
     def add(self, tick: EndpointTick) -> None:
-        """Fold one settled second."""
+        """Add one settled second."""
         self.requests += tick.requests
         self.failures += tick.failures
         self.received_bytes += tick.received_bytes
@@ -73,7 +74,7 @@ class EndpointFold:
 
 
 class Merged:
-    """Histograms by endpoint, sums of readings, and iterations of a rate level, merged over a level's settled seconds."""
+    """Sums over the settled seconds of a level."""
 
     def __init__(self) -> None:
         self.endpoints: dict[tuple[str, str], EndpointFold] = {}
@@ -81,13 +82,13 @@ class Merged:
         self.offered = OfferedSums()
 
     def add(self, sample: Sample) -> None:
-        """Fold one settled second."""
+        """Add one settled second."""
         self.readings.add(sample)
         self.offered.add(sample.offered)
         self.add_endpoints(sample.endpoints)
 
     def add_endpoints(self, ticks: Iterable[EndpointTick]) -> None:
-        """Fold the endpoints of one settled second."""
+        """Add the endpoints of one settled second."""
         for tick in ticks:
             fold = self.endpoints.get((tick.name, tick.method))
             if fold is None:
@@ -114,12 +115,12 @@ class Merged:
 
 
 def tick_latency(tick: EndpointTick) -> Latency:
-    """Percentiles of one endpoint's second."""
+    """Percentiles and mean of one endpoint in one tick."""
     return latency_of(merged([tick.latency] if tick.latency else []), tick.latency_sum_ms)
 
 
 def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:
-    """The percentiles of a histogram, together with the exact mean."""
+    """Percentiles of a histogram, and the exact mean from the sum of its values."""
     if not histogram.count:
         return Latency()
     p50, p90, p95, p99, p999 = histogram.percentiles_ms(_QUANTILES)

@@ -1,8 +1,8 @@
-"""What a rate level offers: iterations planned by a schedule that does not wait for late ones, and what became of them.
+"""Iterations at an offered rate: planned by a schedule that does not wait for late ones, and their outcomes.
 
-An iteration is one task of one user. At every moment planned = finished + failed + dropped + in flight, where those in flight are
-queued (no user is free) or running. Time from plan is from the moment that the schedule gave to the end of the task, so it holds
-the wait for a user; service time, the latency of requests, does not (Tene, "How NOT to measure latency": coordinated omission).
+An iteration is one task of one user. At every moment planned = finished + failed + dropped + in flight, where those in flight
+are queued (no user is free) or running. Time from plan is from the scheduled start to the end of the task, so it includes the
+wait for a user; service time, the latency of requests, does not (Tene, "How NOT to measure latency": coordinated omission).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RATE_MOST_PER_S = 100_000.0
 
 
 def clamped_rate(per_s: float) -> float:
-    """A rate within the bounds, to a millionth; 0 stays 0, and less becomes 0."""
+    """The nearest rate within the bounds, rounded to a millionth; 0 and less give 0."""
     return 0.0 if per_s <= 0 else round(max(RATE_LEAST_PER_S, min(per_s, RATE_MOST_PER_S)), 6)
 
 
@@ -31,19 +31,19 @@ class Drops(Reading, frozen=True, kw_only=True):
     """Iterations that were planned and did not run to their end, by reason."""
 
     max_users: int = 0
-    """No user was free, and max_users is below what the rate needs even at the least mean task time so far (Little's law)."""
+    """No user was free, and `max_users` is less than the rate needs even at the least mean task time so far (Little's law)."""
     target: int = 0
-    """No user was free: the target held all of max_users, which the rate would not need at the least mean task time so far."""
+    """No user was free because all waited for the target: at the least mean task time so far `max_users` would be enough."""
     starting: int = 0
     """No user was free, and further users had not started yet."""
     late: int = 0
     """No user was free, and the load thread handled the arrival a second or more after it was due."""
     stopped: int = 0
-    """Load was taken away: queued when the rate ended, or running when its user or its worker ended."""
+    """The load ended: the iteration was queued when the rate ended, or running when its user or worker ended."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Drops for all reasons."""
         return sum(msgspec.structs.astuple(self))
 
     def __add__(self, other: Drops) -> Drops:
@@ -58,25 +58,25 @@ class Drops(Reading, frozen=True, kw_only=True):
 
 
 NO_DROPS = Drops()
-"""As a default it is left out of a log's line."""
+"""The default, which is left out of a line of the log."""
 
 
 class OfferedTick(Reading, frozen=True, kw_only=True):
-    """Iterations in one tick. Counts are of the tick, `queued` and `running` at its end."""
+    """Iterations in one tick. `queued` and `running` are at its end, other counts are of the tick."""
 
     offered_per_s: float = 0.0
-    """The schedule's rate at the end of the tick; 0: there is no schedule any more, only iterations of an earlier level."""
+    """Rate of the schedule at the end of the tick; 0: the schedule has ended, and only iterations of an earlier level run."""
     planned: int = 0
     started: int = 0
     finished: int = 0
     failed: int = 0
-    """Ended with a failed request or an exception."""
+    """Iterations that ended with a failed request or an exception."""
     dropped: Drops = NO_DROPS
     queued: int = 0
     running: int = 0
     in_flight_counted: int | None = None
-    """Iterations in flight as the load thread counted them, apart from what was reported of each. None: nothing happened, or an
-    older log."""
+    """Iterations in flight by the load thread's own count, as a check of those that were reported one by one. None: nothing
+    happened, or an older log."""
     from_plan: str | None = None
     """Time from plan of finished iterations: HdrHistogram V2, base64, microseconds."""
     from_plan_sum_ms: float = 0.0
@@ -88,27 +88,27 @@ class OfferedTick(Reading, frozen=True, kw_only=True):
     late_p50_ms: float | None = None
     late_p99_ms: float | None = None
     late_max_ms: float | None = None
-    """How late the schedule was: from the moment planned to the moment at which the load thread handled the arrival, the wait for
-    a user left out. None: no arrival in this tick."""
+    """How late the schedule was: from the planned start to the time at which the load thread handled the arrival, without the
+    wait for a user. None: no arrival in this tick."""
 
     @property
     def in_flight(self) -> int:
-        """Planned, and neither ended nor dropped by the end of the tick."""
+        """Iterations that were planned, and neither ended nor dropped by the end of the tick."""
         return self.queued + self.running
 
     @property
     def is_miscounted(self) -> bool:
-        """Whether the load thread counts other iterations in flight than those that were reported: a report was lost."""
+        """Whether the load thread's count of iterations in flight differs from the reported ones: a report was lost."""
         return self.in_flight_counted is not None and self.in_flight_counted != self.in_flight
 
     @property
     def in_flight_before(self) -> int:
-        """The same at its begin, by conservation: of consecutive ticks it is the earlier one's `in_flight`."""
+        """Iterations in flight at the start of the tick, by conservation: equal to `in_flight` of the tick before."""
         return self.in_flight - self.planned + self.finished + self.failed + self.dropped.total
 
 
 class OfferedFigures(Reading, frozen=True, kw_only=True):
-    """A rate level over its settled seconds. planned + in_flight_before = finished + failed + dropped + in_flight."""
+    """Iterations in the settled seconds of a level. planned + in_flight_before = finished + failed + dropped + in_flight."""
 
     offered_per_s: float
     """Mean rate of the schedule."""
@@ -119,25 +119,26 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
     dropped: Drops = NO_DROPS
     in_flight_before: int = 0
     in_flight: int = 0
-    """At the begin and at the end of these seconds."""
+    """Iterations in flight at the start and at the end of these seconds."""
     miscounted: bool = False
-    """In one of these seconds the load thread counted other iterations in flight than were reported: no count can be trusted."""
+    """Whether `OfferedTick.is_miscounted` in one of these seconds: then no count can be trusted."""
     finished_per_s: float = 0.0
     """Goodput in iterations: compare it with `offered_per_s`, while `goodput_rps` counts work."""
     finished_se_per_s: float | None = None
-    """Standard error by batch means, as of `goodput_se_rps`."""
+    """Standard error by batch means, as of `LevelFigures.goodput_se_rps`."""
     in_flight_mean: float = 0.0
     queued_mean: float = 0.0
+    """Mean numbers of iterations in flight, and of those among them that waited for a user."""
     from_plan_ms: Latency = Latency()
     """Time from plan of finished iterations."""
     late_p99_ms: float | None = None
-    """Mean over seconds of their 99th percentile."""
+    """Mean over seconds of the 99th percentile of each."""
     late_max_ms: float | None = None
     from_plan: str | None = None
-    """Merged histogram; only in the event that closes a level."""
+    """Histogram of time from plan, as in OfferedTick; only in the event that closes a level."""
 
     @property
     def is_conserved(self) -> bool:
-        """Whether each iteration is accounted for; False where a second in between was left out, or a report was lost."""
+        """Whether all iterations are accounted for; False if a second in between was left out, or a report was lost."""
         ended = self.finished + self.failed + self.dropped.total
         return self.planned + self.in_flight_before == ended + self.in_flight and not self.miscounted

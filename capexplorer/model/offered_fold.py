@@ -1,4 +1,4 @@
-"""Iterations of a rate level's settled seconds, added up: counts, drops by reason, and the histogram of time from plan."""
+"""Sums over the settled seconds of a level of an offered rate: counts of iterations, drops by reason, times from plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .offered import Drops, OfferedTick
 
 
 class OfferedSums:
-    """`ticks` is 0 at a level of users."""
+    """Sums of the ticks that were added. For a level of users `ticks` is 0."""
 
     def __init__(self) -> None:
         self.ticks = 0
@@ -28,7 +28,7 @@ class OfferedSums:
         return self._from_plan.histogram
 
     def add(self, tick: OfferedTick | None) -> None:
-        """Fold one second."""
+        """Add one settled second; None: no rate was offered in it."""
         if tick is None:
             return
         if not self.ticks:
@@ -59,7 +59,7 @@ class OfferedSums:
         return twin
 
     def without(self, later: Iterable[OfferedTick | None]) -> OfferedSums:
-        """An independent copy without these ticks, the last ones that were added. The greatest lateness stays."""
+        """An independent copy without these ticks, the last ones that were added. `late_max_ms` is not reduced."""
         twin, ticks = self.copy(), [tick for tick in later if tick is not None]
         for tick in ticks:
             twin._count(tick, -1)

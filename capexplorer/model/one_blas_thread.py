@@ -1,7 +1,7 @@
 """Loads numpy with one BLAS thread. Modules that import numpy import this before it, or their package does.
 
-OpenBLAS starts a thread a core when numpy loads, and each spins while it waits: 0.15 s of CPU at every start. Matrices here have
-a dozen rows. The variable is set for this import alone, because the services that a run starts inherit the environment.
+OpenBLAS starts one thread per core when numpy loads, and each of them spins while it waits: 0.15 s of CPU at every start, for
+matrices of a dozen rows. The variable is set only during this import, because services that a run starts inherit the environment.
 """
 
 from __future__ import annotations

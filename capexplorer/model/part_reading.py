@@ -1,4 +1,4 @@
-"""The readings of one watched part in one tick. Same structs as for target and host, so that the same rules and panes apply."""
+"""The readings of a watched part in one tick, in the structs used for target and host, so that the same rules and panes apply."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from .readings import HostReading, NeighboursReading, Reading, TargetReading
 
 
 class PartReading(Reading, frozen=True, kw_only=True):
-    """One part. Figures are None in a tick without a new reading: no figure is ever shown twice."""
+    """One part in one tick. Readings are None in a tick without a new one: none is counted twice."""
 
     name: str
     age_s: float | None = None
-    """How long ago, at the end of the tick, the latest reading was taken. None: there has been none yet."""
+    """Age of the latest reading at the end of the tick; None: there has been none yet."""
     target: TargetReading | None = None
-    """Its processes. None also where the machine alone is watched."""
+    """Its processes; None also if only the machine is watched."""
     host: HostReading | None = None
-    """The machine that it runs on."""
+    """Its machine."""
     neighbours: NeighboursReading | None = None
-    """Other processes of that machine, the reader among them."""
+    """Other processes on its machine, the reader included."""
     server: dict[str, float] = {}
-    """The server's own figures, where they were asked for."""
+    """The server's own figures, by name, if a URL was given for them."""
     reader_cpu_ratio: float | None = None
     """Cores that the reader used."""
 
@@ -29,12 +29,12 @@ class PartReading(Reading, frozen=True, kw_only=True):
 
     @property
     def is_watched(self) -> bool:
-        """Whether its latest reading is recent. A reader that costs much reads less often."""
+        """Whether its latest reading is recent. A reader that uses much CPU reads less often than once a second."""
         return self.age_s is not None and self.age_s < LATE_S
 
 
 LATE_S = 3.0
-"""Age of the latest reading from which a part is stale. A reading comes each second."""
+"""The latest reading is stale from this age on; normally one comes each second."""
 
 LOST_S = 5.0
-"""Age from which it is marked as not read."""
+"""The part is marked as not read from this age on."""

@@ -1,6 +1,6 @@
-"""The next step of an exploration, as a proposal: the screen shows it, a key or the autopilot carries it out.
+"""Proposals of the next step of an exploration: the screen shows one, and a key or the autopilot carries it out.
 
-A proposal has its reason, the figures that the reason's sentence contains, and its cost in seconds; `wording` has the sentences.
+A proposal has a reason, the figures in the sentence about that reason, and its duration in seconds; `wording` has the sentences.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ Why = Literal[
 """Reasons of proposals."""
 
 Figures = dict[str, float | int | str | bool | None]
+"""Figures of the sentence about the reason, by name."""
 
 
 class _Proposal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="do"):
@@ -52,31 +53,31 @@ class _Proposal(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="do")
 
 
 class GoTo(_Proposal, frozen=True, tag="go_to"):
-    """Go to `users`."""
+    """Step to `users`."""
 
     users: int
     why: Why
     figures: Figures = {}
     anew: bool = False
-    """Open a new level even if `users` already run."""
+    """Whether a new level is opened even if `users` already run."""
     least_s: float = 0.0
     most_s: float = 0.0
-    """Seconds that the level takes; 0: it is not measured."""
+    """Least and greatest duration of the level in seconds; 0: the level is not measured."""
 
 
 class Hold(_Proposal, frozen=True, tag="hold"):
-    """Stay on this level for now."""
+    """Stay on the present level."""
 
     why: Why
     least_s: float = 0.0
     most_s: float = 0.0
-    """Seconds until the next proposal; both 0: not known."""
+    """Least and greatest time in seconds until the next proposal; both 0: not known."""
     level: Why | None = None
-    """The reason for the open level, if it was proposed."""
+    """The reason for which the present level was proposed; None: it was not proposed."""
 
 
 class AddWorker(_Proposal, frozen=True, tag="add_worker"):
-    """The generator is saturated, and the machine has CPU for one more worker process."""
+    """Start one more worker process: the generator is saturated, and the machine has CPU for one."""
 
 
 class Done(_Proposal, frozen=True, tag="done"):
@@ -87,7 +88,7 @@ class Done(_Proposal, frozen=True, tag="done"):
 
 
 class GiveUp(_Proposal, frozen=True, tag="give_up"):
-    """The search ends without a knee, for this reason; `users` keep running."""
+    """The search ends without a knee for the reason `why`; `users` keep running."""
 
     users: int
     why: Why
@@ -95,6 +96,6 @@ class GiveUp(_Proposal, frozen=True, tag="give_up"):
 
 
 Decision = GoTo | Hold | Done | GiveUp
-"""What the policy decides from the levels measured so far."""
+"""The decision of a policy from the levels measured so far."""
 
 Proposal = Decision | AddWorker

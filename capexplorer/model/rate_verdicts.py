@@ -1,7 +1,7 @@
-"""What is known of the capacity on the axis of offered rates: frozen values that marks, screens, reports and the autopilot share.
+"""Verdicts on levels of offered rates and the capacity as a rate: frozen values for marks, screens, reports and the autopilot.
 
-Rates are iterations a second (an iteration is one task of a user, often one request). `None` means "not known", never zero. No
-sentences here: `wording` makes them.
+Rates are iterations a second (an iteration is one task of a user, often one request). `None` means "not known", never zero.
+`wording` has the sentences.
 """
 
 from __future__ import annotations
@@ -13,53 +13,56 @@ from .readings import Reading
 from .verdicts.service_changes import RegimeVerdict
 
 LevelState = Literal["kept", "unsure", "queue_grows", "fails", "dropped", "generator"]
-"""`kept`: the service finished what was offered. `unsure`: too few arrivals, or too near the capacity, to say. The others say why
-goodput is less than the offered rate: work in flight grows, iterations fail, arrivals are dropped, or the generator is at its own
-limit."""
+"""`kept`: the service completed the offered rate ("served in full"). `unsure`: not known, since there were too few arrivals or
+the rate is too near to the capacity. The others are reasons why goodput is less than the offered rate: work in flight grows,
+iterations fail, arrivals are dropped, or the generator is at its own limit."""
 
 Limit = Literal["queue_growth", "errors", "generator", "unknown"]
+"""What limits the capacity: its queue grows, requests fail, or the generator."""
 
 
 class RateLevelVerdict(Reading, frozen=True, kw_only=True):
-    """One level at an offered rate; of a ramp its latest bin."""
+    """The verdict on one level of an offered rate; for a ramp, on its last bin."""
 
     level: int
+    """Index of the level."""
     offered_per_s: float
-    """Arrivals that were due, a second."""
+    """Arrivals due per second."""
     goodput_per_s: float
-    """Iterations that ended without failure, a second."""
+    """Iterations per second that ended without failure."""
     goodput_se_per_s: float
+    """Its standard error."""
     state: LevelState
     failure_ratio: float
     dropped_ratio: float
     growth_per_s: float
-    """By how much the iterations in flight grow a second, those that wait for a user included. Surely above zero: the level is
-    not stationary, and its latency is that of its length."""
+    """Growth per second of the iterations in flight, those that wait for a user included. If it is significantly above zero, the
+    level is not stationary, and its latency depends on its length."""
     recovery: bool = False
-    """It follows overload at a lower rate, and the curve does not use it."""
+    """Whether it follows overload with a lower rate, so that the curve does not use it."""
     left_out: bool = False
-    """The curve does not use it: other processes, or a failure of generator, host or network, disturbed it, or the service was
-    another one than that of the verdict."""
+    """Whether the curve does not use it because other processes, or a failure of generator, host or network, disturbed it, or
+    because it belongs to another regime than the verdict."""
     is_part: bool = False
-    """The figures here are of a part of the level: the service changed in it."""
+    """Whether its figures are those of a part of the level, since the service changed in it."""
     other_service: bool = False
-    """Left out for that last reason: see `RateVerdict.regimes`."""
+    """Whether it is left out because it belongs to another regime (`RateVerdict.regimes`)."""
 
 
 class Overload(Reading, frozen=True, kw_only=True):
-    """What the service does at the greatest rate that was offered beyond its capacity."""
+    """How the service behaves at the greatest rate that was offered beyond its capacity."""
 
     kind: Literal["refuses", "times_out", "queues"]
-    """`refuses`: it fails what exceeds its capacity, quickly. `times_out`: requests fail after a long time. `queues`: work in
+    """`refuses`: requests beyond the capacity fail quickly. `times_out`: requests fail after a long time. `queues`: work in
     flight grows as long as the rate is offered."""
     offered_per_s: float
     goodput_per_s: float
     failure_ratio: float
     growth_per_s: float
     dropped_ratio: float = 0.0
-    """Of the arrivals."""
+    """Share of the arrivals that were dropped."""
     fall_ratio: float | None = None
-    """Share of the capacity that is surely lost there, if goodput falls while the offered rate rises."""
+    """Share of the capacity that is lost at that rate; None unless goodput falls significantly."""
 
     @property
     def collapses(self) -> bool:
@@ -68,12 +71,13 @@ class Overload(Reading, frozen=True, kw_only=True):
 
 
 class RateCapacity(Reading, frozen=True, kw_only=True):
-    """The capacity as a rate.
+    """The capacity as a rate, or a bound of it, by `kind`:
 
-    `capacity`: `per_s` is the greatest goodput, with its 90% interval. `departs`: goodput is surely less than the offered
-    rate from `per_s` on, but its maximum was not reached, or, where `overload` is given, the service may have become slower
-    there. `at_or_below`: so it is at the lowest rate, `high_per_s`. `keeps_up`: the service finished all that was offered, up
-    to `per_s`.
+    - `capacity`: `per_s` is the greatest goodput, with its 90% interval.
+    - `departs`: from the rate `per_s` on goodput is significantly less than the offered rate, but its maximum was not reached; or,
+      if `overload` is given, the service may have become slower there.
+    - `at_or_below`: goodput is significantly less already at the lowest rate, `high_per_s`.
+    - `keeps_up`: all rates up to `per_s` were served in full.
     """
 
     kind: Literal["capacity", "departs", "at_or_below", "keeps_up"]
@@ -86,7 +90,7 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
     overload: Overload | None = None
     confidence: Confidence | None = None
     contradicted: bool = False
-    """A level served in full what another one at a lower rate did not: the service is not the same all the time."""
+    """Whether a level was served in full although one at a lower rate was not: the service was not always the same."""
 
 
 class RateObjective(Reading, frozen=True, kw_only=True):
@@ -95,7 +99,7 @@ class RateObjective(Reading, frozen=True, kw_only=True):
     name: Literal["p95_ms", "p99_ms", "failure_ratio"]
     limit: float
     state: Literal["crossed", "kept", "broken"]
-    """As of `SloVerdict`."""
+    """As of `SloVerdict.state`."""
     per_s: float | None = None
     low_per_s: float | None = None
     high_per_s: float | None = None
@@ -104,24 +108,25 @@ class RateObjective(Reading, frozen=True, kw_only=True):
 
 
 class RateRecovery(Reading, frozen=True, kw_only=True):
-    """Whether the service, when the offered rate was reduced after overload, served that rate as before."""
+    """Whether the service recovered when the offered rate was reduced after overload: served the lower rate as before."""
 
     level: int
     from_per_s: float
     to_per_s: float
     recovered: bool | None
-    """None: no earlier level to compare with, or too early to say."""
+    """None: not known, since no earlier level had such a rate, or it is too early."""
     after_s: float | None = None
+    """Seconds after the step down until it had recovered."""
 
 
 class RateVerdict(Reading, frozen=True, kw_only=True):
-    """The verdict on one epoch's levels of offered rates; levels of users have their own."""
+    """The verdict on one epoch's levels of offered rates."""
 
     capacity: RateCapacity | None = None
-    """None: no level is long enough."""
+    """None if no level has enough arrivals."""
     levels: tuple[RateLevelVerdict, ...] = ()
     """In the order they ran."""
     objectives: tuple[RateObjective, ...] = ()
     recoveries: tuple[RateRecovery, ...] = ()
     regimes: tuple[RegimeVerdict, ...] = ()
-    """In the order they began, if the service changed at levels of rates; empty: it did not."""
+    """Regimes in the order they began; empty if the service did not change at levels of rates."""

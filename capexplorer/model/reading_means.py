@@ -1,11 +1,14 @@
-"""Every number that probes read, as its mean over a level's settled ticks: what `LevelFigures.readings` holds.
+"""The mean of every reading over a level's settled ticks (`LevelFigures.readings`).
 
-Keys are `part.field`: a field of `readings.py` behind `generator`, `target`, `host`, `neighbours`, `ports`, `tcp` or `workers`
-(`KEYS` has them all), `app.` and a name of the target's own metrics, or
-`part.NAME.` and such a key, for a watched part (`part_key`). The mean is over the ticks in which it was measured; a
-key is absent when none did. Counters (`tcp.listen_overflows`, `target.processes_ended`) are means a tick: with ticks of one
-second, a second. Of several targets there is the sum, but where OF_SEVERAL says otherwise. Names of other processes are kept
-apart.
+A key is one of:
+
+- `generator.`, `target.`, `host.`, `neighbours.`, `ports.`, `tcp.` or `workers.` with a field of `readings.py` (`KEYS`),
+- `app.` with the name of one of the target's own metrics,
+- `part.NAME.` with such a key, for the watched part NAME (`part_key`).
+
+The mean is over the ticks in which the reading was measured; a key is absent if it never was. Counters (`tcp.listen_overflows`,
+`target.processes_ended`) are means per tick, which is a second. Readings of several targets are summed, except those in
+OF_SEVERAL. Names of other processes are kept separately.
 
 Sums are kept, not values: a level may last for days. Must not know levels.
 """
@@ -52,14 +55,14 @@ OF_SEVERAL: dict[str, Callable[[Iterable[float]], float]] = {
 
 _NO_NUMBERS = frozenset(("pid",))
 _PROCESSES = 3
-"""Names of other processes that a level keeps."""
+"""Number of other processes that a level names."""
 
 _DECIMALS = 6
-"""Of a mean: counts are whole, ratios have four, times three."""
+"""Decimals of a mean; single readings have at most four."""
 
 
 def _fields(kind: type[Reading]) -> tuple[str, ...]:
-    """Those that are numbers, or None."""
+    """Names of the fields that are numbers, or None."""
     return tuple(
         field.name
         for field in msgspec.structs.fields(kind)
@@ -68,7 +71,7 @@ def _fields(kind: type[Reading]) -> tuple[str, ...]:
 
 
 def _getter(fields: tuple[str, ...]) -> Callable[[Any], Values]:
-    """A tuple, of a single field as well."""
+    """A getter of these fields, which returns a tuple even for one field."""
     return attrgetter(*fields) if len(fields) > 1 else lambda reading: (getattr(reading, fields[0]),)
 
 
@@ -81,30 +84,30 @@ _VALUES: dict[str, Callable[[Any], Values]] = {name: _getter(fields) for name, f
 _NONE: dict[str, Values] = {name: (None,) * len(fields) for name, fields in _FIELDS.items()}
 
 KEYS = tuple(f"{name}.{field}" for name, fields in _FIELDS.items() for field in fields)
-"""All but those of a target's own metrics, and of watched parts."""
+"""All keys, except those of the target's own metrics and of watched parts."""
 
 READ_RATIO = "read_ratio"
-"""Of a watched part: share of the ticks in which it was read."""
+"""Key of a watched part: share of the ticks in which it was read."""
 
 FDS_FULL_RATIO = "target.fds_full_ratio"
-"""Of a watched part: share of the ticks in which one of its processes had FDS_FULL_LEAST of its descriptors or more. A server
-without a descriptor stops to accept for up to a second, so that the mean is below the limit (0.83 of 40, measured)."""
+"""Key of a watched part: share of the ticks in which one of its processes used FDS_FULL_LEAST of its descriptors or more. A
+server without a free descriptor stops accepting for up to a second, so the mean stays below the limit (0.83 of 40, measured)."""
 FDS_FULL_LEAST = 0.95
 
 CONNECTIONS_FULL_RATIO = "server.connections_full_ratio"
-"""Of a watched part: share of the ticks in which all connections of its server were taken. Where sessions come and go, one is
-free for a moment, so that the mean is below the limit (12.0 of 13 with two clients for each, measured)."""
+"""Key of a watched part: share of the ticks in which all connections of its server were taken. If sessions begin and end, one is
+free now and then, so the mean stays below the limit (12.0 of 13 with two clients per connection, measured)."""
 
 _OF_PARTS = ("target", "host", "neighbours")
 
 
 def part_key(part: str, key: str) -> str:
-    """`part.db.target.cpu_ratio`: a key of the part that is called `db`."""
+    """A key of a watched part, such as `part.db.target.cpu_ratio` for the part `db` and the key `target.cpu_ratio`."""
     return f"part.{part}.{key}"
 
 
 def readings_of_parts(readings: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """By part the readings of a level, with the part's own keys: `target.cpu_ratio`."""
+    """The readings of each watched part, by its name and the part's own keys, such as `target.cpu_ratio`."""
     found: dict[str, dict[str, float]] = {}
     for key, value in readings.items():
         kind, _, rest = key.partition(".")
@@ -115,7 +118,7 @@ def readings_of_parts(readings: Mapping[str, float]) -> dict[str, dict[str, floa
 
 
 class ReadingSums:
-    """Sums of the ticks that were added. 5 us a tick."""
+    """Sums of the readings of the ticks that were added; 5 us a tick."""
 
     __slots__ = ("_counts", "_further", "_named", "_processes", "_sums")
 
@@ -125,11 +128,11 @@ class ReadingSums:
         self._further: dict[str, tuple[float, int]] = {}
         """Sum and count of keys that not every session has: the target's own metrics, watched parts."""
         self._processes: dict[str, float] = {}
-        """Cores of other processes by name, summed over the ticks in which some were named, of which there are `_named`."""
+        """Cores of other processes by name, summed over the `_named` ticks in which any was named."""
         self._named = 0
 
     def add(self, sample: Sample) -> None:
-        """One tick's readings."""
+        """Add the readings of one tick."""
         sums, counts = self._sums, self._counts
         for index, value in enumerate(_values_of(sample)):
             if value is not None:
@@ -154,7 +157,7 @@ class ReadingSums:
         self._named += ticks
 
     def merge(self, other: ReadingSums, sign: int = 1) -> None:
-        """Add another's ticks; with a `sign` of -1, subtract ticks that were added before."""
+        """Add the sums of `other`; with a `sign` of -1, subtract sums that were added before."""
         self._sums = [mine + sign * theirs for mine, theirs in zip(self._sums, other._sums, strict=True)]
         self._counts = [mine + sign * theirs for mine, theirs in zip(self._counts, other._counts, strict=True)]
         for key, (theirs, ticks) in other._further.items():
@@ -184,7 +187,7 @@ class ReadingSums:
         return means | {key: round(total / count, _DECIMALS) for key, (total, count) in self._further.items() if count}
 
     def other_processes(self) -> dict[str, float]:
-        """Cores of the three other processes that used most, by name: means over the ticks in which some were named."""
+        """Cores of the three busiest other processes, by name: means over the ticks in which any was named."""
         if not self._named:
             return {}
         means = {name: round(total / self._named, _DECIMALS) for name, total in self._processes.items()}
@@ -193,7 +196,7 @@ class ReadingSums:
 
 
 def _values_of(sample: Sample) -> Values:
-    """By KEYS."""
+    """The values of a tick in the order of KEYS."""
     return (
         *_part("generator", sample.generator),
         *_part("host", sample.host),
@@ -206,7 +209,7 @@ def _values_of(sample: Sample) -> Values:
 
 
 def _values_of_part(part: PartReading) -> Iterator[tuple[str, float]]:
-    """What was measured of a part in one tick."""
+    """(key, value) of each reading of a watched part in one tick."""
     yield part_key(part.name, READ_RATIO), float(part.is_watched)
     readings = (part.target, part.host, part.neighbours)
     for name, reading in zip(_OF_PARTS, readings, strict=True):
@@ -245,6 +248,6 @@ def _targets(readings: Sequence[TargetReading]) -> Values:
 
 
 def _of_several(name: str, values: Sequence[float | None]) -> float | None:
-    """None when one of them was not measured."""
+    """The reading of several targets as one; None if one of them was not measured."""
     known = [value for value in values if value is not None]
     return OF_SEVERAL.get(name, math.fsum)(known) if len(known) == len(values) else None

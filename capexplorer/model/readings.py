@@ -1,7 +1,7 @@
-"""What the probes read in one tick: plain values with their units in their names.
+"""The readings of the probes in one tick: plain values with their units in their names.
 
-`None` means "not measured" (no right to read it, not this platform, stale); it is never zero.
-CPU ratios are in cores: 1.0 is one core busy.
+`None` means "not measured" (no permission, another platform, a stale value); it never means zero. CPU ratios are in cores: 1.0 is
+one busy core.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CountingReading(Reading, frozen=True, kw_only=True):
-    """A reading with counters, as their growth in this tick. Counters that did not grow are 0, and the log omits them: most never
-    grow, and a day's log has 86,400 ticks."""
+    """A reading with counters, given as their growth in this tick.
+
+    The log omits counters that did not grow: most never do, and a day's log has 86,400 ticks.
+    """
 
     unread: tuple[str, ...] = ()
-    """Counters that could not be read: their 0 means nothing. Nearly all of them in the first tick."""
+    """Counters that could not be read, and are 0. In the first tick these are nearly all."""
 
     def grown(self, counter: str) -> float | None:
         """Growth of a counter; None when it could not be read."""
@@ -27,10 +29,10 @@ class CountingReading(Reading, frozen=True, kw_only=True):
 
 
 class GeneratorReading(Reading, frozen=True, kw_only=True):
-    """This process as a load generator; each thread accounted on its own."""
+    """The generator's process, with its threads measured separately."""
 
     cpu_ratio: float | None = None
-    """On-CPU share of the load thread (the generator proper), in cores."""
+    """On-CPU share of the load thread, in cores."""
     run_delay_ratio: float | None = None
     """Share of the tick in which the load thread was runnable but had no core."""
     screen_cpu_ratio: float | None = None
@@ -38,14 +40,14 @@ class GeneratorReading(Reading, frozen=True, kw_only=True):
     recorder_cpu_ratio: float | None = None
     """On-CPU share of the recorder thread: probes, log."""
     process_cpu_ratio: float | None = None
-    """All threads of this process together."""
+    """On-CPU share of all threads of this process together, in cores."""
     rss_bytes: int | None = None
     fds: int | None = None
     fds_limit: int | None = None
     loop_lag_p50_ms: float | None = None
     loop_lag_p99_ms: float | None = None
-    """Lateness of a 10 ms timer in the load thread's loop: the error bar on every latency."""
     loop_lag_max_ms: float | None = None
+    """Lateness of a 10 ms timer in the load thread's loop: latencies may be too long by as much."""
 
 
 class WorkerReading(Reading, frozen=True, kw_only=True):
@@ -55,43 +57,43 @@ class WorkerReading(Reading, frozen=True, kw_only=True):
     """`2`, or `2@HOST` on another machine."""
     users: int = 0
     requests: int = 0
-    """All that ended, warm-up included."""
+    """Requests that ended, warm-up included."""
     cpu_ratio: float | None = None
-    """On-CPU share of its load thread, in cores; of a plain Locust worker: of its process."""
+    """On-CPU share of its load thread, in cores; for a plain Locust worker that of its process."""
     run_delay_ratio: float | None = None
     loop_lag_p99_ms: float | None = None
     fds: int | None = None
     fds_limit: int | None = None
     ports_used: int | None = None
-    """Of the machine that it runs on; None where that is this one."""
+    """Ephemeral ports used on its machine; None on this machine."""
     is_late: bool = False
-    """It has not reported this tick in time."""
+    """Whether it has not reported this tick in time."""
 
 
 class WorkersReading(Reading, frozen=True, kw_only=True):
-    """The worker processes that make the load. `Sample.generator` is the reading of the fullest one."""
+    """The worker processes that generate the load. `Sample.generator` is the reading of the fullest one."""
 
     count: int
     fullest: str | None = None
-    """Name of the one whose load thread was busy or waited for a core most."""
+    """Name of the worker whose load thread was on a CPU or waited for one for the greatest share of time."""
     late: int = 0
     """Workers that have not reported this tick in time."""
     plain: int = 0
-    """Plain Locust workers among them: response times of two digits, failures by text alone, no readings."""
+    """Number of plain Locust workers: these report response times of two digits, failures only as text, and no readings."""
     cpu_ratio: float | None = None
-    """Of all load threads together, in cores."""
+    """On-CPU share of all load threads together, in cores."""
     here_cpu_ratio: float | None = None
-    """Cores used by the worker processes of this machine and this process."""
+    """Cores used by the worker processes on this machine and by this process."""
     rows: tuple[WorkerReading, ...] = ()
-    """At most WORKER_ROWS, the fullest ones, in the order in which they joined."""
+    """The WORKER_ROWS fullest workers, in the order in which they joined."""
 
 
 WORKER_ROWS = 8
-"""Workers whose own rows a tick keeps: the log must not grow with their number."""
+"""Greatest number of workers with a row of their own in a tick: the log must not grow with the number of workers."""
 
 
 class TargetReading(CountingReading, frozen=True, kw_only=True):
-    """The target's whole process tree (its own readings, not the host's)."""
+    """The whole process tree of the target."""
 
     pid: int
     alive: bool = True
@@ -99,11 +101,11 @@ class TargetReading(CountingReading, frozen=True, kw_only=True):
     threads: int | None = None
     cpu_ratio: float | None = None
     cpus_allowed: int | None = None
-    """Cores that the root process may run on (affinity); None where those are all."""
+    """Cores that the root process may run on (affinity); None: all."""
     busiest_thread_ratio: float | None = None
     """On-CPU share of the busiest single thread of the tree, in cores."""
     run_delay_ratio: float | None = None
-    """Runnable without a core, summed over the tree's threads, in cores."""
+    """Time for which threads of the tree were runnable without a core, summed over them, in cores."""
     throttled_ratio: float | None = None
     """Share of the tick in which its cgroup's quota throttled it; None without a quota."""
     cpu_pressure_ratio: float | None = None
@@ -112,109 +114,109 @@ class TargetReading(CountingReading, frozen=True, kw_only=True):
     """PSI memory "some" of its control group."""
     rss_bytes: int | None = None
     memory_limit_bytes: int | None = None
-    """Of its cgroup; None without one, and in four of five ticks: it is read every 5 s."""
+    """Memory limit of its cgroup; None without one, and in four of five ticks, since it is read every 5 s."""
     major_faults_per_s: float = 0.0
-    """Counted of processes that run."""
+    """Major page faults of its running processes."""
     oom_kills: int = 0
-    """Of its cgroup (of the machine where there is no cgroup to read), also when the target is gone."""
+    """Processes killed for lack of memory in its cgroup (on the machine, if its cgroup cannot be read), also after the target has
+    ended."""
     fds: int | None = None
-    """Of the whole tree."""
+    """Open files of the whole tree."""
     fds_fullest: int | None = None
-    """Of the process that is nearest to its limit."""
+    """Open files of the process that is nearest to its limit."""
     fds_limit: int | None = None
     """RLIMIT_NOFILE (soft) of that process."""
     processes_started: int = 0
-    """Members of the tree that were not there a tick ago."""
+    """Processes of the tree that did not exist a tick ago."""
     processes_ended: int = 0
-    """Members that ended in this tick, whether they were waited for or not."""
+    """Processes of the tree that ended in this tick, whether their parent has waited for them or not."""
     ended_by: dict[str, int] = {}
-    """Number of them by signal (`SIGKILL`) or exit code (`exit 1`). A process that is missing here ended in an unknown way: the
-    kernel reports the exit status to other processes than the parent only since Linux 6.15, and before that only until the parent
-    has waited."""
+    """Number of ended processes by signal (`SIGKILL`) or exit code (`exit 1`). Those missing here ended in an unknown way: before
+    Linux 6.15, the kernel reports the exit status to processes other than the parent only until the parent has waited."""
     read_bytes_per_s: float | None = None
     written_bytes_per_s: float | None = None
     disk_free_bytes: int | None = None
-    """Of the file system of its working folder; None in four of five ticks: it is read every 5 s."""
+    """Free bytes of the file system of its working folder; None in four of five ticks, since it is read every 5 s."""
     listen_queue: int | None = None
-    """Connections that wait in the accept queues of the target's port (Recv-Q of LISTEN)."""
+    """Connections in the accept queues of the target's port (Recv-Q of LISTEN)."""
     listen_backlog: int | None = None
-    """The accept queue's limit (Send-Q of LISTEN); None where the target is in another network namespace."""
+    """Limit of the accept queue (Send-Q of LISTEN); None if the target is in another network namespace."""
 
 
 class HostReading(CountingReading, frozen=True, kw_only=True):
-    """The machine that both may share. Facts that never change are in the header's HostFacts."""
+    """The machine, which generator and target may share. Facts that never change are in the header's HostFacts."""
 
     cpu_ratio: float | None = None
-    """Cores busy."""
+    """Busy cores."""
     steal_ratio: float | None = None
-    """Cores' worth of time stolen by the hypervisor."""
+    """CPU time that the hypervisor gave to others (steal), in cores."""
     load_average_1m: float | None = None
     memory_used_bytes: int | None = None
     cpu_pressure_ratio: float | None = None
     """PSI cpu "some": share of the tick in which some task waited for a core."""
     memory_pressure_ratio: float | None = None
-    """PSI memory "full"."""
+    """PSI memory "full": share of the tick in which all tasks waited for memory."""
     io_pressure_ratio: float | None = None
-    """PSI io "full"."""
+    """PSI io "full": share of the tick in which all tasks waited for I/O."""
     disk_busy_ratio: float | None = None
     """Share of the tick in which the busiest disk had work in flight."""
     received_bytes_per_s: float | None = None
-    """All interfaces of this network namespace, loopback included."""
+    """Received by all interfaces of this network namespace, loopback included; the same for sent."""
     sent_bytes_per_s: float | None = None
     fds: int | None = None
-    """System-wide open files (`file-nr`)."""
+    """Open files of all processes (`file-nr`)."""
     swapped_in_per_s: float = 0.0
-    """Pages read back from swap."""
+    """Pages read back from swap, per second."""
     conntrack: int | None = None
-    """Tracked connections; None where there are none, or the kernel tracks none."""
+    """Tracked connections; None if there are none, or the kernel tracks none."""
 
 
 class NeighboursReading(Reading, frozen=True, kw_only=True):
-    """Other processes of the machine: neither the target's nor the generator's."""
+    """Other processes on the machine ("neighbours"): neither the target's nor the generator's."""
 
     cpu_ratio: float | None = None
-    """Cores that they use: the host's busy cores less those of the target and of this process. None where one of these was not
-    measured, or an unwatched service runs on this machine, which may itself use the CPU."""
+    """Cores that they use: busy cores of the host minus those used by the target and by this process. None if one of these was
+    not measured, or if an unwatched service runs on this machine, which may itself use the CPU."""
     processes: dict[str, float] = {}
-    """The three names that use most (comm, no command line), in cores over the last seconds between two readings, three at least.
-    Empty while others use less than 0.2 cores, and where they cannot be seen (another container)."""
+    """Cores used by the three busiest process names (comm, without command line), over at least the last three seconds. Empty
+    while others use less than 0.2 cores, and if they cannot be seen (another container)."""
 
 
 class PortsReading(Reading, frozen=True, kw_only=True):
     """Ephemeral ports of this network namespace."""
 
     capacity: int | None = None
-    """Size of the range less reserved ports: the most connections to one (address, port) from one address."""
+    """Size of the port range minus reserved ports: the greatest number of connections from one address to one (address, port)."""
     used: int | None = None
-    """Client sockets that hold a port, of the fullest destination when it was dumped, else of all."""
+    """Client sockets with a port: those to `destination`, or all if it is None."""
     time_wait: int | None = None
     established: int | None = None
     by_state: dict[str, int] = {}
-    """Sockets of `destination` in other states than those two, by name."""
+    """Sockets to `destination` in states other than TIME_WAIT and ESTABLISHED, by state."""
     destination: str | None = None
-    """`address:port` of the fullest destination; None when `used` is the total of all."""
+    """`address:port` of the destination with most sockets; None if `used` is the total of all."""
     burn_rate_per_s: float | None = None
     """Growth of `used`, smoothed over ten seconds."""
     exhausted_in_s: float | None = None
-    """Seconds to `capacity` at that rate; None when it does not grow."""
+    """Seconds until `capacity` is reached at that rate; None if `used` does not grow."""
 
 
 class TargetTcpReading(Reading, frozen=True, kw_only=True):
-    """TCP at the target's port alone, as growth in this tick. Connections that live for less than a tick are seen in part."""
+    """TCP at the target's port only, as growth in this tick. Connections shorter than a tick are counted in part."""
 
     segments_sent: int = 0
-    """By either end where both are in this network namespace, else by the users'."""
+    """Segments sent by both ends if both are in this network namespace, else by the users' end."""
     segments_retransmitted: int = 0
-    """Retransmitted, minus duplicates that the other end already had (DSACK), as far as the kernel reports them."""
+    """Retransmitted segments, minus duplicates that the other end already had (DSACK), as far as the kernel reports them."""
     listen_drops: int = 0
-    """Connections that its listeners dropped because their queues were full. Also 0 where the listeners are in another network
-    namespace."""
+    """Connections that the target's listeners dropped because their queues were full; 0 also if the listeners are in another
+    network namespace."""
     half_open: int = 0
-    """Half-open connections of its listeners (SYN_RECV), now."""
+    """Half-open connections of the target's listeners (SYN_RECV) at the end of the tick."""
 
 
 class TcpReading(CountingReading, frozen=True, kw_only=True):
-    """Kernel counters (per network namespace), and socket totals."""
+    """Kernel counters of the network namespace, other processes in it included, and numbers of sockets."""
 
     active_opens: int = 0
     passive_opens: int = 0
@@ -232,7 +234,7 @@ class TcpReading(CountingReading, frozen=True, kw_only=True):
     sockets_in_use: int | None = None
     sockets_time_wait: int | None = None
     sockets_orphaned: int = 0
-    """Closed by their process, not yet by the other end. A current count, not growth; omitted at 0 as the counters are."""
+    """Sockets closed by their process, not yet by the other end. A current number, not growth; the log omits 0."""
     memory_pages: int | None = None
     target: TargetTcpReading | None = None
-    """None: not measured. All fields above count other processes of the namespace, too."""
+    """The target's port only; None: not measured."""

@@ -1,5 +1,6 @@
-"""The protocol of a replay's source: a saved session, or one being saved, at any time. `replay` implements it, `tui` draws from
-it; neither imports the other.
+"""The protocol of a recording: a saved session, or one that is being saved, at any moment.
+
+`replay` implements it and `tui` draws from it; neither imports the other.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ Landmark = Literal["level", "mark", "note"]
 
 
 class Recording(Protocol):
-    """A session's events by time. The log is read in parts; events of parts not yet read are missing."""
+    """A session at any moment. The log is read in parts: events of parts that are not read yet are missing."""
 
     @property
     def id(self) -> str:
-        """Of the session."""
+        """Id of the session."""
 
     @property
     def follows(self) -> bool:
-        """Whether more events may follow, because another process is recording the session."""
+        """Whether more events may follow, because another process still records the session."""
 
     @property
     def duration_s(self) -> float:
@@ -31,7 +32,7 @@ class Recording(Protocol):
 
     @property
     def read_ratio(self) -> float:
-        """How much of the file was read, 0 to 1."""
+        """Share of the file that was read, 0 to 1."""
 
     @property
     def ended(self) -> Ended | None:
@@ -39,25 +40,24 @@ class Recording(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What was left out of the log when it was read, one line each."""
+        """What was left out when the log was read, one line each."""
 
     def read_on(self, for_s: float) -> bool:
-        """Read for about `for_s`. False when there was nothing (yet). Raises SessionError."""
+        """Read more of the log, for about `for_s` seconds. False if there was nothing more (yet). Raises SessionError."""
 
     def prepare(self, for_s: float) -> bool:
-        """After the log is read: build, for about `for_s`, the index that makes jumps fast. False when it is complete."""
+        """Build the index that makes jumps fast, for about `for_s` seconds, after the log was read. False if it is complete."""
 
     def at(self, t_s: float) -> Timeline:
-        """The timeline as it was known at `t_s`: of all events up to then, and of no other.
-
-        The same object as last time while nothing happened in between.
+        """The timeline at `t_s`: of all events up to then, and no later one. Returns the same object as the last call if no event
+        lies between both times.
         """
 
     def landmarks(self, kind: Landmark) -> Sequence[float]:
-        """When levels opened, marks were made, closed or retracted, notes were written; ascending."""
+        """Ascending times at which levels opened, marks were made, closed or retracted, or notes were written."""
 
     def next_tick(self, t_s: float, direction: int) -> float | None:
-        """Time of the tick after (1) or before (-1) the tick at `t_s`; None at the ends."""
+        """Time of the tick after (`direction` 1) or before (-1) the one at `t_s`; None at the ends."""
 
     def close(self) -> None:
         """Close the file; may be called twice."""

@@ -1,6 +1,6 @@
-"""Ticks as what a level's figures need of them: SECOND_COLUMNS, and sums and fields from which all columns are made.
+"""The columns from which a level's figures are computed (SECOND_COLUMNS), made from ticks.
 
-Each value is a double; None: not measured. Many ticks are turned into columns at once (`columns.rows`).
+Each value is a double; None: not measured. Many ticks are converted at once (`columns.rows`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from .events import Sample
 from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
 
 Values = Sequence[float | None]
-"""Of a column: one value a tick; None: not measured."""
+"""Values of a column, one per tick; None: not measured."""
 
 SecondValues = Mapping[str, float | None]
-"""One tick's values by the names of SECOND_COLUMNS, perhaps beside others; None: not measured."""
+"""The values of one tick by column, for SECOND_COLUMNS and perhaps more; None: not measured."""
 
 READINGS = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
     "generator_cpu_ratio", "generator_run_delay_ratio", "loop_lag_p99_ms",
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
 )  # fmt: skip
-"""Readings that a level averages."""
+"""Readings whose mean over settled seconds is a figure of a level."""
 
 SECOND_COLUMNS = (
     "duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
@@ -32,11 +32,11 @@ SECOND_COLUMNS = (
     "offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms",
     *READINGS,
 )  # fmt: skip
-"""What a level's figures need of a second, its histograms apart; names of the timeline's columns."""
+"""Columns that a level's figures need in addition to the histograms; they have the names of the timeline's columns."""
 
 
 class Fields:
-    """Fields of a tick or of one of its readings, at least two, by the columns that they become."""
+    """Columns that are made from at least two fields of a tick, or of one of its readings."""
 
     def __init__(self, by_column: Mapping[str, str]) -> None:
         self.columns = tuple(by_column)
@@ -44,15 +44,15 @@ class Fields:
 
     @classmethod
     def named(cls, *names: str) -> Fields:
-        """Columns that have the names of their fields."""
+        """Columns with the names of their fields."""
         return cls(dict(zip(names, names, strict=True)))
 
     def of(self, readings: Iterable[object]) -> dict[str, Values]:
-        """Those of each reading."""
+        """The values of the columns, one per reading."""
         return dict(zip(self.columns, zip(*map(self.values, readings), strict=True), strict=True))
 
     def of_offered(self, samples: Sequence[Sample]) -> dict[str, Values]:
-        """Those of what each tick offered; None where no rate was."""
+        """The values of the columns from each tick's `offered`; None in ticks without an offered rate."""
         nothing = (None,) * len(self.columns)
         if all(sample.offered is None for sample in samples):
             return dict.fromkeys(self.columns, (None,) * len(samples))
@@ -84,13 +84,13 @@ NO_GENERATOR, NO_HOST, NO_PORTS, NO_TCP = GeneratorReading(), HostReading(), Por
 
 
 def second_values(sample: Sample) -> dict[str, float | None]:
-    """A tick's values in the order of SECOND_COLUMNS; None: not measured."""
+    """The values of one tick by column, in the order of SECOND_COLUMNS; None: not measured."""
     found = second_columns((sample,))
     return {name: found[name][0] for name in SECOND_COLUMNS}
 
 
 def second_columns(samples: Sequence[Sample]) -> dict[str, Values]:
-    """Ticks, at least one, by the names of SECOND_COLUMNS."""
+    """The values of ticks, at least one, by column, for all of SECOND_COLUMNS."""
     ticks = [sample.endpoints for sample in samples]
     return {
         **_OF_SAMPLE.of(samples),
@@ -116,18 +116,18 @@ def append(columns: Mapping[str, array[float]], values: SecondValues) -> None:
 
 
 def unsettled_failures(sample: Sample) -> int:
-    """Failed requests of a tick that no other figure of its level counts."""
+    """Failed requests of a tick that its level's failure ratio does not count: warm-up, and all before it settled."""
     failures = 0 if sample.settled else sum([tick.failures for tick in sample.endpoints])
     return failures + warmup_failures_of(sample)
 
 
 def warmup_failures_of(sample: Sample) -> int:
-    """Failed requests of a tick that are warm-up."""
+    """Failed warm-up requests of a tick."""
     return sum([tick.warmup_failures for tick in sample.endpoints])
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """Sum of the measured values; None if there are none, or if one of several could not be measured."""
+    """Sum of the values; None if there are none, or one was not measured."""
     given = list(values)
     if len(given) == 1:
         return given[0]

@@ -1,4 +1,7 @@
-"""The protocols between rooms. Implementations are passed in, so that no room imports another one for them."""
+"""Protocols of a live or saved session: its events, its controls, the screens that share them.
+
+Implementations are passed in, so that the packages which use them need not import the ones which implement them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class Clock(Protocol):
 
 
 class EventSource(Protocol):
-    """Where events come from: a live run, or a log. The consumer sets the pace: it takes events, none are pushed to it."""
+    """A source of events: a live run, or a log. Events are not pushed: the consumer takes them when it is ready."""
 
     def start(self, wake: Callable[[], None]) -> None:
         """Begin. `wake` is called from any thread, often, whenever `take` has something new; it must not block."""
@@ -38,7 +41,7 @@ class EventSource(Protocol):
 
 
 class Controls(Protocol):
-    """What a person or a plan may do to a live run. Each call returns at once and is recorded as a `Command` event."""
+    """What a person, a plan or the autopilot may do to a live run. Calls return at once and are recorded as `Command` events."""
 
     @property
     def wanted(self) -> int:
@@ -46,7 +49,7 @@ class Controls(Protocol):
 
     @property
     def offered_per_s(self) -> float | None:
-        """Iterations offered each second as of the last call; None: users are set. While it is set, `wanted` is 0."""
+        """Requested rate in iterations a second as of the last call; None: users are set. With a rate, `wanted` is 0."""
 
     @property
     def max_users(self) -> int:
@@ -54,17 +57,21 @@ class Controls(Protocol):
 
     @property
     def spawn_rate(self) -> float | None:
-        """Users a second; None: the difference in one second, at most 100 a second."""
+        """Users started per second; None: a step takes one second, with at most 100 users started."""
 
     @property
     def workers(self) -> int:
-        """Worker processes that make load now; 0: users run in this process."""
+        """Number of worker processes that generate load now; 0: users run in this process."""
 
     def change_workers(self, *, add: bool) -> str:
-        """Start one more worker, or end one in order; a level opens when it makes load, or none. Returns why not; empty: soon."""
+        """Start one more worker, or end one. A level opens once it generates load, or has ended. Returns why it is not
+        possible, as a sentence; empty if it will be done.
+        """
 
     def watch_part(self, part: str) -> str:
-        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`, from now on. Returns why not; empty: it is read soon."""
+        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`, from now on. Returns why it is not possible, as a sentence; empty
+        if it will be done.
+        """
 
     @property
     def target_params(self) -> Mapping[str, Param]:
@@ -79,7 +86,7 @@ class Controls(Protocol):
         """Whether the autopilot steps the users. Any call that steps them ends it at once."""
 
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
-        """Start the autopilot from the current state, or end it; the load then stays as it is. `at_rate`: it looks for the
+        """Start the autopilot from the current state, or end it, which leaves the load as it is. `at_rate`: search for the
         capacity as an offered rate, not for the knee in users.
         """
 
@@ -105,23 +112,25 @@ class Controls(Protocol):
         """
 
     def set_step(self, step: int) -> None:
-        """Record a new step size."""
+        """Set the step size, which the screen uses: it is recorded only."""
 
     def set_spawn_rate(self, rate: float | None) -> None:
-        """Users a second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None: automatic."""
+        """Set the users started per second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None:
+        automatic.
+        """
 
     def new_level(self) -> None:
-        """A new level at the same count, or the same rate."""
+        """Open a new level with the same users, or the same rate."""
 
     def zero(self) -> None:
-        """To zero users, at once."""
+        """Stop all users at once."""
 
     def note(self, text: str) -> None:
-        """A note at this moment."""
+        """Record a note at this moment."""
 
     def restart_target(self, params: Mapping[str, str]) -> None:
-        """Restart with these parameters (texts, as typed; others stay unchanged); opens an epoch. Raises InputError for a bad
-        one.
+        """Restart the target with these parameters, as texts; others stay unchanged. Opens an epoch. Raises InputError for an
+        invalid parameter.
         """
 
     def quit(self) -> None:
@@ -129,51 +138,51 @@ class Controls(Protocol):
 
 
 class Holding(Protocol):
-    """Who of a run's screens holds its controls, as one of these screens knows it. At most one does at any moment."""
+    """Which of a run's screens has its controls, from the view of one of them. At most one has them at any moment."""
 
     @property
     def holds(self) -> bool:
-        """Whether this screen does. Calls of a screen that does not are without effect."""
+        """Whether this screen has the controls. Calls from another screen have no effect."""
 
     @property
     def holder(self) -> str | None:
-        """The name of the screen that does, e.g. `pts/3`; None: no screen does."""
+        """Name of the screen that has the controls, such as `pts/3`; None: no screen has them."""
 
     @property
     def asked_by(self) -> str | None:
-        """The name of the screen that asks for them, which gets them unless the holder goes on steering."""
+        """Name of the screen that asks for the controls, and gets them unless the holder goes on using them; None: none asks."""
 
     @property
     def screens(self) -> int:
-        """How many screens the run has, those that only watch included."""
+        """Number of screens of the run, those that only watch included."""
 
     @property
     def connected(self) -> bool:
         """Whether the run can be reached from this screen."""
 
     def ask(self) -> None:
-        """Ask for the controls; without a holder they are this screen's at once."""
+        """Ask for the controls; if no screen has them, this screen gets them at once."""
 
     def give(self) -> None:
         """Hand the controls to the screen that asks for them."""
 
 
 class OnlyScreen:
-    """Holding of the only screen that a run can have."""
+    """The Holding of a run that can have only one screen, which always has the controls."""
 
     holds = connected = True
     holder = asked_by = None
     screens = 1
 
     def ask(self) -> None:
-        """It holds them."""
+        """Without effect: this screen has the controls."""
 
     def give(self) -> None:
-        """Nobody asks."""
+        """Without effect: there is no other screen."""
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A saved session, as a list shows it. Where `problem` is set, all but `id`, `path` and `size_bytes` may be unknown."""
+    """The summary of a saved session, for lists. If `problem` is set, all but `id`, `path` and `size_bytes` may be unknown."""
 
     id: str
     path: Path
@@ -186,6 +195,6 @@ class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float | None = None
     levels: int | None = None
     complete: bool = False
-    """Ended in order: its last event is `ended`."""
+    """Whether its last event is `ended`."""
     problem: str | None = None
     """Why it cannot be opened, in one line."""

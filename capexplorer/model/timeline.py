@@ -1,7 +1,7 @@
-"""The only fold from events to the state of a session. Live screen, replay and export all read it.
+"""The timeline: the state of a session after a sequence of events. Live screen, replay and export all read it.
 
-Per-second figures are columns (arrays of doubles; NaN: not measured) so that a day of them stays small and a chart is a slice.
-A *cursor* is an index into the columns; panes draw from (timeline, cursor) and never ask where the events come from.
+Figures of each second are columns (arrays of doubles; NaN: not measured), so a day of them stays small and a chart is a slice.
+A *cursor* is an index into the columns; panes draw from (timeline, cursor) and do not depend on where the events come from.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from .level import Level
 from .second_columns import append
 
 TAIL_S = 320
-"""Seconds of the open level whose ticks are kept in full: the maximum delay with which a shift can be detected."""
+"""Latest seconds of the open level whose ticks are kept in full: the greatest delay with which a shift can be detected."""
 
 LOG_LINES = 2_000
-"""Lines kept for the log pane; the log on disk has all."""
+"""Latest lines kept for the log pane; the session log has all."""
 
 
 class FailureCount:
@@ -53,10 +53,10 @@ class FailureCount:
         self.count = 0
         self.first_s = self.last_s = first_s
         self.ticks, self.counts = array("Q"), array("Q")
-        """Column indices of the ticks that had such failures, and the count up to each. In a replay shared with later times."""
+        """Column indices of the ticks with such failures, and the count up to each. In a replay they include later times."""
 
     def add(self, tick: int, t_s: float, count: int) -> None:
-        """Count the failures of one tick."""
+        """Add the failures of one tick."""
         self.count += count
         self.last_s = t_s
         self.ticks.append(tick)
@@ -71,19 +71,19 @@ class FailureCount:
 
 
 class Timeline:
-    """Everything a screen or a report shows. `apply` each event in order; read the rest."""
+    """The state of a session: `apply` each event in order, and read the other members."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.header: Header | None = None
         self.ticks = 0
         self.columns: dict[str, array[float]] = {name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)}
-        """Columns by name, `ticks` long. In a replay they are shared with later times and longer: read only up to the cursor."""
+        """Columns by name, of length `ticks`. In a replay they are longer, with values of later times: read only up to the
+        cursor."""
         self.endpoint_columns = EndpointColumns()
-        """Each endpoint's seconds; in a replay they are shared, too."""
+        """Columns of each endpoint; in a replay they are longer, too."""
         self.levels: list[Level] = []
         self._seconds: dict[tuple[int, bool], list[int]] = {}
-        """Column indices of the ticks of closed levels, by level index and whether only settled ones: each look asks for them
-        several times."""
+        """Cached results of `seconds_of` for closed levels, by level index and `settled`: analysis needs them often."""
         self.marks: dict[str, Mark] = {}
         """The latest revision of each mark by key, including retracted marks."""
         self.verdicts: dict[int, Verdict] = {}
@@ -91,16 +91,16 @@ class Timeline:
         self.journal: list[Mark | Note | Target | Command] = []
         self.failures: dict[tuple[str, str, FailureSignature], FailureCount] = {}
         self.examples: dict[FailureSignature, str] = {}
-        """The full text of one failure by signature, if it contains more than the signature; from any endpoint."""
+        """Full text of one failure by signature, if it contains more than the signature."""
         self._lines: deque[Log] = deque(maxlen=LOG_LINES)
         self.log: Sequence[Log] = self._lines
         self.broken: Log | None = None
-        """The latest failure of the recording itself."""
+        """The latest line which reports that recording itself failed."""
         self.proposed: Proposed | None = None
         """The latest proposal of a next step; None in logs that have none."""
         self.target: Target | None = None
         self.parts: dict[str, PartState] = {}
-        """The latest that is known of each watched part, by name."""
+        """The latest state of each watched part, by name."""
         self.step = 1
         self.last: Sample | None = None
         self.ended: Ended | None = None
@@ -109,7 +109,7 @@ class Timeline:
         self.last_s = 0.0
         """Time of the latest event."""
         self.latency_seconds: LatencySeconds | None = None
-        """The spread of each second's latencies; None: it is not kept."""
+        """The latency distribution of each second; None: it is not kept."""
         self._tail: deque[Sample] = deque(maxlen=TAIL_S)
         for event in events:
             self.apply(event)
@@ -157,7 +157,7 @@ class Timeline:
         return bisect_right(self.columns["t_s"], t_s, 0, self.ticks) - 1
 
     def apply(self, event: Event) -> None:
-        """Fold one event."""
+        """Apply the next event."""
         self.last_s = max(self.last_s, event.t_s)
         match event:
             case Sample():
@@ -178,7 +178,6 @@ class Timeline:
                 self._store(event)
 
     def _add_to_journal(self, event: Mark | Note | Command | Target) -> None:
-        """Add an event to the journal."""
         self.journal.append(event)
         match event:
             case Mark() if event.key not in self.marks or self.marks[event.key].revision <= event.revision:
@@ -189,7 +188,7 @@ class Timeline:
                 self.target = event
 
     def _store(self, event: Event) -> None:
-        """Store an event that concerns the whole session or an epoch."""
+        """Store an event that is about the whole session or an epoch."""
         match event:
             case Header():
                 self.header = event
@@ -212,7 +211,7 @@ class Timeline:
         self.parts[part.name] = part
 
     def _level(self, index: int) -> Level | None:
-        """Levels are numbered from 0 in order, but a log may have lost lines: search from the end."""
+        """The level with this index; None if its event is missing in the log."""
         return next((level for level in reversed(self.levels) if level.opened.index == index), None)
 
     def _open(self, opened: LevelOpened) -> None:
@@ -231,7 +230,7 @@ class Timeline:
         return [sample for sample in self._tail if sample.t_s > t_s]
 
     def level_at(self, tick: int) -> Level | None:
-        """The level that the tick with this column index belongs to."""
+        """The level of the tick with this column index; None before the first level."""
         begun = bisect_right(self.levels, tick, key=lambda level: level.first_index)
         level = self.levels[begun - 1] if begun else None
         if level is None or tick < level.opened_index:
@@ -239,7 +238,7 @@ class Timeline:
         return self._level(int(self.columns["level"][tick]))
 
     def seconds_of(self, level: Level, *, settled: bool = True) -> list[int]:
-        """Column indices of a level's ticks: only settled ones, or all. Read only: the list is cached."""
+        """Column indices of a level's ticks, all or only settled ones. Do not change the list: it is cached."""
         index, named, counts = level.opened.index, self.columns["level"], self.columns["settled"]
         ticks: list[int] | None = self._seconds.get((index, settled))
         if ticks is not None:

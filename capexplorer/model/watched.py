@@ -1,6 +1,6 @@
-"""Parts that are watched beside the target: a profile's `[[watch]]`, or `--watch NAME=TRANSPORT[:SELECTOR]`.
+"""Watched parts: what is read in addition to the target, by a profile's `[[watch]]` or `--watch NAME=TRANSPORT[:SELECTOR]`.
 
-What a person may ask for, and nothing of how it is read (`parts`).
+Here is how a part is described; the package `parts` reads it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 PARTS_MOST = 16
-"""Each takes a line of the log a second, and rows on the screen."""
+"""Greatest number of parts: each makes the log grow every second, and needs rows on the screen."""
 
 NAME_MOST = 32
 NAME = r"(?#a name of letters, digits, - and _, at most 32)^[A-Za-z0-9][A-Za-z0-9_-]{0,31}\Z"
@@ -24,7 +24,7 @@ SELECTORS: tuple[Selector, ...] = ("pid", "port", "cgroup", "container", "unit")
 
 _SELECTED = re.compile(rf":\s*(?P<kind>{'|'.join(SELECTORS)})\s+(?P<value>\S+)\s*\Z")
 _CONTAINERS = ("docker", "podman", "nerdctl", "kubectl")
-"""Programs whose `exec` gives a shell in a container: without a selector all that descends from its first process is read."""
+"""Programs whose `exec` starts a shell in a container. There, without a selector, the tree of process 1 is read."""
 
 
 Url = Annotated[str, Meta(pattern=r"(?#a URL such as http://HOST:PORT/PATH)^[a-z][a-z0-9+.-]*://[^\s]+\Z", max_length=1_000)]
@@ -38,7 +38,7 @@ StatsdUrl = Annotated[
 
 ServerKind = Literal["postgres", "redis", "nginx", "statsd", "prometheus"]
 SERVERS: tuple[ServerKind, ...] = get_args(ServerKind)
-"""Keys of a part that name a server which counts for itself."""
+"""Keys of a part that give the URL of a server's own figures."""
 
 
 class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +75,7 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def selected(self) -> tuple[Selector, str] | None:
-        """What of the machine it is; None: nothing but the machine."""
+        """(kind, value) of the selector; None: only the machine is read."""
         given = next(((kind, value) for kind in SELECTORS if (value := getattr(self, kind)) is not None), None)
         if given is None:
             return ("pid", "1") if self.is_in_container else None
@@ -83,18 +83,18 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def servers(self) -> dict[ServerKind, str]:
-        """URLs of servers that count for themselves, by kind."""
+        """URLs of servers' own figures, by kind."""
         return {kind: url for kind in SERVERS if (url := getattr(self, kind)) is not None}
 
     @property
     def has_reader(self) -> bool:
-        """Whether its machine is read: not where a server's URL is all that is known of it."""
+        """Whether its machine is read; False if only a server's URL is given."""
         is_placed = bool(self.at.strip()) or any(getattr(self, kind) is not None for kind in SELECTORS)
         return is_placed or not self.servers
 
     @property
     def is_here(self) -> bool:
-        """Whether it is read on this machine without another command."""
+        """Whether it is read on this machine, without a command such as ssh."""
         return not self.at.strip()
 
     @property
@@ -105,13 +105,13 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def place(self) -> str:
-        """As a person wrote it: `ssh web1: port 8080`, `here: pid 4711`."""
+        """Transport and selector as text, such as `ssh web1: port 8080` or `here: pid 4711`."""
         given = next((f": {kind} {value}" for kind in SELECTORS if (value := getattr(self, kind)) is not None), "")
         return (self.at.strip() or "here") + given if self.has_reader else ", ".join(self.servers)
 
 
 def parsed(text: str) -> PartSpec:
-    """The part that `NAME=TRANSPORT[:SELECTOR]` describes. Raises ValueError that says what was expected."""
+    """The part that `NAME=TRANSPORT[:SELECTOR]` describes. Raises ValueError, whose text is what was expected."""
     name, equals, rest = text.partition("=")
     if not equals:
         raise ValueError("expected NAME=TRANSPORT[:pid N|port N|cgroup PATH|container NAME|unit NAME]")
@@ -138,7 +138,7 @@ def _expected(given: dict[str, object]) -> str:
 
 
 def mistakes(parts: Sequence[PartSpec]) -> Iterator[tuple[str, str]]:
-    """(key, what was expected) of parts that contradict themselves or one another."""
+    """(key, what was expected) for parts that contradict themselves or each other."""
     if len(parts) > PARTS_MOST:
         yield "watch", f"expected at most {PARTS_MOST} parts, got {len(parts)}"
     for index, part in enumerate(parts):

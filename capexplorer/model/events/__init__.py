@@ -1,7 +1,7 @@
-"""The vocabulary of events: everything that happens in a session is one of them.
+"""The events of a session: everything that happens in it is one of them.
 
-Live, saved and replayed sessions are the same sequence of events. `t_s` is seconds since the session began, on a monotonic
-clock; wall time stands once, in the header. Unknown event types survive a read as `Unknown`; unknown fields are ignored.
+Live, saved and replayed sessions are the same sequence of events. `t_s` is seconds since the start of the session, on a monotonic
+clock; only the header has a wall time. Events of an unknown type are read as `Unknown`; unknown fields are ignored.
 """
 
 from ..offered import Arrivals, Drops, OfferedTick
@@ -32,7 +32,7 @@ KnownEvent = (
     | Verdict
     | Ended
 )
-"""All that a log of this version holds; an event of another type is read as `Unknown`."""
+"""All types of events in a log of this version; others are read as `Unknown`."""
 
 __all__ = [
     "SCHEMA", "Arrivals", "By", "ClientOverhead", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",

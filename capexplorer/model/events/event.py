@@ -1,4 +1,4 @@
-"""Base of all events, and what becomes of one whose type is not known."""
+"""The base of all events, and events of an unknown type."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 By = Literal["user", "plan", "autopilot", "guard", "shift"]
-"""Who gave a command. A Locust shape is a plan."""
+"""Who gave a command. A Locust load shape counts as a plan."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
-    """Base of all events: when it happened."""
+    """Base of all events."""
 
     t_s: Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
-    """Within 30 years, so that it can be added to a wall time."""
+    """When it happened, in seconds of the session. Bounded to 30 years, so that it can be added to a wall time."""
 
 
 class Unknown(Event, frozen=True, kw_only=True, tag="unknown"):

@@ -1,4 +1,4 @@
-"""A level opened, and it closed with its figures."""
+"""The start and the end of a level."""
 
 from __future__ import annotations
 
@@ -10,43 +10,45 @@ from .event import By, Event
 
 
 class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
-    """A command changed the users or the offered rate: a level opened, and the one before it ended."""
+    """A level opened, since a command changed the users or the offered rate; the level before it ended."""
 
     index: int
     users: int
-    """0 at a rate level: its pool has as many users as the arrivals need."""
+    """Requested users; 0 at an offered rate, whose pool has as many users as the arrivals need."""
     offered_per_s: float | None = None
-    """Iterations offered each second, on a schedule that waits for no reply. None: a level of users, as in older logs."""
+    """Iterations offered per second, on a schedule that does not wait for replies. None: a level of users, as in older logs."""
     arrivals: Arrivals = "poisson"
-    """Of a rate level."""
+    """How the schedule spaces arrivals at an offered rate."""
     spawn_rate: float
     by: By
     epoch: int = 0
     workers: int = 0
     """Worker processes that run its users; 0: they run in this process, as in older logs."""
     ramp: bool = False
-    """Users, or the offered rate, change all the time: seconds are binned by it. `offered_per_s` is then the last rate."""
+    """Whether users, or the offered rate, change all the time: seconds are binned by them. `offered_per_s` is then the last
+    rate."""
     since_s: float | None = None
-    """For a level opened by a shift: start of its seconds. Ticks until the detection name the previous level."""
+    """For a level opened by a shift: the time of the shift, from which on seconds belong to the level. Ticks until the shift was
+    detected have the index of the previous level."""
     shifted: Literal["goodput", "latency"] | None = None
-    """What changed permanently, for such a level."""
+    """For such a level: what changed permanently."""
 
 
 class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
-    """A level ended, at `t_s`: its figures, so that readers need not decode every second."""
+    """A level ended at `t_s`, with its figures, so that readers of the log need not decode every second."""
 
     index: int
     users: int
     offered_per_s: float | None = None
-    """As of `LevelOpened`."""
+    """As in `LevelOpened`."""
     started_s: float
     ended_s: float | None = None
-    """Where a shift was found later than it happened: when. None: at `t_s`."""
+    """End of its seconds if a shift ended it, which is detected later; None: `t_s`."""
     settled_s: float | None = None
-    """When it settled; None when it never did."""
+    """When it settled; None if it did not."""
     void: Literal["worker_lost"] | None = None
-    """Why it has no figures and nothing is judged by it. None: it is as it was measured."""
+    """Why it has no figures and is not judged; None: it has figures."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...] = ()
     bins: tuple[LevelBin, ...] = ()
-    """Of a ramp: its seconds by user count, at most 24 bins; `figures` then has no rates."""
+    """The seconds of a ramp by user count or offered rate, at most 24 bins; its `figures` have no rates."""

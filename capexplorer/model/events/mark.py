@@ -1,4 +1,4 @@
-"""What analysis found: marks, and the verdict on an epoch's capacity."""
+"""The results of analysis: marks, and verdicts on the capacity of an epoch."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Mark(Event, frozen=True, kw_only=True, tag="mark"):
     finding: AnyFinding
     epoch: int = 0
     users: float | None = None
-    """At a level of users."""
+    """The load, if the finding is about users."""
     offered_per_s: float | None = None
-    """At a level of an offered rate; its users are as many as the rate needed, and not what was asked for."""
+    """The load, if the finding is about offered rates; iterations a second."""
     severity: Severity = "info"
     confidence: Confidence | None = None
 
     @property
     def kind(self) -> MarkKind:
-        """Of the finding."""
+        """The kind of the finding."""
         return kind_of(self.finding)
 
     @property
@@ -40,28 +40,28 @@ class Mark(Event, frozen=True, kw_only=True, tag="mark"):
 
 
 class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
-    """The current results on one epoch's capacity, from which curves are drawn. Findings are marks."""
+    """The current verdict on one epoch's capacity, from which curves are drawn."""
 
     epoch: int = 0
     capacity: CapacityVerdict = CapacityVerdict()
     rates: RateVerdict | None = None
-    """On the axis of offered rates; levels of users never contribute to it, nor rate levels to `capacity`."""
+    """The verdict on levels of offered rates. `capacity` is from levels of users only."""
     slo: tuple[SloVerdict, ...] = ()
     recovery_levels: tuple[int, ...] = ()
     """Indices of levels of recovery from overload, which the fit does not use."""
     regimes: tuple[RegimeVerdict, ...] = ()
-    """In the order they began, if the service changed; empty: it did not."""
+    """Regimes in the order they began; empty if the service did not change."""
     disturbed_levels: tuple[int, ...] = msgspec.field(name="held_levels", default=())
     """Indices of levels in which other processes used CPU that service or generator needed."""
     left_out_levels: tuple[int, ...] = ()
-    """Those of `disturbed_levels` that the fit does not use, because they do not describe the service."""
+    """Those of `disturbed_levels` that do not describe the service, so that the fit does not use them."""
     partial_levels: tuple[int, ...] = ()
-    """Indices of settled levels whose figures cover only a part of their users, which the fit does not use either."""
+    """Indices of settled levels that the fit does not use because their figures cover only a part of their users."""
     first_endpoint: EndpointDegradation | None = None
     """The endpoint that degrades first."""
 
     @property
     def rate_capacity(self) -> RateCapacity | None:
-        """The capacity as a rate, if its maximum was measured; None: it is not known."""
+        """The capacity as a rate; None if the maximum of goodput was not measured."""
         found = self.rates.capacity if self.rates is not None else None
         return found if found is not None and found.kind == "capacity" else None

@@ -9,26 +9,26 @@ from .session_header import HostFacts
 
 
 class PartState(Event, frozen=True, kw_only=True, tag="part"):
-    """What is known of a part beside its readings; the latest one of a name holds."""
+    """The state of a watched part, and facts about it; the latest event with a name is valid."""
 
     name: str
     state: Literal["read", "unread"]
-    """`unread`: no reading comes; `reason` says why."""
+    """`unread`: it cannot be read, for the reason in `reason`."""
     place: str = ""
-    """Where it is, as a person wrote it: `ssh web1: port 8080`."""
+    """Where it is, as in the profile or option: `ssh web1: port 8080`."""
     reason: str | None = None
     host: HostFacts = HostFacts()
-    """Its machine. `cgroup_cpus`: the tightest quota of its own control groups."""
+    """Facts about its machine. `cgroup_cpus`: the lowest CPU quota of the part's own control groups."""
     machine: str | None = None
-    """Which machine that is: `generator`, or the name of the first part that runs on it. None: not known."""
+    """Name of its machine: `generator`, or the name of the first part that runs on it. None: not known."""
     pid: int | None = None
-    """By the numbers of its machine."""
+    """Process id on its machine."""
     program: str | None = None
     """File name of its executable."""
     reader: Literal["python", "shell"] | None = None
-    """What reads there: without Python 3 a shell reads less."""
+    """The program that reads there: a shell, which reads less, where there is no Python 3."""
     clock_offset_s: float | None = None
-    """Its clock less this machine's, within `clock_error_s`."""
+    """The clock there minus this machine's clock, with an error of at most `clock_error_s`."""
     clock_error_s: float | None = None
     denied: tuple[str, ...] = ()
-    """Readings that the user who reads there may not take."""
+    """Readings that the user there has no permission to take."""

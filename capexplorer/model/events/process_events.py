@@ -1,4 +1,4 @@
-"""What processes did: the target lived and died, lines were printed, this app ended."""
+"""Events of processes: states of the target, lines that were logged or printed, the end of the app."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Literal
 from .event import Event
 
 TargetState = Literal["building", "starting", "ready", "stopping", "stopped", "died", "failed"]
-"""`building`: its build runs, before the start. `died`: ended by itself. `failed`: never got built or ready, or could not be
-started. `stopped`: we ended it."""
+"""`building`: its build runs, before the start. `died`: it ended by itself. `failed`: it could not be built or started, or did
+not become ready. `stopped`: the app ended it."""
 
 
 class Target(Event, frozen=True, kw_only=True, tag="target"):
-    """A state of the target."""
+    """A new state of the target."""
 
     state: TargetState
     epoch: int = 0
@@ -25,7 +25,7 @@ class Target(Event, frozen=True, kw_only=True, tag="target"):
     reason: str | None = None
     params: dict[str, str | int | float | bool] = {}
     output: tuple[str, ...] = ()
-    """Last output lines, when it died or failed."""
+    """Its last lines of output, if it died or failed."""
 
 
 class Log(Event, frozen=True, kw_only=True, tag="log"):
@@ -35,11 +35,11 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
     level: Literal["debug", "info", "warning", "error", "critical"] = "info"
     text: str
     repeated: int = 1
-    """How many equal lines this one stands for."""
+    """Number of equal lines that this one represents."""
 
 
 class Ended(Event, frozen=True, kw_only=True, tag="ended"):
-    """Last line of a complete log."""
+    """The end of the session: the last line of a complete log."""
 
     reason: str
     exit_code: int = 0
@@ -48,6 +48,6 @@ class Ended(Event, frozen=True, kw_only=True, tag="ended"):
     failures: int = 0
     levels: int = 0
     requests_kept: int = 0
-    """Whole requests in `requests_file`."""
+    """Number of requests that are kept whole in `requests_file`."""
     requests_file: str | None = None
-    """Name of the file beside the log that has them; None: there is none."""
+    """Name of a file in the folder of the log; None: there is none."""

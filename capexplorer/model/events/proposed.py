@@ -1,4 +1,4 @@
-"""What was proposed as the next step."""
+"""The proposal of a next step, as an event."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from .event import Event
 
 
 class Proposed(Event, frozen=True, kw_only=True, tag="proposed"):
-    """The proposal from this moment on, until the next one. Its seconds count from `t_s`."""
+    """The proposal that is valid from `t_s` until the next one. Its durations count from `t_s`."""
 
     proposal: Proposal

@@ -1,4 +1,4 @@
-"""How the marks of today's detectors differ from those that a log holds."""
+"""How marks of this version's detectors differ from the recorded ones."""
 
 from __future__ import annotations
 
@@ -19,26 +19,24 @@ class FigureChange(Reading, frozen=True, kw_only=True):
 
 
 class MarkChange(Reading, frozen=True, kw_only=True):
-    """The change of one mark when the detectors ran again."""
+    """The difference between a recorded mark and the same mark of a reanalysis."""
 
     kind: Literal["new", "gone", "changed"]
     key: str
     recorded: Mark | None = None
-    """None when it is new."""
+    """The recorded mark; None if it is new."""
     found: Mark | None = None
-    """None when it is gone."""
+    """The mark found now; None if it is gone."""
     figures: tuple[FigureChange, ...] = ()
-    """Which changed; empty unless `kind` is `changed`."""
+    """Figures that changed; empty unless `kind` is `changed`."""
 
 
 class Reanalysed(Event, frozen=True, kw_only=True, tag="reanalysed"):
-    """The marks of this sequence are not those recorded: detectors ran over it again. Follows the header; never in a live
-    session.
-    """
+    """The marks of this sequence are those of a reanalysis, not the recorded ones. Follows the header; never live."""
 
     version: str
     """Version of the app whose detectors ran."""
     recorded: int
     found: int
-    """Number of detectors' marks before and after."""
+    """Numbers of marks of detectors, recorded and found now."""
     changes: tuple[MarkChange, ...] = ()

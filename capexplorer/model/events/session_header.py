@@ -1,4 +1,4 @@
-"""The first line of a log: what was explored, from where, with which versions."""
+"""The first line of a log: which service was explored, from which machine, with which versions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from ..readings import Reading
 from .event import Event
 
 SCHEMA = 2
-"""1: lines had no seal, and marks held untyped evidence and sentences of advice (`session/upgrade.py`)."""
+"""Version of the log's format. In version 1 lines had no seal, and marks had untyped evidence and sentences
+(`session/upgrade.py`)."""
 
 
 class HostFacts(Reading, frozen=True, kw_only=True):
-    """Facts about the machine, read once; `compare` warns if they differ."""
+    """Facts about a machine, read once. None: not known."""
 
     name: str | None = None
     system: str | None = None
@@ -35,7 +36,7 @@ class HostFacts(Reading, frozen=True, kw_only=True):
     tcp_max_syn_backlog: int | None = None
     conntrack_max: int | None = None
     link_bytes_per_s: float | None = None
-    """Speed of its fastest network link in one direction; None where no link reports it."""
+    """Speed of its fastest network link in one direction; None if no link reports it."""
     cgroup_cpus: float | None = None
     """CPU cores that the cgroup's quota allows; None without a quota."""
     cgroup_memory_bytes: int | None = None
@@ -55,12 +56,12 @@ class TargetFacts(Reading, frozen=True, kw_only=True):
     name: str
     url: str
     command: tuple[str, ...] = ()
-    """Empty when the target was not started by us."""
+    """Command that started it; empty if the app did not start it."""
     params: dict[str, str | int | float | bool] = {}
 
 
 class Engine(Reading, frozen=True, kw_only=True):
-    """How load was made; None if an imported file does not say."""
+    """How load was generated. None: an imported file does not contain it."""
 
     mode: Literal["in-process", "workers"] | None = "in-process"
     workers: int | None = 0
@@ -72,21 +73,20 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     schema: int
     id: str
     started_at: str
-    """Wall time, ISO 8601 with offset; empty where an imported file does not say."""
+    """Wall time, ISO 8601 with offset; empty if an imported file does not contain it."""
     label: str | None = None
     source: str | None = None
-    """For an imported session: its files, and what they lack. None: recorded by this app."""
+    """For an imported session: its files, and what they do not contain. None: recorded by this app."""
     versions: dict[str, str] = {}
-    """capexplorer, locust, python, ..."""
+    """Versions of capexplorer, locust, python and others, by name."""
     clients: tuple[str, ...] = ()
-    """Client classes that the users are built on, by Locust's names: FastHttpUser, HttpUser, User. Empty in older logs (see
-    `clients_of`)."""
+    """Client classes of the users, by Locust's names: FastHttpUser, HttpUser, User. Empty in older logs (see `clients_of`)."""
     client_overhead_ms: dict[str, ClientOverhead] = msgspec.field(name="client_floor_ms", default_factory=dict)
-    """By client class name; only HTTP clients have one."""
+    """Overhead by name of the client class; only HTTP clients have one."""
     pacing_s: float | None = None
     """Seconds from the start of one task of a user to that of the next, if users are paced (Locust's `constant_pacing`,
-    `constant_throughput`): then their number sets the throughput while tasks are shorter. None: they wait otherwise, or an older
-    log."""
+    `constant_throughput`): as long as tasks are shorter, the number of users sets the throughput. None: users are not paced, or
+    an older log."""
     profile: dict[str, Any] = {}
     """The whole resolved profile, as plain values (secrets removed)."""
     target: TargetFacts

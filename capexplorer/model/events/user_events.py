@@ -1,4 +1,4 @@
-"""Commands and notes of people; plans and the autopilot give the same commands."""
+"""Commands, from a person, a plan or the autopilot, and notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Note(Event, frozen=True, kw_only=True, tag="note"):
 
 
 class Command(Event, frozen=True, kw_only=True, tag="command"):
-    """A command, and who gave it."""
+    """A command to a live run."""
 
     name: Literal[
         "users",

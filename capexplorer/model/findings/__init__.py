@@ -1,7 +1,7 @@
-"""What the detectors find: one typed struct for each kind; a `Mark` carries one of them. `wording` makes the sentences.
+"""The findings of detectors: one struct for each kind. A `Mark` has one of them; `wording` has the sentences.
 
-Every figure has one name: as a field here, or as a key of `readings` where many causes share a field of their own. `figures`
-lists them all flat, which is how reports and exports show evidence. None means "not known", never zero.
+Every figure has one name: that of a field here, or a key of `readings`. `figures` returns all of them in one mapping, which
+reports and exports show as evidence. None means "not known", never zero.
 """
 
 from .blame import Blame, Bottleneck, Cause, Leak, Readings, Scalar

@@ -1,4 +1,4 @@
-"""What the catalogue names: causes of failures, bottlenecks, leaks."""
+"""Findings of the catalogue (docs/causes.md): causes of failures, bottlenecks, leaks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .finding import Finding
 Scalar = str | int | float | bool
 
 Readings = dict[str, Scalar | dict[str, int]]
-"""Named readings, units in the names; a mapping counts by name (`ended_by`)."""
+"""Readings by name, with units in the names; a value may be counts by name (`ended_by`)."""
 
 
 class Blame(Finding, frozen=True, kw_only=True):
@@ -21,13 +21,13 @@ class Blame(Finding, frozen=True, kw_only=True):
     """Name of the watched part that it is about; None: the target and its host, or the generator."""
     readings: Readings = {}
     unavailable: tuple[str, ...] = ()
-    """Readings that would have narrowed the finding but were not available."""
+    """Names of readings that were not available, but would have made the finding more certain."""
     competing: tuple[str, ...] = ()
-    """Ids of alternative findings that the same readings allow."""
+    """Ids of other findings that would explain the same readings."""
 
     @property
     def id(self) -> str:
-        """Its name in the catalogue."""
+        """The id in the catalogue."""
         return self.name
 
     def reading(self, name: str) -> float | None:
@@ -37,38 +37,39 @@ class Blame(Finding, frozen=True, kw_only=True):
 
     @property
     def pid(self) -> int | None:
-        """The id of the process that the readings are about."""
+        """Id of the process that the readings are about; None: not known."""
         pid = self.reading("pid")
         return None if pid is None else int(pid)
 
 
 class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
-    """Failures or a state of the generator, its host, the network or the target, over an epoch."""
+    """The cause of failures in an epoch, or a harmful state, in the generator, its host, the network or the target."""
 
     count: int = 0
-    """Total over all episodes; `counted` says what is counted."""
+    """Total over all episodes of what `counted` names."""
     counted: dict[Literal["failures", "retried", "seconds", "deaths"], int] = {}
-    """`retried`: attempts that the client retried by itself. `seconds`: duration of a state. Empty: only failures."""
+    """Counts by what is counted; empty: only failures. `retried`: attempts that the client repeated by itself. `seconds`:
+    duration of a state."""
     first_s: float | None = None
-    """Seconds of the session."""
     last_s: float | None = None
+    """First and last occurrence, in seconds of the session."""
     since_s: float | None = None
     """Start of the latest episode, if there were several."""
     episodes: int = 1
     rate_per_s: float | None = None
     """Rate in the latest episode."""
     endpoints: dict[str, int] = {}
-    """The endpoints that failed most, `METHOD name`, with their counts."""
+    """Counts of the endpoints with most failures, by `METHOD name`."""
     example: str = ""
-    """One failure in full. Data from a target: escape before display."""
+    """Full text of one failure. Data from a target: escape before display."""
     logged: str = ""
-    """What the target's own log said when it began: a line that names an error, folded. Data from a target, too."""
+    """A line about an error from the target's own log when the cause began, with numbers replaced. Data from a target, too."""
     check: str | None = None
     """Name of the user's own check that failed."""
     statuses: dict[str, int] = {}
     """Failures by HTTP status."""
     symptoms: dict[str, int] = {}
-    """For the cause `unknown`: counts of the failures' symptoms."""
+    """For the cause `unknown`: failures by symptom."""
 
     @property
     def began_s(self) -> float | None:
@@ -104,15 +105,15 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
 
     users_at: float | None = None
     offered_at_per_s: float | None = None
-    """User count, or offered rate, of the latest level that shows the bottleneck; `readings` are from that level."""
+    """Users, or offered rate, of the latest level that shows the bottleneck, from which `readings` are."""
     levels: int = 1
     """Number of levels that show the bottleneck."""
     users_before: float | None = None
     offered_before_per_s: float | None = None
     goodput_growth_ratio: float | None = None
     latency_growth_ratio: float | None = None
-    """Growth since the level with `users_before`, or at the rate `offered_before_per_s` (0.05 is 5%), if more load did not
-    increase goodput."""
+    """Relative growth (0.05 is 5%) since the level with `users_before`, or at the rate `offered_before_per_s`; None unless more
+    load brought no more goodput."""
 
     def figures(self) -> dict[str, Any]:
         """Readings first, then the growth that was compared."""
@@ -133,7 +134,7 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
 
 
 class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
-    """Growth at constant load. Rates are in `unit`."""
+    """Memory or file descriptors that grow at constant load. Figures are in `unit`."""
 
     unit: Literal["bytes", "fds"]
     growth_per_hour: float
@@ -142,8 +143,9 @@ class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
     growth_per_request: float | None = None
     explained_by: Literal["requests", "time"] | None = None
     held_s: float
-    """Duration of the observation."""
+    """Seconds over which the growth was observed."""
     now: float
+    """The latest value."""
     limit: float | None = None
     limit_in_s: float | None = None
     """Seconds until the limit at this growth rate."""

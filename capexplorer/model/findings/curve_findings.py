@@ -1,4 +1,4 @@
-"""Points of the capacity curve."""
+"""Findings on the capacity curve: knees, bends, latency knees."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .finding import Finding
 
 
 class CurveFinding(Finding, frozen=True, kw_only=True):
-    """A point of the capacity curve."""
+    """Base of the findings on the capacity curve."""
 
     verdict: KneeVerdict
     capacity_se_rps: float | None = None
     missing: tuple[Missing, ...] = ()
-    """Levels that would make the finding more precise."""
+    """Further levels that would make the finding more precise."""
 
     @property
     def id(self) -> str:
@@ -22,7 +22,7 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
         return self.verdict.kind
 
     def figures(self) -> dict[str, Any]:
-        """The verdict's own figures, those of its peak, then its evidence."""
+        """Figures of the verdict, of its peak, and of its evidence."""
         own, peak = self.verdict, self.verdict.peak
         knee = own.kind == "knee"
         named = {
@@ -64,4 +64,4 @@ class LatencyKnee(CurveFinding, frozen=True, kw_only=True, tag="latency_knee"):
 CURVE: dict[str, type[Knee | AtOrBelow | Bend | LatencyKnee]] = {
     "knee": Knee, "at_or_below": AtOrBelow, "bend": Bend, "latency_knee": LatencyKnee,
 }  # fmt: skip
-"""By the verdict's kind; `no_knee` is a verdict and never a finding."""
+"""Classes of findings by the kind of the verdict; a `no_knee` verdict makes no finding."""

@@ -16,7 +16,7 @@ class Finding(Reading, frozen=True, kw_only=True, tag_field="kind"):
     """Base of all findings."""
 
     LISTED: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields that hold figures, in the order in which a report lists them."""
+    """Names of the fields that are figures, in the order of reports."""
 
     @property
     def id(self) -> str:
@@ -24,6 +24,6 @@ class Finding(Reading, frozen=True, kw_only=True, tag_field="kind"):
         raise NotImplementedError
 
     def figures(self) -> dict[str, Any]:
-        """The known figures by name, as JSON values; unknown ones are left out."""
+        """Figures by name, as JSON values, without those that are not known."""
         known = ((name, getattr(self, name)) for name in self.LISTED)
         return {name: value for name, value in known if value is not None}

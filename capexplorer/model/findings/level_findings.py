@@ -1,4 +1,4 @@
-"""What a level shows by itself, or against the levels before it: a shift, a recovery, a limit that it broke."""
+"""Findings about one level: a shift, a recovery from overload, a stop rule that it triggered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
     """A level's goodput (1/s) or latency (ms) changed permanently."""
 
     at_s: float
-    """Seconds of the session."""
+    """Time of the shift, in seconds of the session."""
     level: int
     """Index of the level in which the shift was found."""
     column: Literal["goodput", "latency"]
@@ -23,12 +23,12 @@ class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
 
     @property
     def rose(self) -> bool | None:
-        """None if one of the means is unknown."""
+        """Whether the mean is higher after the shift; None: not known."""
         return None if self.before is None or self.after is None else self.after > self.before
 
     @property
     def id(self) -> str:
-        """`goodput_fell`, `latency_rose`; `goodput_changed` where the direction is not known."""
+        """Such as `goodput_fell` or `latency_rose`; `goodput_changed` if the direction is not known."""
         return f"{self.column}_{'changed' if self.rose is None else 'rose' if self.rose else 'fell'}"
 
 
@@ -58,11 +58,11 @@ class StopRule(Finding, frozen=True, kw_only=True, tag="stop_rule"):
     measured: float
     level: int
     ended: Literal["plan", "autopilot"] | None = None
-    """What the rule ended; None if a person was steering: then a rule only makes a mark."""
+    """What the rule ended; None if a person controlled the load: then a rule only makes a mark."""
 
     LISTED: ClassVar = ("rule", "limit", "measured", "level", "ended")
 
     @property
     def id(self) -> str:
-        """The rule without its metric's name."""
+        """The rule without the name of a metric."""
         return self.rule.partition(":")[0]

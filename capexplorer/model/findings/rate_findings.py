@@ -1,4 +1,4 @@
-"""Findings on the axis of offered rates."""
+"""Findings at levels of offered rates."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .finding import Finding
 
 
 class RateLimit(Finding, frozen=True, kw_only=True, tag="rate_capacity"):
-    """The rate from which goodput is less than what is offered: the capacity, or a bound of it."""
+    """The offered rate from which goodput is less than the offered rate: the capacity, or a bound of it."""
 
     capacity: RateCapacity
 
     @property
     def id(self) -> str:
-        """Which of them it is."""
+        """`rate_` and the kind of the capacity."""
         return f"rate_{self.capacity.kind}"
 
     def figures(self) -> dict[str, Any]:
-        """The capacity, and what the service does beyond it."""
+        """Figures of the capacity, and of the service's behaviour beyond it."""
         found, overload = self.capacity, self.capacity.overload
         named = {
             "capacity_per_s": found.per_s if found.kind == "capacity" else None,
@@ -48,7 +48,7 @@ class RateRecovered(Finding, frozen=True, kw_only=True, tag="rate_recovery"):
         return "rate_recovery"
 
     def figures(self) -> dict[str, Any]:
-        """From which rate to which, and after how many seconds."""
+        """The rates before and after the step down, and the seconds to recovery."""
         found = self.recovery
         named = {
             "from_per_s": found.from_per_s,

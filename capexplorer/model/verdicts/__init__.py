@@ -1,6 +1,6 @@
-"""The results of capacity analysis: frozen values that marks, screens, reports and the autopilot share.
+"""Verdicts of capacity analysis: frozen values for marks, screens, reports and the autopilot.
 
-Users are N, rates are finished work per second. `None` means "not known", never zero. No sentences here: `wording` makes them.
+`rps` is finished work per second. `None` means "not known", never zero. `wording` has the sentences.
 """
 
 from .epoch_verdict import CapacityVerdict, CurveFit, EndpointDegradation, Missing, MissingKind, SloVerdict, UslFit

@@ -1,4 +1,4 @@
-"""The verdict on all levels of an epoch: its knees, the lines of its curve, and what to measure next."""
+"""The verdict on all levels of an epoch: knees, the lines of the capacity curve, objectives, and which levels to measure next."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ class UslFit(Reading, frozen=True, kw_only=True):
     sigma: float
     kappa: float
     peak_users: float | None
-    """sqrt((1 - sigma) / kappa): the users at the highest X, not a knee. None if X rises without bound."""
+    """sqrt((1 - sigma) / kappa): users at the highest X, which is not a knee. None if X rises without bound."""
     peak_rps: float | None
     r_squared: float
     grey: Literal["few_levels", "no_bend", "poor_fit"] | None = None
-    """Why the fit is shown in grey; None if it is not."""
+    """Why the fit is not reliable and is drawn in grey; None if it is reliable."""
 
 
 class CurveFit(Reading, frozen=True, kw_only=True):
-    """Lines of the capacity curve."""
+    """The lines of the capacity curve."""
 
     low_load_rps_per_user: float
     """lambda0: slope of the low-load line."""
     low_load_se: float
+    """Its standard error."""
     baseline_users: tuple[float, ...]
-    """The levels that define it."""
+    """Users of the levels that it was fitted to."""
     capacity_rps: float | None = None
-    """Height of the capacity line; None while there is no knee."""
+    """Goodput of the capacity line; None without a knee."""
     capacity_se_rps: float | None = None
+    """Its standard error."""
     usl: UslFit | None = None
 
 
@@ -51,22 +53,22 @@ MissingKind = Literal[
 
 
 class Missing(Reading, frozen=True, kw_only=True):
-    """Measurements that would make the verdict more precise: `count` levels of that kind, with these users."""
+    """Levels that would make the verdict more precise: `count` of this kind, with users in these bounds."""
 
     kind: MissingKind
     count: int = 1
     seconds: float | None = None
-    """Minimum duration of each level; None: as long as other levels."""
+    """Least duration of each level; None: as long as other levels."""
     users_below: float | None = None
     users_above: float | None = None
 
 
 class CapacityVerdict(Reading, frozen=True, kw_only=True):
-    """The verdict on one epoch's levels."""
+    """The verdict on the levels of users of one epoch."""
 
     epoch: int = 0
     knee: KneeVerdict | None = None
-    """knee, at_or_below, bend or no_knee; None before three levels have settled."""
+    """Of the kind `knee`, `at_or_below`, `bend` or `no_knee`; None before three levels have settled."""
     latency_knee: KneeVerdict | None = None
     curve: CurveFit | None = None
     missing: tuple[Missing, ...] = ()
@@ -79,12 +81,12 @@ class EndpointDegradation(Reading, frozen=True, kw_only=True):
     name: str
     """Data from a target or its users: escape before display."""
     users: float
-    """User count of the first level at which they have risen."""
+    """Users of the lowest level at which they have risen."""
     column: Literal["latency", "failures"]
     before: float
-    """p95 in ms, or the failure ratio, at low load."""
+    """p95 in ms, or failure ratio, at low load."""
     after: float
-    """The same at that level."""
+    """p95 in ms, or failure ratio, at that level."""
 
 
 class SloVerdict(Reading, frozen=True, kw_only=True):
@@ -93,8 +95,8 @@ class SloVerdict(Reading, frozen=True, kw_only=True):
     name: Literal["p95_ms", "p99_ms", "failure_ratio"]
     limit: float
     state: Literal["crossed", "kept", "broken"]
-    """`crossed`: kept at the low end, broken at the high end. `kept`: at all levels, so the answer is at least `users`.
-    `broken`: at every level, so it is below `users_high`, and `users` is None."""
+    """`crossed`: met at low load and not at high load. `kept`: met at all levels, so the highest load is at least `users`.
+    `broken`: met at no level, so it is below `users_high`, and `users` is None."""
     users: float | None = None
     users_low: float | None = None
     users_high: float | None = None

@@ -1,4 +1,4 @@
-"""Whether levels that were measured after a knee was found show the same knee."""
+"""The verification of a knee: levels measured after it was found must show the same knee again."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class VerificationStep(Reading, frozen=True, kw_only=True):
 
     name: VerificationStepName
     users: int
-    """User count at which the level is to be measured."""
+    """Users at which the level is to be measured."""
     least_s: float
     most_s: float
-    """Settled seconds that the level takes: at least `least_s`, longer until it is precise, but at most `most_s`."""
+    """Settled seconds that the level takes: at least `least_s`, then until it is precise, but at most `most_s`."""
     measured_users: int | None = None
-    """User count of the measured level; None: not measured yet, or still too short or too imprecise."""
+    """Users of the measured level; None: not measured yet, or too short or not precise enough."""
     measured_s: float | None = None
     """Settled seconds of that level."""
     disagreement: Disagreement | None = None
 
     @property
     def agrees(self) -> bool | None:
-        """None: not measured."""
+        """Whether the level agrees with the knee; None: not measured."""
         return None if self.measured_users is None else self.disagreement is None
 
 
 class Verification(Reading, frozen=True, kw_only=True):
-    """Whether levels that were measured after a knee was found show the same knee; it does not matter who made them.
+    """Whether levels that were measured after a knee was found, by hand or not, show the same knee.
 
     `verified`: each step was measured and agrees. `contradicted`: one of them disagrees. `provisional`: anything else.
     """

@@ -1,4 +1,4 @@
-"""Changes of the service over time: regimes, shifts within a level, and recovery from overload."""
+"""Changes of the service over time: regimes, changes within a level, and recovery from overload."""
 
 from __future__ import annotations
 
@@ -9,52 +9,56 @@ from .knee_verdict import KneeVerdict
 
 
 class RegimeVerdict(Reading, frozen=True, kw_only=True):
-    """A part of an epoch in which the service did not change, and the change with which it began."""
+    """A regime: a part of an epoch in which the service did not change, and the change with which it began."""
 
     began_s: float
-    """Seconds of the session."""
+    """When it began, in seconds of the session."""
     began: Literal["goodput", "failures"] | None = None
-    """What changed; None: it is the first."""
+    """What changed; None for the first regime."""
     inside: bool = False
-    """Whether it began in the middle of a level, so that no step of load explains the change."""
+    """Whether no step of load explains the change, for example because it was in the middle of a level."""
     after_step_s: float | None = None
-    """Seconds from the last step of users to the change."""
+    """Seconds from the last step of load to the change."""
     at_rates: bool = False
-    """Whether all loads below are offered rates (iterations a second), not users."""
+    """Whether the loads of this verdict are offered rates (iterations a second), not users."""
     users: float
-    """User count at the change."""
+    """Load at the change."""
     before_rps: float | None = None
-    """Goodput of the same user count just before the change; None: not measured."""
+    """Goodput at the same load just before the change; None: not measured."""
     after_rps: float
+    """Goodput of the regime's first level."""
     failure_ratio: float | None = None
     """Failure ratio of the regime's first level."""
     most_users: float
-    """The highest user count without failures, and its goodput; if all levels fail, the highest user count."""
     most_rps: float
+    """The highest load without failures, and its goodput; if all levels fail, the highest load."""
     return_users: float | None = None
-    """It began with a step up: a return to so many users, who were served well before, tells load from a change in time. None:
-    that is known, or not to be known so."""
+    """If it began with a step up: the load to which a return would show whether load or a change of the service is the reason.
+    None: the reason is known, or a return would not show it."""
     knee: KneeVerdict | None = None
     judged: bool = False
     """Whether the epoch's verdict on capacity is about this regime."""
 
 
 class ChangePoint(Reading, frozen=True, kw_only=True):
-    """A permanent change within a level: `at` is in seconds from the series' start; the means before and after it."""
+    """A permanent change within a level, with the means before and after it: goodput in 1/s, or latency in ms."""
 
     at: int
+    """Index of the first second after the change."""
     column: Literal["goodput", "latency"]
     before: float
     after: float
 
 
 class Recovery(Reading, frozen=True, kw_only=True):
-    """Whether the service, when users were reduced after overload, reached the earlier figures of that load again."""
+    """Whether the service recovered when users were reduced after overload: reached the earlier figures of that load again."""
 
     from_users: float
     to_users: float
     recovered: bool | None
-    """None: no earlier level to compare with."""
+    """None: not known, since no earlier level had this load, or it is too early."""
     after_s: float | None = None
+    """Seconds after the last surplus user stopped until it had recovered."""
     goodput_ratio: float | None = None
     latency_ratio: float | None = None
+    """Latest goodput and latency, divided by those that this load had before."""
