@@ -174,7 +174,7 @@ class LoadWorkers:
         """Marks to emit now. Called once a tick."""
         self.local.repeat_kills()
         self._lost.epoch = epoch
-        self._lost.look(self._now_s(), load)
+        self._lost.close_if_over(self._now_s(), load)
         mark = self._lost.revision_to_publish(self._now_s(), exactly=True)
         return [mark] if mark is not None else []
 

@@ -16,7 +16,7 @@ from ...model.level_fold import batch_error
 from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
-from ..ladder import LevelPart, Measured
+from ..ladder import JudgedPart, Measured
 from ..rates.departure import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
@@ -72,7 +72,7 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
 
-    def measured(level: Level, parts: Callable[[Timeline, Level], list[LevelPart]]) -> Iterator[tuple[Measured, RateLevel]]:
+    def measured(level: Level, parts: Callable[[Timeline, Level], list[JudgedPart]]) -> Iterator[tuple[Measured, RateLevel]]:
         return _measured(timeline, neighbours, level, parts(timeline, level))
 
     def halves(each: Measured) -> tuple[Measured, ...]:
@@ -99,8 +99,8 @@ def _counts(level: Level) -> bool:
     return level.figures.offered is not None and level.figures.settled and is_whole
 
 
-def _parts(timeline: Timeline, level: Level) -> list[LevelPart]:
-    """The parts of a level. Without its last seconds if a fault began only in them: they belong to the step to the next level."""
+def _parts(timeline: Timeline, level: Level) -> list[JudgedPart]:
+    """The parts of a level. Without its last seconds if a fault began only in them: they belong to the next level."""
     if level.opened.ramp:
         return in_time(parts_of(timeline, level), slope_of(timeline, level))
     found, ticks = parts_of(timeline, level), timeline.seconds_of(level)
@@ -112,7 +112,7 @@ def _parts(timeline: Timeline, level: Level) -> list[LevelPart]:
 
 
 def _measured(
-    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[LevelPart]
+    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[JudgedPart]
 ) -> Iterator[tuple[Measured, RateLevel]]:
     risen = growth_of_rate(parts, slope_of(timeline, level)) if level.opened.ramp else [0.0] * len(parts)
     for part, grows in zip(parts, risen, strict=True):
@@ -127,7 +127,7 @@ def _measured(
         yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 
 
-def _rate_level(timeline: Timeline, level: Level, part: LevelPart, offered: OfferedFigures, left_out: bool) -> RateLevel:
+def _rate_level(timeline: Timeline, level: Level, part: JudgedPart, offered: OfferedFigures, left_out: bool) -> RateLevel:
     figures, shares = part.figures, replied_shares(timeline, level) or (None, None)
     dropped = offered.dropped.total - offered.dropped.stopped
     ended = offered.finished + offered.failed + dropped
@@ -158,7 +158,7 @@ def _rate_level(timeline: Timeline, level: Level, part: LevelPart, offered: Offe
     )
 
 
-def _from_plan_se_ms(timeline: Timeline, level: Level, part: LevelPart) -> float | None:
+def _from_plan_se_ms(timeline: Timeline, level: Level, part: JudgedPart) -> float | None:
     if level.opened.ramp:
         return None
     columns, until_s = timeline.columns, part.ended_s

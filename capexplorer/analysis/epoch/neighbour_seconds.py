@@ -14,12 +14,12 @@ from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.saturation_grounds import OTHERS_LEAST
-from ..ladder import LevelPart
+from ..ladder import JudgedPart
 from .neighbours import NeighbourCheck, Withheld
 from .part_figures import part_figures
 
 
-def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: LevelPart) -> Withheld | None:
+def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: JudgedPart) -> Withheld | None:
     """CPU that other processes withheld from a part of a level; None if it was not relevant or is not known."""
     found = check.withheld(part.figures)
     if found is not None or level.opened.ramp or not check.may_matter(part.figures):
@@ -33,7 +33,7 @@ _cached: WeakKeyDictionary[Level, dict[float, tuple[int, LevelFigures | None]]] 
 times as it grows."""
 
 
-def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: LevelPart) -> LevelFigures | None:
+def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: JudgedPart) -> LevelFigures | None:
     """Figures of the seconds in which others used CPU; None if they did in all of its seconds, or in none."""
     ticks = [tick for tick in timeline.seconds_of(level) if _is_within(part, timeline.columns["t_s"][tick])]
     by_start = _cached.setdefault(level, {})
@@ -47,5 +47,5 @@ def _compute(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFig
     return part_figures(timeline, level, disturbed) if 0 < len(disturbed) < len(ticks) else None
 
 
-def _is_within(part: LevelPart, ended_s: float) -> bool:
+def _is_within(part: JudgedPart, ended_s: float) -> bool:
     return part.started_s < ended_s and (part.ended_s is None or ended_s <= part.ended_s)

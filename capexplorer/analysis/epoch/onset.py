@@ -17,7 +17,7 @@ import numpy as np
 
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..ladder import LevelPart, parts
+from ..ladder import JudgedPart, parts
 from .failing_seconds import CLEAN_MOST, SIDE_LEAST, failing_changes
 from .part_figures import part_figures
 from .settling_failures import SettlingFailures, settling_failures
@@ -43,7 +43,7 @@ DOUBTFUL_STRENGTH = 2.5
 """A possible jump: relative change and strength that count if the next level shows the change too (`regimes`)."""
 
 
-def parts_of(timeline: Timeline, level: Level) -> list[LevelPart]:
+def parts_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
     """The parts of a level in the order they ran: a single one if nothing changed inside it, or the bins of a ramp."""
     if level.opened.ramp:
         return parts(level)
@@ -53,7 +53,7 @@ def parts_of(timeline: Timeline, level: Level) -> list[LevelPart]:
     return _after_transient(cut(timeline, level, found.at), level) if found.at else parts(level)
 
 
-def _after_transient(found: list[LevelPart], level: Level) -> list[LevelPart]:
+def _after_transient(found: list[JudgedPart], level: Level) -> list[JudgedPart]:
     """The parts without a first one, right after the step, that is worse than the next: that was the step's transient."""
     head, *rest = found
     is_early = bool(rest) and rest[0].started_s - level.started_s <= TRANSIENT_S and level.opened.since_s is None
@@ -62,7 +62,7 @@ def _after_transient(found: list[LevelPart], level: Level) -> list[LevelPart]:
     return _after_transient([replace(rest[0], started_s=level.started_s, began_inside=False), *rest[1:]], level)
 
 
-def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFailures | None = None) -> list[LevelPart]:
+def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFailures | None = None) -> list[JudgedPart]:
     """The level's parts, cut at these indices of its settled seconds. `failing`: failures with which the first part begins."""
     ticks = timeline.seconds_of(level)
     edges = [0 if failing is None else failing.first, *at, len(ticks)]
@@ -75,7 +75,7 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFa
         users = figures.users_mean or float(level.users)
         began_inside = first > 0 or failing is not None
         after_queue = first > 0 and level.offered_per_s is not None and _queue_filled(timeline, level, ticks[first])
-        found.append(LevelPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
+        found.append(JudgedPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
     return found
 
 
@@ -98,7 +98,7 @@ def _queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
     return max(known[-QUEUE_S:] + after) > SLOWER * float(np.median(known[:-QUEUE_S]))
 
 
-def halves_of(timeline: Timeline, level: Level) -> list[LevelPart]:
+def halves_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
     """A level in two parts where goodput may have jumped, too weakly to be certain by itself; empty if it did not."""
     at = () if level.opened.ramp else _changes_of(timeline, level).doubtful
     return cut(timeline, level, at) if at else []

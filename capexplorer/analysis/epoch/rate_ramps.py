@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..ladder import LevelPart
+from ..ladder import JudgedPart
 
 FINISHED_LEAST = 20
 """Finished iterations from which a bin's mean time from plan is used."""
@@ -23,12 +23,12 @@ def slope_of(timeline: Timeline, level: Level) -> float:
     return (rates[ticks[-1]] - rates[ticks[0]]) / (times[ticks[-1]] - times[ticks[0]]) if len(ticks) > 1 else 0.0
 
 
-def in_time(bins: Sequence[LevelPart], slope: float) -> list[LevelPart]:
+def in_time(bins: Sequence[JudgedPart], slope: float) -> list[JudgedPart]:
     """Bins in the order they ran. `bins`: by ascending rate; `slope`: as of `slope_of`."""
     return list(bins if slope >= 0 else reversed(bins))
 
 
-def growth_of_rate(bins: Sequence[LevelPart], slope: float) -> list[float]:
+def growth_of_rate(bins: Sequence[JudgedPart], slope: float) -> list[float]:
     """Growth of the iterations in flight during each bin that the change of the rate alone explains, by Little's law: the change
     of the rate times the mean time from plan at the lowest rate.
     """

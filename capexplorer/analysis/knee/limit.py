@@ -67,10 +67,10 @@ def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Kne
         response_ratio=slower,
         loop_lag_ms=timers_late_ms,
     )
-    return _tested(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
+    return _limit_from(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
 
 
-def _tested(
+def _limit_from(
     beyond: list[LadderLevel],
     baseline: list[LadderLevel],
     little: tuple[float, float] | None,

@@ -5,10 +5,10 @@ levels are recovery from overload is decided in `epoch.recovery`, because that n
 """
 
 from .ladder_level import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S, LadderLevel
-from .measured import LevelPart, Measured, ladder_level, measured_of, parts
+from .measured import JudgedPart, Measured, ladder_level, measured_of, parts
 from .pooling import pooled
 
 __all__ = [
-    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "SHORT_S", "LadderLevel", "LevelPart", "Measured", "ladder_level", "measured_of",
+    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "SHORT_S", "LadderLevel", "JudgedPart", "Measured", "ladder_level", "measured_of",
     "parts", "pooled",
 ]  # fmt: skip

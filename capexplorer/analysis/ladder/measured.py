@@ -13,7 +13,7 @@ from .ladder_level import LadderLevel
 
 
 @dataclass(frozen=True, slots=True)
-class LevelPart:
+class JudgedPart:
     """What is judged as one: a whole level, a bin of a ramp, or the seconds between two changes inside a level."""
 
     users: float
@@ -32,7 +32,7 @@ class Measured:
     """A settled level, or a part of one, with its ladder level (`rates`)."""
 
     level: Level
-    part: LevelPart
+    part: JudgedPart
     rates: LadderLevel
 
     @property
@@ -41,10 +41,10 @@ class Measured:
         return self.part.figures
 
 
-def parts(level: Level) -> list[LevelPart]:
+def parts(level: Level) -> list[JudgedPart]:
     """The level as one part, or the bins of a ramp."""
     found = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [_whole(level)]
-    return [LevelPart(users, figures, level.started_s, level.ended_s) for users, figures in found]
+    return [JudgedPart(users, figures, level.started_s, level.ended_s) for users, figures in found]
 
 
 def _whole(level: Level) -> tuple[float, LevelFigures]:
@@ -57,10 +57,10 @@ def measured_of(
     epoch: int = 0,
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
-    disturbed: Callable[[Level, LevelPart], tuple[bool, bool]] = lambda level, part: (False, False),
+    disturbed: Callable[[Level, JudgedPart], tuple[bool, bool]] = lambda level, part: (False, False),
     replied: Mapping[int, tuple[float, float]] = MappingProxyType({}),
     first_requests: bool = False,
-    parts_of: Callable[[Level], Sequence[LevelPart]] = parts,
+    parts_of: Callable[[Level], Sequence[JudgedPart]] = parts,
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, divided into parts by `parts_of`; not pooled.
 

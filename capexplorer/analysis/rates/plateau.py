@@ -107,7 +107,9 @@ def _mean_of_bins(bins: Sequence[RateLevel]) -> tuple[float, float]:
 
 
 def least_goodput(best: RateLevel, rate: float, error: float) -> float:
-    """Lower bound of the goodput of the best level served in full; 0 where a ramp is too short to distinguish a collapse from chance."""
+    """Lower bound of the goodput of the best level served in full; 0 where a ramp is too short to distinguish a collapse from
+    chance.
+    """
     if not best.ramp:
         return best.goodput_per_s - ONE_SIDED_95 * best.goodput_error_per_s
     surely = without_selection_bias(best)
