@@ -1,7 +1,7 @@
-"""An event as a reader of the log will get it: secrets removed, floats rounded to the measured precision.
+"""Events as they will be read from the log: secrets removed, floats rounded to the measured precision.
 
 A live run passes `canonical(event)` to its screen and to the writer, so that the screen shows what a replay will show. Rounding
-saves a tenth of a sample; a day at one sample a second must stay under 200 MB. Must not know JSON or files.
+makes a sample a tenth smaller; a day at one sample a second must stay under 200 MB. Must not know JSON or files.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ E = TypeVar("E", bound=Event)
 _TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3, "since_s": 3, "ended_s": 3}
 """Decimals of times, the same in every event, so that times of different events can be compared."""
 _DECIMALS = (("offered_per_s", 6), ("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
-"""Decimals by unit, in samples only: 1 us, a ten-thousandth of a core. A level's figures keep all they have."""
+"""Decimals by the end of a field's name, in samples only; the first match counts. A level's figures are not rounded."""
 _IN_HISTOGRAM = frozenset(("p50_ms", "p95_ms", "p99_ms", "max_ms"))
-"""Fields of an endpoint's second that its histogram yields; they are not written."""
+"""Fields of an endpoint's tick that can be computed from its histogram; they are not written."""
 _HISTOGRAMS = frozenset(("latency", "from_plan"))
-"""Encoded histograms: no text to search for secrets."""
+"""Fields with encoded histograms, which are not searched for secrets."""
 _UNCHANGED = frozenset((int, bool, NoneType))
-"""Types of fields that hold neither text nor a measured number."""
+"""Types of fields that are neither text nor measured numbers."""
 _PLAIN = frozenset(("profile", "params", "args"))
 """Fields with nested values, in which keys determine what is secret."""
 
 
 def canonical(event: E) -> E:
-    """The event that reading its line will give. The same object when nothing had to change."""
+    """The event that will be read from its line; the same object if nothing changes."""
     return _struct(event, in_sample=isinstance(event, Sample))
 
 
@@ -61,9 +61,10 @@ def _struct(struct: S, in_sample: bool) -> S:
 
 @lru_cache
 def _fields(kind: type[msgspec.Struct], in_sample: bool) -> tuple[tuple[str, float | str | None, int | None], ...]:
-    """Each field that may change: its name, its default if that is a number or a text, and the decimals of its numbers.
+    """(name, default if that is a number or a text, decimals) of each field that may change.
 
-    A field is left out of the log when it *is* its default; a 0.0 that was measured, a `GET` of a client is another object.
+    The default is needed because msgspec omits a field only if its value is the same object as the default: a measured 0.0 or a
+    client's `GET` is an equal, but another object.
     """
     return tuple(
         (field.name, field.default if isinstance(field.default, float | str) else None, _decimals(field.name, in_sample))
@@ -73,7 +74,7 @@ def _fields(kind: type[msgspec.Struct], in_sample: bool) -> tuple[tuple[str, flo
 
 
 def _number(value: float, decimals: int | None) -> float:
-    """The same object where rounding changes nothing."""
+    """The rounded value; the same object if rounding changes nothing."""
     rounded = value if decimals is None else round(value, decimals)
     return value if rounded == value else rounded
 

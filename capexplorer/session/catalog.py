@@ -1,5 +1,6 @@
-"""The saved sessions of a folder, and how a session is named: path, id, beginning of an id, or `last`. Reads only the header and
-the last 64 KB of each file that `catalog_cache` does not know, since the picker lists all of them.
+"""Lists the saved sessions of a folder, and finds one by its path, its id, the beginning of its id, or `last`.
+
+Of each file that `catalog_cache` does not know only the header and the last 64 KB are read, since the picker lists all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _MOST_NAMES = 5
 
 
 def list_sessions(folder: Path) -> list[SessionEntry]:
-    """All sessions in `folder`, newest first; sessions that cannot be opened have a `problem`. SessionError for the folder."""
+    """All sessions in `folder`, newest first; those that cannot be opened have a `problem`. Raises SessionError if the folder
+    cannot be read.
+    """
     try:
         found = catalog_cache.entries(folder, SUFFIX, _entry)
     except FileNotFoundError:
@@ -37,14 +40,14 @@ def list_sessions(folder: Path) -> list[SessionEntry]:
 
 
 def entry_of(path: Path) -> SessionEntry | None:
-    """One session as a list shows it; None when there is no such file."""
+    """The summary of one session; None if there is no such file."""
     return _entry(path)
 
 
 def find(name: str, folder: Path) -> Path:
-    """The session that `name` means: `last`, a path, an id, what only one id begins with, or a sample that comes along.
+    """The session with this name: `last`, a path, an id, the beginning of a single id, or the name of an included sample session.
 
-    Raises SessionError.
+    Raises SessionError if there is none, or more than one.
     """
     if name == "last":
         return _last(folder)
@@ -102,8 +105,8 @@ class _LastLines(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool = False
 
 
-class _Glance(msgspec.Struct, frozen=True, kw_only=True):
-    """The few fields of any event that a list needs."""
+class _EventFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of any event that a list needs."""
 
     type: str
     t_s: float
@@ -112,11 +115,11 @@ class _Glance(msgspec.Struct, frozen=True, kw_only=True):
     levels: Any = None
 
 
-_glance = msgspec.json.Decoder(_Glance)
+_decoder = msgspec.json.Decoder(_EventFields)
 
 
 def _entry(path: Path) -> SessionEntry | None:
-    """None if the file was deleted meanwhile."""
+    """The summary of a session; None if the file was deleted in the meantime."""
     size_bytes = 0
     try:
         size_bytes = path.stat().st_size
@@ -145,13 +148,13 @@ def _entry(path: Path) -> SessionEntry | None:
 
 
 def _title(profile: dict[str, Any]) -> str | None:
-    """The profile's name; where it has none, its title."""
+    """The profile's name, else its title; None if it has neither."""
     named = profile.get("name") or profile.get("title")
     return str(named) if named else None
 
 
 def _end(path: Path, size_bytes: int, *, sealed: bool) -> _LastLines:
-    """From the last whole lines backwards, until both the time and the count of levels are known."""
+    """Facts from the last lines, read backwards until both the time and the number of levels are known."""
     with open_regular(path) as file:
         file.seek(max(0, size_bytes - _TAIL_BYTES))
         lines = file.read(_TAIL_BYTES).split(b"\n")
@@ -167,17 +170,17 @@ def _end(path: Path, size_bytes: int, *, sealed: bool) -> _LastLines:
     return _LastLines(t_s=t_s, levels=0 if size_bytes <= _TAIL_BYTES else None)
 
 
-def _seen(line: bytes, sealed: bool) -> _Glance | None:
+def _seen(line: bytes, sealed: bool) -> _EventFields | None:
     try:
         if sealed:
             number_of(line)
-        return _glance.decode(line)
+        return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SealError):
         return None
 
 
-def _levels(seen: _Glance) -> int | None:
-    """Number of levels so far, by this line. Levels are numbered from 0."""
+def _levels(seen: _EventFields) -> int | None:
+    """Number of levels up to this line; None if the line does not show it. Levels are numbered from 0."""
     known = {"ended": seen.levels or 0, "sample": seen.level, "level": seen.index, "level_closed": seen.index}.get(seen.type)
     if not isinstance(known, int):
         return None

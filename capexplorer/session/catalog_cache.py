@@ -1,7 +1,7 @@
-"""What a list shows of each session in a folder, kept in one file there (`.catalog`): thousands of sessions are listed at once.
+"""A cache of the summaries of all sessions in a folder (`.catalog`), so that thousands of them are listed quickly.
 
-An entry is valid for as long as size and time of change of its log stay. The file is a cache: it may be deleted, and failures to
-read or write it are ignored.
+An entry is valid as long as size and modification time of its log do not change. The file may be deleted, and failures to read or
+write it are ignored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _decoder = msgspec.json.Decoder(_Catalog)
 
 
 def entries(folder: Path, suffix: str, read: Callable[[Path], SessionEntry | None]) -> list[SessionEntry]:
-    """All sessions in `folder`, in no order; `read` is called for those that are not known. Raises OSError for the folder."""
+    """The summaries of all sessions in `folder`, in any order; `read` is called for those that are not in the cache. Raises
+    OSError if the folder cannot be read.
+    """
     known, kept, found = _load(folder), dict[str, _Known](), list[SessionEntry]()
     with os.scandir(folder) as files:
         logs = [file for file in files if file.name.endswith(suffix)]

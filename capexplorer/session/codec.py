@@ -1,6 +1,6 @@
-"""An event to one line of the log and back: compact JSON, `type` first.
+"""Encodes an event as one line of the log, and decodes it: compact JSON, `type` first.
 
-Must not know files, line numbers or what is secret: `canonical` prepares an event, the reader says where a line stood.
+Must not know files, line numbers or secrets: `canonical` prepares events, and the reader adds line numbers to errors.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def encode(event: Event) -> bytes:
-    """One line, without its newline. An `Unknown` becomes the line that it was read from."""
+    """The line of an event, without its line end. For an `Unknown` it is the line that it was read from."""
     if isinstance(event, Unknown):
         return _encoder.encode({"type": event.original_type, "t_s": event.t_s, **event.fields})
     return _encoder.encode(event)
 
 
 def decode(line: bytes) -> Event:
-    """The event in `line`: unknown fields are ignored, an unknown type becomes `Unknown`. Raises LineError."""
+    """The event in `line`: unknown fields are ignored, an unknown type gives an `Unknown`. Raises LineError."""
     try:
         event: Event = _decoder.decode(line)
     except (msgspec.ValidationError, *_NOT_JSON):
-        return from_plain(decode_plain(line))  # which says what is wrong, if the type is not just unknown
+        return from_plain(decode_plain(line))  # an event of an unknown type, or an error that names what is wrong
     check_values(event)
     return event
 

@@ -1,8 +1,9 @@
-"""The facts about a session that lists show besides its header and its end: best goodput, marks, damaged lines, verdict.
+"""The digest of a session: facts for lists that only the whole log shows, such as best goodput, marks, damaged lines and
+verdict.
 
-Goodput and marks are on few lines; these are decoded, and of all others only the checksums are checked. A `Judge` has the
-verdict. What was found is kept beside the log (`ID.digest`) for as long as size and time of change stay. That file is a cache:
-it may be deleted, and failures to write it are ignored.
+Goodput and marks are in few lines; only these are decoded, and of all others only the checksums are tested. A `Judge` returns
+the verdict. The digest is cached in the folder of the log (`ID.digest`), and is valid as long as size and modification time of
+the log do not change. The cache may be deleted, and failures to write it are ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _VERSION = 3
 _LONGEST_DIGEST_BYTES = 4096
 _PART_BYTES = 1024 * 1024
 _LINES = (b'{"type":"level_closed",', b'{"type":"mark",')
-"""As the codec writes them: compact, type first."""
+"""How the lines begin that are decoded: the codec writes compact JSON, type first."""
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,22 +35,22 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
     changed_ns: int
     best_goodput_rps: float | None = None
-    """Highest goodput of its settled levels; None if no level has a goodput."""
+    """Highest goodput of its settled levels, 1/s; None if no level has one."""
     marks: int = 0
-    """Current ones: the last revision of each, retracted ones left out."""
+    """Number of marks whose last revision is not retracted."""
     verdict: str | None = None
-    """One sentence; None where the judge could not read the log."""
+    """The verdict as one sentence; None if the judge could not read the log."""
     knee_users: float | None = None
-    """Users at the knee; None where the verdict has no knee."""
+    """Users at the knee; None if the verdict has no knee."""
     damaged_lines: int = 0
-    """Changed, missing, doubled or moved; 0 for a log of schema 1, whose lines have no checksums."""
+    """Number of lines that were changed, removed, duplicated or moved; 0 for a log of schema 1, which has no checksums."""
 
 
 class Judge(Protocol):
-    """Reads a log for its verdict: (sentence, users at the knee)."""
+    """Reads a log and returns its verdict: (sentence, users at the knee)."""
 
     def __call__(self, log: Path, /) -> tuple[str | None, float | None]:
-        """Never raises: a log that cannot be read has no verdict."""
+        """(None, None) for a log that cannot be read. Must not raise."""
 
 
 class _Figures(msgspec.Struct, frozen=True):
@@ -76,12 +77,12 @@ _digest = msgspec.json.Decoder(Digest)
 
 
 def path_of(log: Path) -> Path:
-    """`ID.digest` beside `ID.jsonl`."""
+    """Path of the digest of a log: `ID.digest` in the folder of `ID.jsonl`."""
     return log.with_name(log.name.removesuffix(SUFFIX) + DIGEST_SUFFIX)
 
 
 def digest_of(log: Path, judge: Judge) -> Digest:
-    """The digest from the cache; otherwise from the log, which is then cached. Raises OSError for the log."""
+    """The digest from the cache, else computed from the log and cached. Raises OSError if the log cannot be read."""
     kept = kept_digest(log)
     if kept is not None:
         return kept
@@ -93,7 +94,7 @@ def digest_of(log: Path, judge: Judge) -> Digest:
 
 
 def kept_digest(log: Path) -> Digest | None:
-    """The digest from the cache only; None if the log must be searched. Raises OSError for the log."""
+    """The digest from the cache; None if it has none that is valid. Raises OSError if the log cannot be read."""
     status = log.stat()
     try:
         kept = _digest.decode(read_small(path_of(log), _LONGEST_DIGEST_BYTES))
@@ -118,7 +119,7 @@ def _searched(log: Path, status: os.stat_result) -> Digest:
         try:
             event = _line.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue  # torn or damaged: the reader's to note
+            continue  # damaged: the reader reports it
         if isinstance(event, _Mark):
             marks[event.key] = event.state
             continue
@@ -155,7 +156,7 @@ class _Damage:
 
 
 def _whole_lines(log: Path) -> Iterator[bytes]:
-    """Lines with their ends, a part of the log at a time; `too long` for one that is."""
+    """Complete lines with their line ends; the text `too long` for one that is too long."""
     with open_regular(log) as file:
         source = Lines(file)
         while part := source.next_part(_PART_BYTES):

@@ -1,7 +1,7 @@
-"""Opens files that other programs may have created: only regular files, with lines of bounded length. Files of the app are
-private.
+"""Reads files that other programs may have created, safely: only regular files, with lines of bounded length. Also writes private
+files.
 
-Opening a named pipe would block; a file without line ends, such as gigabytes of a sparse file, would fill the memory.
+Opening a named pipe would block, and a file without line ends, such as gigabytes of a sparse file, would fill the memory.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import BinaryIO
 from ..paths import PRIVATE_FILE
 
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
-"""The longest line that a run writes holds a level's figures, below 1 MB."""
+"""Longer lines are not read. The longest line that a run writes is that of a level's figures, below 1 MB."""
 _PIECE_BYTES = 1024 * 1024
 
 
 class NotRegularError(OSError):
-    """A folder, a named pipe, a device, a socket."""
+    """The path is not a regular file, but a folder, a named pipe, a device or a socket."""
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file for reading; never waits for a writer. Raises OSError, NotRegularError among them."""
+    """The file, open for reading; never waits for a writer. Raises OSError, or NotRegularError, which is one."""
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -34,13 +34,15 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_small(path: Path, most_bytes: int) -> bytes:
-    """The beginning of a regular file. Raises OSError."""
+    """At most `most_bytes` from the beginning of a regular file. Raises OSError."""
     with open_regular(path) as file:
         return file.read(most_bytes)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a new private file beside it and renames it, so that a reader sees the old content or the new. Raises OSError."""
+    """Replace the content of `path` by writing a new private file in its folder and renaming it, so that a reader gets either the
+    old content or the new. Raises OSError.
+    """
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
@@ -51,17 +53,17 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 class Lines:
-    """The lines of a file that may still grow, a part at a time."""
+    """Reads the lines of a file that may still grow, in parts."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
         self.position = 0
-        """Number of bytes of the lines that were returned."""
+        """Position after the last line that was returned, in bytes."""
 
     def next_part(self, most_bytes: int) -> list[tuple[int, bytes | None]]:
-        """Where each of the next lines begins, and the line; None for one longer than LONGEST_LINE_BYTES.
+        """(position, line) of each of the next lines, about `most_bytes` and at least one; empty if there are no more yet.
 
-        About `most_bytes` of them, at least one; empty: no more yet. The file's last line may lack its line end. Raises OSError.
+        A line is None if it is longer than LONGEST_LINE_BYTES. The last line of the file may lack its line end. Raises OSError.
         """
         self.file.seek(self.position)
         data = self.file.read(most_bytes)
@@ -76,16 +78,16 @@ class Lines:
         return lines
 
     def line_at(self, position: int) -> bytes:
-        """The line that begins there. Raises OSError."""
+        """The line that begins at this position. Raises OSError."""
         self.file.seek(position)
         return self.file.readline(LONGEST_LINE_BYTES + _PIECE_BYTES)
 
     def put_back(self, line: bytes) -> None:
-        """Return the last line again later, when more of it has been written."""
+        """Let the next part begin with `line`, the last one that was returned, since more of it may have been written by then."""
         self.position -= len(line)
 
     def _pass_over(self, read_bytes: int) -> int:
-        """Skip to the byte after the next line end. Returns where the line began."""
+        """Skip to the byte after the next line end. Returns the position at which the line begins."""
         began, self.position = self.position, self.position + read_bytes
         end = -1
         while end < 0:
@@ -100,7 +102,7 @@ class Lines:
 
 
 def _behind_hole(file: BinaryIO, position: int) -> int:
-    """Position of the next data of a sparse file: a hole has no line ends, and may have terabytes."""
+    """Position of the next data of a sparse file: a hole has no line ends, and may be terabytes long."""
     try:
         return os.lseek(file.fileno(), position, os.SEEK_DATA)
     except AttributeError:  # not on this platform

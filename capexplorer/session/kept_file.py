@@ -1,6 +1,7 @@
-"""The requests that a run kept, in a file beside its log (`ID.requests`): one line each, after a line that says what it is.
+"""The file with the requests that a run keeps whole (`ID.requests`, in the folder of the log): a header, then a line per request.
 
-Only with `--keep-bodies`, written once at the end of the run, readable by the user alone, without secrets. The log names it.
+It exists only with `--keep-bodies`, and is written once at the end of the run, readable only by the user and without secrets. The
+log contains its name.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def path_of(log: Path) -> Path:
-    """`ID.requests` beside `ID.jsonl`."""
+    """Path of the kept requests of a log: `ID.requests` in the folder of `ID.jsonl`."""
     return log.with_name(log.name.removesuffix(SUFFIX) + KEPT_SUFFIX)
 
 
 def write(log: Path, requests: Iterable[KeptRequest]) -> Path:
-    """The whole file, mode 0600. Raises OSError."""
+    """Write the file, with mode 0600. Returns its path. Raises OSError."""
     path = path_of(log)
     head = _Head(schema=SCHEMA, session=log.name.removesuffix(SUFFIX))
     write_whole(path, b"".join(_encode(each) + b"\n" for each in (head, *requests)))
@@ -45,7 +46,7 @@ def write(log: Path, requests: Iterable[KeptRequest]) -> Path:
 
 
 class RequestsFile:
-    """`KeptRequests` of a saved session. Raises SessionError, in one line, for a file that is none."""
+    """The `KeptRequests` of a saved session. Raises SessionError for a file that is none."""
 
     why_none = ""
 
@@ -64,11 +65,11 @@ class RequestsFile:
         self._requests = {request.brief.number: request for request in found}
 
     def briefs(self) -> Sequence[RequestBrief]:
-        """All, in the order in which they began."""
+        """Summaries of all requests, in the order in which they began."""
         return sorted((request.brief for request in self._requests.values()), key=lambda brief: brief.t_s)
 
     def request(self, number: int) -> KeptRequest | None:
-        """One whole."""
+        """The request with this number; None: there is none."""
         return self._requests.get(number)
 
 

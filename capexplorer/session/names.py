@@ -1,4 +1,4 @@
-"""Names of session files: the id holds the time of the start and the profile."""
+"""Ids and file names of sessions: an id consists of the start time, the profile and four random characters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_SLUG = 40
 def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str, Path]:
     """The id and path of a new session: `YYYYMMDD-HHMMSS-PROFILE-xxxx`, in a folder that is created if missing.
 
-    Raises LogWriteError when the folder cannot be made or not be written to.
+    Raises LogWriteError if the folder cannot be created or written to.
     """
     make_folder(folder)
     profile = slug(profile_name)
@@ -35,7 +35,7 @@ def slug(name: str) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """A folder that can be written to; private when it is made. Raises LogWriteError."""
+    """Create the folder if it is missing, private to the user. Raises LogWriteError if it cannot be created or written to."""
     try:
         folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
     except OSError as error:

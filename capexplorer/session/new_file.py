@@ -13,10 +13,10 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 class NewFile:
-    """Opened at once, so that an unwritable folder is noticed early; `appear` gives the file its name."""
+    """A file that is opened at once, so that errors are found early, and gets its name by `appear`."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError: `path` exists already, no such folder, not writable, no space."""
+        """Raises OSError if `path` exists, or its folder is missing or not writable, or there is no space."""
         self.path = path
         self._hidden_as: Path | None = None
         """Its temporary name, on file systems without unnamed files."""
@@ -31,8 +31,9 @@ class NewFile:
             self._hidden_as = hidden
 
     def appear(self) -> None:
-        """Link the file to its name, with everything written so far on the disk. Without effect if it has its name already.
-        Raises OSError."""
+        """Give the file its name, after everything written so far is on the disk. Without effect if it has its name. Raises
+        OSError.
+        """
         if self._has_appeared:
             return
         os.fsync(self.fd)
@@ -43,7 +44,7 @@ class NewFile:
         self._has_appeared = True
 
     def close(self) -> None:
-        """Close it; a file that never got its name is deleted."""
+        """Close the file; delete it if it has no name yet."""
         os.close(self.fd)
         if self._hidden_as is not None and not self._has_appeared:
             with suppress(OSError):

@@ -1,8 +1,8 @@
-"""Reads a saved log back to events, even if the file is damaged: readable lines become events, others are noted.
+"""Reads the events of a saved log, even if the file is damaged: lines that cannot be read are left out and noted.
 
-Lines of schema 2 have a seal (`seal`): one that was changed by a single digit is left out, as are those that were doubled or
-moved, and lines that are missing are noted. Schema 1 had none. Reads on from where it stands, a part at a time (a day's log has
-hundreds of megabytes, and may still grow), and any line again by where it begins. Must not repair or write anything.
+Lines of schema 2 have a seal (`seal`): a line that was changed by a single digit, duplicated or moved is left out, and missing
+lines are noted. Schema 1 has no seals. The log is read in parts, since a day's log has hundreds of megabytes and may still grow,
+and any line can be read again by its position. Must not repair or write anything.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _MOST_NOTES = 20
 
 
 class SessionReader:
-    """An open session: iterate over it, once, for its events, the header first; or `read_on`. Close it, or use it in a `with`."""
+    """An open session. Its events, the header first, are read once, by iteration or by `read_on`. Close it, or use `with`."""
 
     header: Header
     notes: list[str]
-    """What was left out or is missing, by line number; complete when all was read. The first 20, then how many notes more."""
+    """What was left out or is missing so far, by line number: the first 20 notes, then the number of further ones."""
     damaged: int
-    """Number of lines left out or missing so far, except a last line that was cut off when the recording was killed."""
+    """Number of lines left out or missing so far, without a last line that was cut off when the recording was killed."""
 
     def __init__(self, path: Path, converters: Mapping[int, Converter] = CONVERTERS) -> None:
-        """Open `path` and read its header. Raises SessionError, one line, if this version cannot read it as a session."""
+        """Open `path` and read its header. Raises SessionError if this version cannot read it as a session."""
         self.path = path
         self.notes = []
         self.damaged = 0
@@ -43,7 +43,7 @@ class SessionReader:
         self._converters = converters
         self._source = Lines(_open(path))
         self._count = 0
-        """Lines seen."""
+        """Number of lines read so far."""
         try:
             self._read_header()
         except BaseException:
@@ -66,9 +66,10 @@ class SessionReader:
             yield from (event for _, event in events if event is not None)
 
     def read_on(self, most_bytes: int = _PART_BYTES, *, wait: bool = False) -> list[tuple[int, Event | None]]:
-        """The next lines, about `most_bytes` of them: where each begins and its event, None for one left out. Empty: no more yet.
+        """(position, event) of each of the next lines, about `most_bytes`; empty if there are no more yet. The event is None
+        for a line that is left out.
 
-        A last line without its end is dropped with a note; with `wait` it is left for later, since someone is writing it.
+        A last line without its line end is left out; with `wait` it is read later, since it may still be written.
         """
         lines = self._next_lines(most_bytes)
         if wait and lines and (last := lines[-1][1]) is not None and not last.endswith(b"\n"):
@@ -77,8 +78,7 @@ class SessionReader:
         return [(place, self._event(line)) for place, line in lines]
 
     def event_at(self, position: int) -> Event:
-        """The event whose line begins at `position`, a value that `read_on` returned. Raises SessionError when the file was
-        changed."""
+        """The event whose line begins at `position`, which `read_on` returned. Raises SessionError if the file was changed."""
         try:
             line = self._source.line_at(position)
             if self.sealed:
@@ -112,7 +112,7 @@ class SessionReader:
         return decode(line) if is_current(line, self._schema) else self._upgraded(decode_plain(line))
 
     def _event(self, line: bytes | None) -> Event | None:
-        """The next line's; None, and a note, when it is left out."""
+        """The event of the next line; None, with a note, if the line is left out."""
         self._count += 1
         if line is None:
             self._leave_out(f"longer than {LONGEST_LINE_BYTES >> 20} MB")
@@ -132,7 +132,7 @@ class SessionReader:
         return event
 
     def _check_place(self, number: int) -> None:
-        """Notes lines that are missing before this one. Raises SealError for a line that was read before."""
+        """Note lines that are missing before this one. Raises SealError for a line that is duplicated or moved."""
         if missing := self._numbering.take(number):
             self.damaged += missing
             self._note(f"line {self._count}: {missing} line{'s' * (missing > 1)} missing before it")
@@ -151,7 +151,9 @@ class SessionReader:
         self._note(f"line {self._count}: skipped: {why}")
 
     def _upgraded(self, line: Line) -> Event | None:
-        """Converters get lines of any shape, so that an exception means a bad line, not a defect."""
+        """The event of a line of an older schema. Raises LineError also for exceptions of converters: a line may have any
+        shape.
+        """
         try:
             converted = upgraded(line, self._schema, self._converters)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -165,7 +167,7 @@ class SessionReader:
             raise _unreadable(self.path, error) from None
         self._source.position, self._count = len(line), 1
         line = line.removeprefix(b"\xef\xbb\xbf")
-        _refuse_what_is_no_log(self.path, line)
+        _check_is_log(self.path, line)
         self._numbering = Numbering(last=1)
         try:
             if has_seal(line):
@@ -209,12 +211,12 @@ class SessionReader:
 
 
 def open_session(path: Path, converters: Mapping[int, Converter] = CONVERTERS) -> SessionReader:
-    """Open a saved session. Raises SessionError, in one line."""
+    """Open a saved session. Raises SessionError."""
     return SessionReader(path, converters)
 
 
 def read(path: Path) -> Iterator[Event]:
-    """All events of a saved session, the header first. Raises SessionError before the first."""
+    """All events of a saved session, the header first. Raises SessionError before the first event."""
     with open_session(path) as session:
         yield from session
 
@@ -235,7 +237,7 @@ def _unreadable(path: Path, error: OSError) -> SessionError:
     return SessionError(f"{path}: cannot be read: {error.strerror or error}")
 
 
-def _refuse_what_is_no_log(path: Path, line: bytes) -> None:
+def _check_is_log(path: Path, line: bytes) -> None:
     if not line:
         raise SessionError(f"{path}: empty: nothing was recorded")
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -1,7 +1,6 @@
-"""Finds secrets, which must never reach the log: credentials in URLs, values with the name of a secret, tokens of a known form.
-Pure.
+"""Removes secrets, which must never be in the log: credentials in URLs, values with the name of a secret, tokens of a known form.
 
-In doubt it removes a value: `sort_key=name` loses its harmless one. Must not know events or files.
+In doubt a value is removed: `sort_key=name` loses its harmless value. Pure; must not know events or files.
 """
 
 from __future__ import annotations
@@ -18,34 +17,34 @@ _SECRET_WORDS = frozenset(
     " passwd password pw pwd secret secrets session sessionid sid sig signature token xsrf".split()
 )
 _SECRET_PARTS = ("password", "passwd", "secret", "apikey", "authtoken", "accesstoken", "sessid", "sessionid")
-"""Found inside a name without separators, e.g. PHPSESSID."""
+"""Parts of names without separators that make them names of secrets, such as in PHPSESSID."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS_OF_DIGITS = str.maketrans("01345", "oleas")
-"""PASSW0RD, s3cret, t0ken."""
+"""Digits that are written for letters, as in PASSW0RD or s3cret."""
 
 _USERINFO = re.compile(r"://(?:[^\s/?#\"'<>]*|[^\s/?#\"'<>:]*:(?!\d{1,5}[/?#])[^\s\"'<>]{0,200})@")
-"""Also of a URL whose password holds an unencoded `/`, `?` or `#`."""
+"""Credentials in a URL, even if the password contains an unencoded `/`, `?` or `#`."""
 _USER_PASSWORD = re.compile(r"(?<![\w.+\-:/@])[\w.+\-]{1,100}:[^\s/@:\"'<>]{1,200}@(?=[\w\[])")
-"""Without a scheme: `user:password@host:80`."""
+"""Credentials without a scheme, as in `user:password@host:80`."""
 
 _NAME = r"(?<![\w.\-])(?P<name>[\w.\-]{1,100})"  # the look-behind keeps the search linear in long words
 _QUOTED_VALUE = r"\\?\"[^\"]*\"|'[^']*'"
 _BARE_VALUE = r"(?:[^\s&;#\"'<>,)\]}]|[,;)\]}](?=[\w!$%*+/:@^~\-])(?![\w.\-]{1,40}=))+"
-"""A comma or a bracket ends it, unless more of a word follows that is no further `name=`."""
+"""A value without quotes. A comma or a bracket ends it, unless a word follows that is not the next `name=`."""
 _NAMED = (
     (rf"{_NAME}(?:\]|%5D)?[ \t]{{0,3}}=[ \t]{{0,3}}", rf"{_QUOTED_VALUE}|{_BARE_VALUE}"),
     (r"(?<![^\s\"'])--?(?P<name>[\w.\-]{1,100})\s+", rf"{_QUOTED_VALUE}|[^\s\-]\S*"),
     (rf"{_NAME}\\?[\"']\s*[:,]\s*b?", rf"{_QUOTED_VALUE}|\d[\w.\-]*"),
 )
-"""(name, value) of `name=value`, `--name value` and `"name": value`. A value is only looked at where its name is a secret's, so
-that the search is linear, and finds `--env=TOKEN=abc` and what stands in a quoted command."""
+"""Patterns of (name, value) in `name=value`, `--name value` and `"name": value`. A value is matched only after the name of a
+secret: so the search is linear, and also finds `--env=TOKEN=abc` and values in a quoted command."""
 _SECRETS = tuple((re.compile(name), re.compile(value)) for name, value in _NAMED)
 _LABELLED = re.compile(
     r"(?<![\w.\-])(?P<name>[\w.\-]{0,40}(?:passw[o0]rd|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key))"
     r"(?P<sign>:[ \t]{1,3})(?P<value>(?=\S*[\d=_+/])[^\s\"'\-]\S{5,})",
     re.IGNORECASE,
 )
-"""`password: hunter2`, as YAML and programs write it; `token: expected a name` is no secret, having no digit."""
+"""`password: hunter2`, as in YAML. `token: expected a name` is no secret, since the value has no digit."""
 _HEADER = re.compile(
     r"(?<![\w\-])(?P<name>(?:proxy-)?authorization|(?:set-)?cookie|x-[\w\-]{0,40}(?:key|token|auth|secret))"
     r"(?P<sign>[\"']?\s*:\s*(?:b?[\"'])?)(?P<value>[^\r\n\"']+)",
@@ -57,7 +56,7 @@ _SCHEME = re.compile(
 _COOKIES = re.compile(r"(?P<name>\bcookies?)(?P<sign>[\"']?\s*[=:]\s*)(?P<value>\{[^}]{0,4000}\})", re.IGNORECASE)
 _COOKIE = re.compile(r"(?P<name><Cookie [^\s=]{1,100})(?P<sign>=)(?P<value>[^\s>]+)")
 _LOGIN = re.compile(r"(?<!\S)(?P<name>-u|--user|--proxy-user)(?P<sign>[ =]?)(?P<value>[^\s:]{1,100}:\S+)")
-"""curl's."""
+"""Credentials as an option of curl."""
 
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9])(?:"
@@ -66,26 +65,28 @@ _TOKEN = re.compile(
     r"|eyJ[\w\-]{5,}={0,2}(?:\.[\w\-]*={0,2}){1,4}"
     r")"
 )
-"""Of GitHub, GitLab, Slack, Stripe and others; JSON Web Tokens with all their parts."""
+"""Tokens of GitHub, GitLab, Slack, Stripe and others; whole JSON Web Tokens."""
 _AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
-"""Only beside such an id, since a digest has the same form."""
+"""Removed only together with an AWS id, since a digest has the same form."""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?")
 _COMMON_LENGTH = 400
-"""Texts up to this are remembered: endpoint names and signatures come again every second."""
+"""Results for texts up to this length are cached: names of endpoints and signatures occur every second."""
 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Whether a header, key, parameter or option of this name carries a secret: `X-Api-Key`, `accessToken`, `--password`."""
+    """Whether this is the name of a secret, for headers, keys, parameters and options: `X-Api-Key`, `accessToken`,
+    `--password`.
+    """
     spelled = name.translate(_LETTERS_OF_DIGITS)
     words = {word.lower() for word in (*_WORD.findall(name), *_WORD.findall(spelled.upper() if name.isupper() else spelled))}
     return not words.isdisjoint(_SECRET_WORDS) or any(part in spelled.lower() for part in _SECRET_PARTS)
 
 
 def text(value: str) -> str:
-    """`value` without its secrets."""
-    return _remembered(value) if len(value) <= _COMMON_LENGTH else _text(value)
+    """The text with its secrets replaced by HIDDEN."""
+    return _cached_text(value) if len(value) <= _COMMON_LENGTH else _text(value)
 
 
 def plain(value: Any, name: str = "") -> Any:
@@ -102,7 +103,7 @@ def plain(value: Any, name: str = "") -> Any:
 
 
 def command(arguments: Sequence[str]) -> tuple[str, ...]:
-    """A command line without its secrets: `--token=abc`, and the `abc` after a lone `--token` or `-H`'s header."""
+    """A command line without its secrets, such as in `--token=abc`, `--token abc` or `-H "Authorization: abc"`."""
     before_each = ("", *arguments)
     with_aws_id = any(map(_AWS_ID.search, arguments))
     return tuple(
@@ -112,7 +113,7 @@ def command(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_secret_argument(before: str, argument: str, with_aws_id: bool) -> bool:
-    """Whether an argument is a secret for what stands beside it."""
+    """Whether an argument is a secret because of the argument before it, or of an AWS id in the command."""
     option = before if before.startswith("-") and "=" not in before else ""
     return (
         (bool(option) and is_secret_name(option))
@@ -122,7 +123,7 @@ def _is_secret_argument(before: str, argument: str, with_aws_id: bool) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _remembered(value: str) -> str:
+def _cached_text(value: str) -> str:
     return _text(value)
 
 
@@ -141,7 +142,7 @@ def _text(value: str) -> str:
 
 
 def _without_named(text: str, name: re.Pattern[str], secret: re.Pattern[str]) -> str:
-    """Each `secret` that follows a `name` that is one of secrets, hidden."""
+    """The text without values that match `secret` after a match of `name` that is the name of a secret."""
     pieces, end = [], 0
     for found in name.finditer(text):
         if found.start() >= end and is_secret_name(found["name"]) and (value := secret.match(text, found.end())):
@@ -155,6 +156,6 @@ def _hide(found: re.Match[str]) -> str:
 
 
 def _hidden(value: str) -> str:
-    """In its quotes."""
+    """HIDDEN, in the quotes of the value if it has some."""
     quote = value[0] if value[0] in "\"'" else ""
     return f"{quote}{HIDDEN}{quote}"

@@ -1,6 +1,7 @@
-"""A kept request without its secrets: headers by name, bodies by their kind, all other text by form. Pure.
+"""Removes secrets from a request that is kept whole. Pure.
 
-What it may find by meaning (a JSON key, a form's field) it removes by meaning; the rest by what secrets look like.
+Values with the name of a secret are removed from headers, JSON, XML and multipart forms; from all other text, what has the form
+of a secret (`redact`).
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ _XML = re.compile(r"<(?P<name>[\w.:\-]{1,100})(?P<attributes>[^<>]*)>(?P<value>[
 _PART = re.compile(r"form-data; name=\"(?P<name>[^\"\r\n]{1,100})\"[^\r\n]*(?:\r?\n[^\r\n]+){0,4}\r?\n\r?\n(?P<value>[^\r\n]*)")
 """A field of a multipart form."""
 _SECRET_LEAST = 6
-"""Characters of a known secret: a shorter one is also part of harmless words."""
+"""Least length of a known secret: a shorter one is also a part of harmless words."""
 
 
 class RequestRedaction:
-    """`known`: texts that are secret wherever they stand, such as values of a profile's environment variables."""
+    """Removes secrets from requests. `known`: texts that are secret everywhere, such as a profile's environment variables."""
 
     def __init__(self, known: Sequence[str] = ()) -> None:
         self._known = sorted({each for each in known if len(each) >= _SECRET_LEAST}, key=len, reverse=True)
@@ -73,7 +74,7 @@ class RequestRedaction:
 
 
 def _of_json(text: str) -> str | None:
-    """An object or a list of JSON without its secrets; None: it is none, or nested too deeply."""
+    """A JSON object or list without its secrets; None if the text is not JSON, or nested too deeply."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -83,12 +84,14 @@ def _of_json(text: str) -> str | None:
 
 
 def _utf8(text: str) -> str:
-    """Without lone surrogates, which JSON may escape and UTF-8 cannot hold."""
+    """The text without lone surrogates, which JSON can escape but UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _ended(text: str) -> str:
-    """Cut where no secret can have been cut through: at the end of a word, outside of quotes and tags."""
+    """The text shortened to the end of a word outside quotes and tags, so that its end is no part of a secret, which would not be
+    recognised.
+    """
     end = max(text.rfind(sign) for sign in " \t\r\n,;&>}")
     text = text[: end + 1]
     if text.count('"') % 2:

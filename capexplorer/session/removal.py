@@ -1,5 +1,4 @@
-"""Deletes a session: its log, and what is kept beside it. This cannot be undone, so a session that is being recorded is
-refused."""
+"""Deletes a session: its log, and the other files with its id. A session that is being recorded is not deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ RECORDED_WITHIN_S = 10.0
 
 
 def being_recorded(log: Path, *, complete: bool, now_s: float | None = None) -> bool:
-    """Whether a run is probably still writing it. `now_s`: wall time."""
+    """Whether a run is probably still writing the log. `complete`: it has an end. `now_s`: wall time; None: now."""
     if complete:
         return False
     try:
@@ -27,7 +26,7 @@ def being_recorded(log: Path, *, complete: bool, now_s: float | None = None) -> 
 
 
 def delete(log: Path, *, now_s: float | None = None) -> None:
-    """Delete the log first, then the files beside it. Raises SessionError: not found, being recorded, or not allowed."""
+    """Delete the log, then the other files of the session. Raises SessionError: not found, being recorded, or not permitted."""
     entry = entry_of(log)
     if entry is None:
         raise SessionError(f"{log}: no such session")
@@ -37,6 +36,6 @@ def delete(log: Path, *, now_s: float | None = None) -> None:
         log.unlink()
     except OSError as error:
         raise SessionError(f"{log}: cannot be deleted: {error.strerror or error}") from None
-    for beside in (titles.path_of(log), digest.path_of(log), kept_file.path_of(log)):
+    for other in (titles.path_of(log), digest.path_of(log), kept_file.path_of(log)):
         with contextlib.suppress(OSError):
-            beside.unlink()
+            other.unlink()

@@ -1,10 +1,10 @@
-"""The seal of a line (schema 2): its number in the log, and a checksum, so that damage anywhere is seen.
+"""The seal of a line (schema 2): its number in the log, and a checksum, so that any damage is detected.
 
     {"type":"note","t_s":3.2,"text":"slower now","line":7,"crc":"90b40950"}
 
-Each line stays one JSON object. `line` counts from 1, the header; `crc` is the CRC-32 (as zlib and gzip have it, eight
-hexadecimal digits) of the line's bytes before `,"crc"`. The numbers show lines that were deleted, duplicated or moved. Each line
-is checked by itself, so the line after a damaged one stays readable. Must not know events.
+Each line is still one JSON object. `line` is 1 for the header; `crc` is the CRC-32 (that of zlib and gzip, eight hexadecimal
+digits) of the line's bytes before `,"crc"`. The numbers show lines that were deleted, duplicated or moved. Each line is checked
+by itself, so lines after a damaged one can be read. Must not know events.
 """
 
 from __future__ import annotations
@@ -13,23 +13,25 @@ import re
 import zlib
 
 FIELDS = ("line", "crc")
-"""No event may have fields of these names."""
+"""Names of the two fields; no event may have fields with these names."""
 _SEAL = re.compile(rb',"line":([1-9][0-9]{0,14})(,"crc":"([0-9a-f]{8})"\}\r?\n?)\Z')
 _LONGEST_SEAL_BYTES = 52
 
 
 class SealError(ValueError):
-    """A line that was changed since it was written."""
+    """A line was changed, duplicated or moved since it was written."""
 
 
 def sealed(line: bytes, number: int) -> bytes:
-    """A JSON object with at least one field, and its seal as its last two fields."""
+    """The line with its seal as the last two fields. `line`: a JSON object with at least one field, without line end."""
     body = b'%b,"line":%d' % (line[:-1], number)
     return b'%b,"crc":"%08x"}' % (body, zlib.crc32(body))
 
 
 def number_of(line: bytes) -> int:
-    """The line's number, with or without its line end. Raises SealError when it was changed or cut, or has no seal. 2 us."""
+    """The number of a sealed line, with or without line end. Raises SealError if it was changed or cut off, or has no seal. 2
+    us.
+    """
     seal = _seal_of(line)
     if seal is None:
         raise SealError("damaged: it does not end with its number and checksum")
@@ -50,21 +52,21 @@ def _seal_of(line: bytes) -> re.Match[bytes] | None:
 
 
 class Numbering:
-    """Number of the next line, by the numbers of the lines read so far."""
+    """Detects missing, duplicated and moved lines by the numbers of the lines read so far. `last`: number of the last line."""
 
     def __init__(self, last: int) -> None:
         self._last = last
         self._damaged = 0
-        """Number of lines since then whose number could not be read."""
+        """Number of damaged lines since then, whose numbers are not known."""
 
     def skip(self) -> None:
-        """A damaged line."""
+        """Count a damaged line."""
         self._damaged += 1
 
     def take(self, number: int) -> int:
-        """The next good line. Returns how many are missing before it, beyond those that were damaged.
+        """Count the next intact line, with its number. Returns the number of lines missing before it, without damaged ones.
 
-        Raises SealError for a line that stood before: doubled or moved. It must be left out, since events have an order.
+        Raises SealError for a line that is duplicated or moved. It must be left out, since events have an order.
         """
         if number <= self._last:
             raise SealError(f"it is line {number} of the recording, doubled or out of its place")

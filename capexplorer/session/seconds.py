@@ -1,7 +1,8 @@
-"""A level's seconds up to a moment, folded from columns and, for endpoints and means of readings, from the log's own lines.
+"""A level's accumulated seconds up to any moment of a recording, from columns and from the log.
 
-The endpoints' histograms and most readings are what columns do not hold. A level of 1,440 s costs 20 ms to fold from its begin;
-what was folded last is gone on from, and every so often the state is kept, so that any moment is near one.
+Columns have no histograms of endpoints and only some readings, so samples are read again from the log for these. To accumulate a
+level of 1,440 s from its start takes 20 ms. The latest state is continued if possible, and states are kept at intervals, so that
+any moment is near one.
 """
 
 from __future__ import annotations
@@ -22,22 +23,25 @@ from ..model.merged import Merged
 from ..model.second_columns import SECOND_COLUMNS
 
 KEEP_EVERY = 256
-"""Settled seconds between states that are kept, each of about 8 KB: what is folded again takes 3 ms."""
+"""Settled seconds between states that are kept, each of about 8 KB: to continue from one takes at most 3 ms."""
 
 
 class LevelSeconds:
-    """Folds any part of a recording's ticks. `sample(tick)` reads one again."""
+    """Accumulates the seconds of levels of a recording. `sample(tick)` reads the sample with this column index from the log."""
 
     def __init__(self, columns: Mapping[str, array[float]], sample: Callable[[int], Sample]) -> None:
         self._columns, self._sample = columns, sample
         self._latest: tuple[int, int, Merged] = (-1, 0, Merged())
-        """First tick of the level, number of its settled seconds folded, and the result."""
+        """The latest state: first tick of its level, number of settled seconds in it, and the sums."""
         self._states: dict[int, list[Merged]] = {}
-        """By a level's first tick: the folded state after each KEEP_EVERY settled seconds."""
+        """By a level's first tick: the states after each KEEP_EVERY settled seconds."""
 
     def fold(self, opened: LevelOpened, first: int, stop: int, named: int) -> Folded:
-        """The level's seconds among ticks [first, stop), as if each had been added. Those before `named` are its own whatever
-        level they name: it opened by a shift that was found later than it happened."""
+        """The accumulated seconds of a level among the ticks [first, stop).
+
+        Ticks before `named` belong to the level even if they have the index of another one: it was opened by a shift, which is
+        detected later than it happens.
+        """
         own = self._own(opened, first, stop, named)
         ticks = self._settled(opened, first, stop, named)
         fold = LevelFold()
@@ -50,7 +54,7 @@ class LevelSeconds:
         return fold, self._ramp(opened, (np.flatnonzero(own) + first).tolist()) if opened.ramp else None
 
     def walk(self, opened: LevelOpened, first: int, stop: int, named: int) -> Iterator[None]:
-        """Compute the level's states in advance, one per step of the iterator."""
+        """Compute the states of a level in advance, one per step of the iterator. Arguments as of `fold`."""
         ticks = self._settled(opened, first, stop, named)
         for count in range(KEEP_EVERY, len(ticks), KEEP_EVERY):
             self._merged(first, ticks[:count])

@@ -1,4 +1,4 @@
-"""A session's title: a name that the user gives it, in a file beside the log. The log itself is never rewritten."""
+"""The title that the user gives a session, in a file of its own: the log is never rewritten."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .names import SUFFIX
 
 TITLE_SUFFIX = ".title"
 LONGEST = 80
-"""Characters: a list shows fewer."""
+"""Greatest number of characters of a title."""
 _MOST_BYTES = 32 * LONGEST
 
 
 def path_of(log: Path) -> Path:
-    """`ID.title` beside `ID.jsonl`."""
+    """Path of the title of a log: `ID.title` in the folder of `ID.jsonl`."""
     return log.with_name(log.name.removesuffix(SUFFIX) + TITLE_SUFFIX)
 
 
 def read(log: Path) -> str | None:
-    """The title in one line; None without one, or if it cannot be read."""
+    """The title as one line; None if there is none, or it cannot be read."""
     try:
         content = read_small(path_of(log), _MOST_BYTES).decode("utf-8", "replace")
         return " ".join(content.split())[:LONGEST] or None
@@ -29,7 +29,7 @@ def read(log: Path) -> str | None:
 
 
 def write(log: Path, title: str) -> None:
-    """An empty title removes the file. Raises SessionError: the folder cannot be written to."""
+    """Save the title; an empty one removes the file. Raises SessionError if the folder cannot be written to."""
     path = path_of(log)
     text = " ".join(title.split())[:LONGEST]
     try:

@@ -1,6 +1,6 @@
-"""Converts logs of older schemas while they are read: each converter leads to the next schema.
+"""Converts lines of older schemas while they are read: each converter leads to the next schema.
 
-Converters work on plain fields, so that they never depend on what today's events look like.
+Converters work on plain values, so that they do not depend on the present events.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from .codec import Line
 from .upgrade_marks import upgraded_mark
 
 Converter = Callable[[Line], Line | None]
-"""A line of schema n to one of schema n + 1; None drops it."""
+"""A line of schema n -> the line of schema n + 1; None: the line is dropped."""
 
 SAME_SINCE = 2
 """Events have had their current form since this schema."""
 SEALED_SINCE = 2
 
 _UNCHANGED = b'{"type":"sample"'
-"""Nearly all lines of a log, and alike in all schemas: they need no conversion."""
+"""How nearly all lines of a log begin; they are equal in all schemas and need no conversion."""
 
 
 def from_schema_1(line: Line) -> Line:
-    """Marks of schema 1 held untyped evidence and sentences of advice."""
+    """A line of schema 1, whose marks have untyped evidence and sentences of advice, as one of schema 2."""
     match line.get("type"):
         case "mark":
             return upgraded_mark(line)
@@ -41,17 +41,17 @@ CONVERTERS: Mapping[int, Converter] = {1: from_schema_1}
 
 
 def is_current(line: bytes, schema: int) -> bool:
-    """Whether a line of `schema` can be decoded as it stands."""
+    """Whether a line of `schema` can be decoded without conversion."""
     return schema >= SAME_SINCE or line.startswith(_UNCHANGED)
 
 
 def can_upgrade(schema: int, converters: Mapping[int, Converter], to: int = SAME_SINCE) -> bool:
-    """Whether there is a way from `schema` to `to`."""
+    """Whether there are converters for all steps from `schema` to `to`."""
     return all(step in converters for step in range(schema, to))
 
 
 def upgraded(line: Line, schema: int, converters: Mapping[int, Converter], to: int = SAME_SINCE) -> Line | None:
-    """`line` of `schema` as one of schema `to`; None when a converter drops it."""
+    """A line of `schema` as one of schema `to`; None if a converter drops it."""
     for step in range(schema, to):
         converted = converters[step](line)
         if converted is None:

@@ -1,6 +1,6 @@
-"""A mark of schema 1, whose evidence was an untyped mapping beside a sentence of advice, as one of schema 2.
+"""Converts a mark of schema 1, with untyped evidence and a sentence of advice, to one of schema 2.
 
-Works on plain values. A figure of another type than its name promises is left out: schema 1 never checked them.
+Works on plain values. A figure whose type does not fit its name is left out: schema 1 did not check types.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LEAK = (
 
 
 def upgraded_mark(line: Plain) -> Plain:
-    """The line with a `finding` in place of `kind`, `id`, `evidence` and `advice`."""
+    """The line with a `finding` instead of `kind`, `id`, `evidence` and `advice`."""
     evidence = line.get("evidence") if isinstance(line.get("evidence"), dict) else {}
     kept = {name: value for name, value in line.items() if name not in ("kind", "id", "evidence", "advice")}
     return {**kept, "finding": _finding(line, evidence or {})}

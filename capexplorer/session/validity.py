@@ -1,4 +1,4 @@
-"""Checks of events beyond their types, made while a line is read, so that readers can rely on them."""
+"""Checks of events that their types do not express, made while a line is read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from ..model.findings import Blame, Readings
 from ..model.offered import OfferedFigures
 
 _DEEPEST = 32
-"""Of lists and objects in a field whose values have no declared type; what we write stays below 8."""
+"""Greatest depth of lists and objects in a field without declared types of values; the app writes less than 8."""
 _GREATEST = 2.0**63
-"""Greatest number; larger ones would become infinite when added and multiplied."""
-
+"""Greatest number; larger ones would become infinite in sums and products."""
 
 _UNITS = ("_ms", "_s", "_rps", "_ratio", "_bytes")
-"""A reading whose name ends so is a number: it is compared and rounded."""
+"""Ends of names of readings that must be numbers, since they are compared and rounded."""
 
 
 class _Users(msgspec.Struct):
@@ -32,7 +31,7 @@ class _Guards(msgspec.Struct):
 
 
 class _Profile(msgspec.Struct):
-    """What is read of a header's profile, which may be of any version: tables where tables are due."""
+    """The parts of a header's profile that are used, with their types; the profile may be of any version."""
 
     users: _Users | None = None
     guards: _Guards | None = None
@@ -42,14 +41,14 @@ class _Profile(msgspec.Struct):
 
 
 class LineError(ValueError):
-    """A line that is no event: not JSON, or not of its type's form."""
+    """A line is no event: it is not JSON, or does not have the form of its type."""
 
 
 def check_values(event: Event) -> None:
-    """Check that values are not nested too deep and fit 64 bits, and that evidence and profile have the expected types. Raises
+    """Check that values are not nested too deeply and fit 64 bits, and that evidence and profile have the expected types. Raises
     LineError.
 
-    Seconds and output are not walked: a day has 86,400 of them, whose fields all have a type.
+    Samples and lines of output are not checked: a day has 86,400 of them, and all of their fields have types.
     """
     if isinstance(event, Sample | Log):
         return
@@ -91,7 +90,7 @@ def _check_free(value: Any, depth: int = 0) -> None:
 
 
 def check_histograms(event: Event | None) -> None:
-    """Check that the histograms of a second or a level can be decoded: in lines without a checksum this detects damage. Raises
+    """Check that the histograms of a sample or a level can be decoded, which detects damage in lines without a checksum. Raises
     LineError.
     """
     match event:

@@ -1,7 +1,7 @@
 """Appends events to a session log so that everything recorded can be read, even after a crash.
 
-Runs on the recorder, a native thread of a process that gevent has patched: so no locks, no sleeping, no buffered files,
-only `os` calls. One thread owns it. Must not decide what happens to a run whose log fails.
+Used by one native thread (the pump) of a process that gevent has patched: so without locks, sleeps and buffered files, only with
+`os` calls. Must not decide what happens to a run whose log fails.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ _SYNC_AFTER_S = 4.0
 
 
 class SessionWriter:
-    """Events onto a new file. The header is written and synced at once, marks and the end too. A sample goes
-    to the operating system at once, with everything before it: the process may be killed in the analysis that follows. All else
-    waits for `flush`.
+    """Writes events to a new file. The header, marks and the end are written and synced at once. A sample is passed to the
+    operating system at once, with everything before it, since the process may be killed in the analysis that follows. All other
+    events wait for `flush`.
 
-    The file appears under its name with its whole header: a process that is killed earlier leaves no empty log.
+    The file gets its name once its whole header is on the disk: a process that is killed earlier leaves no empty log.
 
-    When the disk fails, LogWriteError is raised once; from then on events are kept in memory until `retry` or `close` gets
-    them onto the disk. Lines that are on the disk stay there, whole.
+    If the disk fails, LogWriteError is raised once; from then on events are kept in memory until `retry` or `close` writes
+    them. Complete lines on the disk are never removed.
     """
 
     def __init__(self, path: Path, clock: Clock = time.monotonic) -> None:
-        """Open what will be `path`. Raises LogWriteError: exists already, no such folder, not writable, no space."""
+        """Create the file. Raises LogWriteError if `path` exists, or its folder is missing or not writable, or there is no
+        space.
+        """
         self.path = path
         self.failure: LogWriteError | None = None
         """Set while events cannot be written."""
@@ -52,7 +54,9 @@ class SessionWriter:
             raise LogWriteError(f"{path}: the session log cannot be created: {error.strerror or error}") from None
 
     def write(self, event: Event) -> None:
-        """Take one event; what comes after `ended` is dropped. ValueError unless the header comes first, and once."""
+        """Write one event; events after `ended` are dropped. Raises ValueError unless the header is the first event, and only
+        it.
+        """
         if isinstance(event, Header) == self._began:
             raise ValueError(f"the header comes first, and once; this is a {type(event).__name__}")
         if self._ended:
@@ -68,11 +72,11 @@ class SessionWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Pass everything to the operating system; call it every tick. Raises LogWriteError, once, if that fails."""
+        """Pass everything to the operating system; to be called every tick. Raises LogWriteError, once, if that fails."""
         self._save(sync=self._clock() - self._synced_at >= _SYNC_AFTER_S)
 
     def retry(self) -> bool:
-        """After a failure: try to append the kept events. True if all of them are on the disk."""
+        """Try to write the kept events after a failure. Returns whether all of them are on the disk."""
         self.failure = None
         try:
             self._save(sync=True)
@@ -81,7 +85,7 @@ class SessionWriter:
         return self.failure is None
 
     def close(self) -> None:
-        """Save everything (a last try, if the disk had failed) and close; may be called twice.
+        """Write everything, with a last try if the disk had failed, and close the file; may be called twice.
 
         Raises LogWriteError if that fails for the first time; `failure` is set if it failed again.
         """
@@ -113,7 +117,7 @@ class SessionWriter:
             raise self.failure from None
 
     def _append(self, fd: int) -> None:
-        """Write what is kept. When the disk fails half-way, the file ends after a whole line and the rest stays kept."""
+        """Write the kept lines. If the disk fails in between, the file ends after a complete line, and the others stay kept."""
         written = 0
         try:
             while written < len(self._kept):
@@ -127,10 +131,10 @@ class SessionWriter:
             del self._kept[:written]
 
     def _cut_back(self, fd: int, written: int) -> int:
-        """Remove a torn line from the file. Returns how many of the kept bytes are then in the file."""
+        """Remove an incomplete line from the end of the file. Returns the number of kept bytes that are then in the file."""
         whole = self._kept.rfind(b"\n", 0, written) + 1
         try:
             os.ftruncate(fd, self._size + whole)
         except OSError:
-            return written  # then the torn line stands, and the next try completes it
+            return written  # then the incomplete line stays, and the next try completes it
         return whole
