@@ -1,6 +1,6 @@
-"""Files of other tools as the events of a session: Locust's histories, and tables of levels.
+"""Imports files of other tools as the events of a session: Locust's histories, and tables of levels.
 
-What a file does not hold stays None. The same files give the same events, the session's id included.
+Values that a file does not contain are None. The same files give the same events, and the same session id.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..names import slug
 from .csv_file import CsvFile, read_csv
 from .history_session import History, LevelWriter, Settling
 from .locust_history import is_history, read_history
-from .stretches import LADDER_LEAST, held_counts
+from .stretches import LADDER_LEAST, constant_counts
 from .table import is_table, table_events
 
 _HISTORY_LACKS = "it has no percentiles of levels, no think times, no resources, and does not separate warm-up"
@@ -30,18 +30,19 @@ _OTHERS = {
     ("method", "name", "error"): "Locust's failures",
     ("count", "message", "traceback"): "Locust's exceptions",
 }
-"""What else `--csv` writes, by its first columns."""
+"""Other files that Locust's `--csv` writes, by their first columns."""
 
 
 def imported(paths: Sequence[Path], label: str | None, settling: Settling) -> list[Event]:
-    """All events of the session that these files make: the header first, `ended` last.
+    """All events of the session that is made from these files: the header first, `ended` last.
 
-    Several histories, in the order in which they began, or one table. Raises InputError: file, line, what was expected.
+    `paths`: one table, or histories, which follow each other in the order of their start. Raises InputError, with file, line and
+    what was expected.
     """
     files = [read_csv(path) for path in paths]
     for file in files:
-        _refuse_what_is_neither(file)
-    _refuse_twins(files)
+        _check_is_known(file)
+    _check_is_unique(files)
     if any(is_history(file.columns) for file in files):
         return list(_from_histories(files, label, settling))
     if len(files) > 1:
@@ -67,7 +68,7 @@ def _from_histories(files: Sequence[CsvFile], label: str | None, settling: Settl
     source = f"imported from Locust's history ({', '.join(each.name for each in found)}); {_HISTORY_LACKS}"
     session_id = f"{began:%Y%m%d-%H%M%S}-{slug(name)}-{digest[:8]}"
     yield _header(name, session_id, began.isoformat(), label, source, interval_s=_interval_s(found))
-    ladder = len({count for each in found for count in held_counts(each.times_s, each.users)}) >= LADDER_LEAST
+    ladder = len({count for each in found for count in constant_counts(each.times_s, each.users)}) >= LADDER_LEAST
     index, t_s, requests, failures = 0, 0.0, 0, 0
     for each in found:
         levels = LevelWriter(each, t_s, index, settling)
@@ -99,12 +100,12 @@ def _interval_s(histories: Sequence[History]) -> float:
 
 
 def _common_name(stems: Sequence[str]) -> str:
-    """`soy-a` of `soy-a-1-users` and `soy-a-8-users`; the first where they have nothing in common."""
+    """The common beginning of names, such as `soy-a` of `soy-a-1-users` and `soy-a-8-users`; the first name if there is none."""
     common = os.path.commonprefix(list(stems)) if len(stems) > 1 else stems[0]
     return common.rstrip("-_. ") or stems[0] or "history"
 
 
-def _refuse_what_is_neither(file: CsvFile) -> None:
+def _check_is_known(file: CsvFile) -> None:
     columns = [column.lower() for column in file.columns]
     if is_history(columns) or is_table(file.columns):
         return
@@ -116,7 +117,7 @@ def _refuse_what_is_neither(file: CsvFile) -> None:
     raise file.error(1, f"expected Locust's *_stats_history.csv, or a table with `users,throughput_rps`, got {got}{hint}")
 
 
-def _refuse_twins(files: Sequence[CsvFile]) -> None:
+def _check_is_unique(files: Sequence[CsvFile]) -> None:
     seen: dict[str, Path] = {}
     for file in files:
         if file.digest in seen:

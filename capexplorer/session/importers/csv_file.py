@@ -1,6 +1,6 @@
-"""A CSV file as rows with their line numbers, whose cells are checked for what is expected of them.
+"""Reads a CSV file as rows with line numbers, and checks the numbers in its cells.
 
-Any file is read, or refused in one line: file, line, what was expected. Must not know what the columns mean.
+A file that cannot be read gives an error of one line: file, line, what was expected. Must not know what the columns mean.
 """
 
 from __future__ import annotations
@@ -17,33 +17,35 @@ from ...errors import InputError
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _MOST = 1e15
+"""Greatest number: above it a float cannot represent all whole numbers."""
 _MOST_BYTES = 256 * 1024 * 1024
-"""Above this a float no longer counts in ones."""
+"""Greatest size of a file."""
 _NOTHING = ("", "n/a", "nan", "none", "null", "-")
+"""Cells without a value."""
 _LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A file's header and rows, as they stand in it."""
+    """The header and the rows of a file, as text."""
 
     path: Path
     columns: tuple[str, ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
-    """(line number, as many cells as there are columns)."""
+    """(line number, cells) of each row, with as many cells as columns."""
     digest: str
     """SHA-256 of the bytes, in hex."""
     notes: tuple[str, ...] = ()
-    """What was left out."""
+    """Lines that were left out, one note each."""
 
     def error(self, line: int, message: str) -> InputError:
-        """A refusal that names file and line."""
+        """An error with file and line."""
         return InputError(f"{self.path}: line {line}: {message}")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Numbers of one column; an InputError where a cell is not what is expected."""
+    """The numbers of one column, from `least` to `most`. Other cells raise InputError."""
 
     file: CsvFile
     name: str
@@ -63,7 +65,7 @@ class Column:
         return found
 
     def value_or_none(self, line: int, cells: tuple[str, ...]) -> float | None:
-        """The number in this row; None where the cell says that there is none."""
+        """The number in this row; None if the cell has no value."""
         text = cells[self._index].strip()
         if text.lower() in _NOTHING:
             return None
@@ -82,7 +84,7 @@ class Column:
 
 
 def read_csv(path: Path) -> CsvFile:
-    """Read the whole file. A last line without its line end that is cut off is left out, with a note. Raises InputError."""
+    """Read the whole file. A last line that is cut off is left out, with a note. Raises InputError."""
     content = _bytes(path)
     rows = _rows(path, _text(path, content))
     first = next(rows, None)
@@ -128,7 +130,7 @@ def _text(path: Path, content: bytes) -> str:
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the number of their line; blank ones are left out."""
+    """(line number, cells) of each row that is not blank."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     while True:
         try:

@@ -1,7 +1,7 @@
-"""Observations of Locust's counters as the events of a session: differences become samples, constant user counts become levels.
+"""Converts observations of Locust's counters to the events of a session: differences to samples, constant user counts to levels.
 
-A history does not contain warm-up, think times, percentiles, or separate latencies of successes and failures; none of
-these are estimated here. Pure: the same observations give the same events.
+A history does not contain warm-up, think times, percentiles, or separate latencies of successes and failures; none of these is
+estimated. Pure: the same observations give the same events.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from .locust_history import Counters, Key, Observation, adds_up
 from .stretches import Stretch, stretches
 
 Settling = Callable[[float, float], float]
-"""From mean wait and mean latency (s) to the length of the transient; `analysis.epoch.levels.settling_s`."""
+"""(mean wait, mean latency), in s -> time to settle, in s: `analysis.epoch.levels.settling_s`."""
 
 WARM_UP_RATIO = 0.25
 WARM_UP_MOST_S = 10.0
-"""Of a held count, the first quarter is set aside, at most 10 s. A recorded session leaves out each user's `on_start` and
-first cycle, a history cannot: with the usual 2 s ten published tables read up to 1.3% low, with 10 s up to 0.5%."""
+"""The first quarter of a level, but at most 10 s, counts as warm-up. A recorded session leaves out each user's `on_start` and
+first cycle, which a history cannot: with the usual 2 s, goodput of ten published tables was up to 1.3% too low, with 10 s up to
+0.5%."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One file, read."""
+    """The observations of one file."""
 
     name: str
     observations: Sequence[Observation]
@@ -39,22 +40,22 @@ class History:
 
     @property
     def times_s(self) -> list[float]:
-        """Of the observations."""
+        """Times of the observations, in seconds since 1970."""
         return [each.at_s for each in self.observations]
 
     @property
     def users(self) -> list[int]:
-        """Of the observations."""
+        """User counts of the observations."""
         return [each.users for each in self.observations]
 
     @property
     def began(self) -> datetime:
-        """The first observation's wall time."""
+        """Wall time of the first observation."""
         return datetime.fromtimestamp(self.observations[0].at_s, UTC)
 
 
 class LevelWriter:
-    """Turns one file's ticks into levels, numbered on from those of the files before it."""
+    """Converts the ticks of one file to levels, whose indices continue those of the files before it."""
 
     def __init__(self, history: History, begins_s: float, index: int, settling: Settling) -> None:
         self._history, self._settling = history, settling
@@ -82,7 +83,7 @@ class LevelWriter:
             first = None
 
     def _level(self, first: int, stretch: Stretch) -> Iterator[Event]:
-        """One level: its ticks from `first` on; those before `stretch` are its spawning."""
+        """The events of one level: its ticks from `first` on; users spawn in those before `stretch`."""
         started_s = self._t_s(first - 1)
         yield LevelOpened(
             t_s=started_s,
@@ -116,7 +117,7 @@ class LevelWriter:
         self.index += 1
 
     def _sample(self, tick: int, stretch: Stretch, settles_s: float | None) -> Sample | None:
-        """The differences of one tick; None where the counters began again."""
+        """The sample of one tick, from differences of counters; None if the counters were reset in it."""
         before, after = self._history.observations[tick - 1 : tick + 1]
         endpoints = endpoint_ticks(before, after, by_endpoint=self._by_endpoint)
         if endpoints is None:
@@ -131,7 +132,7 @@ class LevelWriter:
             t_s=ended_s,
             duration_s=ended_s - started_s,
             level=self.index,
-            users=round((before.users + after.users) / 2),  # rows have the count of their moment, rates are of the time between
+            users=round((before.users + after.users) / 2),  # rows have the users at their time, rates are between rows
             wanted=stretch.users,
             phase="spawning" if tick < stretch.first or stretch.kind != "hold" else phase,
             settled=settled,
@@ -140,7 +141,9 @@ class LevelWriter:
         )
 
     def _settles_s(self, stretch: Stretch) -> float | None:
-        """When a held count settles; None when nothing was held. The mean cycle is users over throughput (Little's law)."""
+        """When a level with constant users settles, in seconds of the session; None for other stretches. The mean cycle is users
+        divided by throughput (Little's law).
+        """
         if stretch.kind != "hold" or not stretch.users:
             return None
         began_s, ended_s = self._t_s(stretch.first - 1), self._t_s(stretch.last)
@@ -155,7 +158,7 @@ class LevelWriter:
         return max(0, after - before)
 
     def _spawn_rate(self, first: int, stretch: Stretch) -> float:
-        """Users a second as they came (or went), up to where the count was held."""
+        """Users that started or stopped per second, until the count was constant."""
         last = max(first, stretch.first - 1) if stretch.kind == "hold" else stretch.last
         users = self._history.users[first - 1 : last + 1]
         return (max(users) - min(users)) / (self._t_s(last) - self._t_s(first - 1))
@@ -164,7 +167,7 @@ class LevelWriter:
         return tuple(msgspec.structs.replace(each, figures=self._with_means(each.figures)) for each in ramp.bins())
 
     def _with_means(self, figures: LevelFigures) -> LevelFigures:
-        """Without histograms the fold knows no latency of successes; where nothing failed, the mean of all is theirs."""
+        """The figures with the mean latency of successes, which is known only if no request failed: then it is that of all."""
         if not self._timed:
             return msgspec.structs.replace(figures, response_ms=None, latency_se_ms=None)
         if figures.failures or figures.response_ms is None:
@@ -186,7 +189,7 @@ class LevelWriter:
 
 
 def endpoint_ticks(before: Observation, after: Observation, *, by_endpoint: bool) -> tuple[EndpointTick, ...] | None:
-    """What each endpoint did between two observations; None where a counter fell: statistics were reset."""
+    """Requests of each endpoint between two observations; None if a counter fell, since Locust's statistics were reset."""
     then, now = before.counters(by_endpoint=by_endpoint), after.counters(by_endpoint=by_endpoint)
     if any(key not in now for key in then) or any(_fell(then.get(key, Counters()), counters) for key, counters in now.items()):
         return None
@@ -198,9 +201,11 @@ def _fell(then: Counters, now: Counters) -> bool:
 
 
 def _tick(key: Key, then: Counters, now: Counters) -> EndpointTick:
-    """Locust's mean is over all requests. Without failures it is the successes'; else it cannot be divided, and is kept as
-    time of failures, so that the mean of all requests stays right and none is claimed of successes. Means in the file are
-    rounded, so one second's sum may even be negative; a level's is right, since the errors cancel.
+    """One endpoint between two observations.
+
+    Locust's mean response time is over all requests. Without failures it is that of the successes. With failures it cannot be
+    divided, and all of the time counts as that of failures: so the mean of all requests is right, and successes have none. Means
+    in the file are rounded, so the sum of one second may even be negative; in a level's sum the errors cancel.
     """
     failures = now.failures - then.failures
     response_sum_ms = (now.response_sum_ms or 0.0) - (then.response_sum_ms or 0.0)

@@ -1,7 +1,7 @@
-"""Locust's `*_stats_history.csv` as observations of its counters, of all versions that wrote the user count.
+"""Reads Locust's `*_stats_history.csv` as observations of its counters, from all versions that wrote the user count.
 
-Only the cumulative columns are taken. `Requests/s` and the percentiles are windows of ten seconds, rounded, and are left alone.
-Column names changed in Locust 1.0 (April 2020); rows for each endpoint are there with `--csv-full-history` only.
+Only cumulative columns are used. `Requests/s` and the percentiles are over windows of ten seconds and rounded, and are ignored.
+Column names changed in Locust 1.0 (April 2020). Only files of `--csv-full-history` have rows for each endpoint.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NEEDED = ("timestamp", "users", "requests", "failures")
 _TOTAL = ("Aggregated", "Total")
 _NO_METHOD = ("", "None", "N/A")
 _LATEST = 253_402_300_799
-"""The end of the year 9999: milliseconds are refused."""
+"""Latest time: the end of the year 9999, in seconds. Times in milliseconds are later and refused."""
 _MOST_USERS = 10_000_000
 _CLOCK_BACK_MOST_S = 60.0
-"""A clock that was set back by at most this much counts as unchanged."""
+"""Rows may be earlier than the row before by at most this, since a clock may be set back: they count as simultaneous."""
 
 Key = tuple[str, str]
 """(name, method) of an endpoint."""
@@ -37,21 +37,21 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Since the start of the run (or since its statistics were reset)."""
+    """Cumulative counters since the start of the run, or since its statistics were reset."""
 
     requests: int = 0
     failures: int = 0
     response_sum_ms: float | None = 0.0
-    """Of all requests, failures included; None where the file has no such column."""
+    """Sum over all requests, failures included; None if the file has no such column."""
     received_bytes: float = 0.0
 
 
 @dataclass(slots=True)
 class Observation:
-    """One row of the file."""
+    """The rows of one time."""
 
     at_s: float
-    """Seconds since 1970; Locust writes whole ones."""
+    """Seconds since 1970; Locust writes whole seconds."""
     users: int
     line: int
     total: Counters | None = None
@@ -63,7 +63,7 @@ class Observation:
         return None not in {each.response_sum_ms for each in (*self.endpoints.values(), self.total or Counters())}
 
     def counters(self, *, by_endpoint: bool) -> dict[Key, Counters]:
-        """Each endpoint's, or the one total's."""
+        """Counters by endpoint; without `by_endpoint` only those of the total."""
         if by_endpoint:
             return self.endpoints
         return {("Aggregated", ""): self.total or Counters()}
@@ -75,7 +75,7 @@ def is_history(columns: Sequence[str]) -> bool:
 
 
 def read_history(file: CsvFile) -> list[Observation]:
-    """One observation a moment, in order; of rows with the same timestamp the last counts. Raises InputError."""
+    """One observation per time, in order; of several rows for one endpoint at that time the last counts. Raises InputError."""
     columns = _columns(file)
     timestamp = Column(file, columns["timestamp"], most=_LATEST)
     users = Column(file, columns["users"], most=_MOST_USERS, whole=True)
@@ -94,26 +94,26 @@ def read_history(file: CsvFile) -> list[Observation]:
             latest.total = counters.read(line, cells)
         else:
             latest.endpoints[key] = counters.read(line, cells)
-    found = _begun(_whole(found))
+    found = _from_first_user(_with_totals(found))
     if len(found) < 2:
         raise InputError(f"{file.path}: expected at least two moments, since rates are differences; it has {len(found)}")
     return found
 
 
-def _whole(found: list[Observation]) -> list[Observation]:
-    """Without moments whose total is missing, where there are totals: the file was cut off before it."""
+def _with_totals(found: list[Observation]) -> list[Observation]:
+    """The observations with a total; all if none has one. The last one has none if the file was cut off before it."""
     totalled = [each for each in found if each.total is not None]
     return totalled or found
 
 
-def _begun(found: list[Observation]) -> list[Observation]:
-    """From the last moment before the first user."""
+def _from_first_user(found: list[Observation]) -> list[Observation]:
+    """The observations from the last one before the first user started."""
     first = next((index for index, each in enumerate(found) if each.users), 0)
     return found[max(0, first - 1) :]
 
 
 def adds_up(observations: Sequence[Observation]) -> bool:
-    """Whether there are endpoints, and always as many requests among them as in the total."""
+    """Whether there are rows of endpoints, and their requests always add up to the total."""
     return any(each.endpoints for each in observations) and all(
         each.total is None or sum(counters.requests for counters in each.endpoints.values()) == each.total.requests
         for each in observations
@@ -121,7 +121,7 @@ def adds_up(observations: Sequence[Observation]) -> bool:
 
 
 class _CounterColumns:
-    """Where a row's counters stand."""
+    """The columns with counters."""
 
     def __init__(self, file: CsvFile, columns: dict[str, str]) -> None:
         self._requests = Column(file, columns["requests"], whole=True)
@@ -132,13 +132,13 @@ class _CounterColumns:
         self._method = file.columns.index(columns["method"]) if "method" in columns else None
 
     def key(self, cells: tuple[str, ...]) -> Key | None:
-        """The endpoint of this row; None when it is the total."""
+        """The endpoint of this row; None if it is the total."""
         name = cells[self._name] if self._name is not None else "Aggregated"
         method = cells[self._method] if self._method is not None else ""
         return None if name in _TOTAL and method in _NO_METHOD else (name, method)
 
     def read(self, line: int, cells: tuple[str, ...]) -> Counters:
-        """This row's. Means times counts are sums again."""
+        """The counters of this row. Sums are computed from means and counts."""
         requests, failures = int(self._requests.value(line, cells)), int(self._failures.value(line, cells))
         if failures > requests:
             raise self._requests.file.error(line, f"more failures ({failures}) than requests ({requests})")
@@ -155,7 +155,7 @@ def _sum(mean: Column, requests: int, line: int, cells: tuple[str, ...]) -> floa
 
 
 def _columns(file: CsvFile) -> dict[str, str]:
-    """What is read, and what its column is called in this file."""
+    """Names of the columns in this file, by the keys of _NAMES. Raises InputError if a needed one is missing."""
     by_lower = {column.lower(): column for column in file.columns}
     found = {}
     for what, names in _NAMES.items():

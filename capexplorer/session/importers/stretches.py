@@ -1,4 +1,6 @@
-"""User counts over time cut into stretches: constant, ramping, or moving to the next count. Pure; knows no file and no event."""
+"""Divides user counts over time into stretches: constant, ramping, or moving to the next count. Pure; knows no files and
+events.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +10,45 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 HOLD_LEAST_S = 8.0
-"""A count that is constant this long is a level: the shortest settling of 2 s, and six batches of one second."""
+"""A count that is constant for so long is a level: 2 s to settle at least, and six batches of one second."""
 
 RAMP_LEAST_S = 10.0
-"""Shorter climbs are the spawning of the level that they lead to."""
+"""Shorter rises of the count belong to the next level, whose users spawn in them."""
 
 RAMP_SURE_S = 30.0
-"""A climb this long is a ramp even among levels: settling never takes longer."""
+"""With enough levels for a curve (LADDER_LEAST), only rises of so many seconds are ramps."""
 
 LADDER_LEAST = 3
-"""Levels from which a knee can be found (docs/knee.md, section 5), so short climbs between them are not needed."""
+"""Number of levels from which a knee can be found (docs/knee.md, section 5), so that short rises are not needed as ramps."""
 
 BLIP_MOST_S = 3.0
 BLIP_MOST_RATIO = 0.05
-"""A change of at most this duration and size does not end a level: a user died and was replaced."""
+"""A change of at most this duration and relative size does not end a level: a user ended and was replaced."""
 
 Kind = Literal["hold", "ramp", "move"]
+"""`hold`: constant users. `ramp`: a long rise. `move`: any other change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Ticks `first` to `last` (inclusive). Tick i lies between the observations i - 1 and i."""
+    """The ticks from `first` to `last`, inclusive. Tick i is between the observations i - 1 and i."""
 
     kind: Kind
     first: int
     last: int
     users: int
-    """The count that is held; of a ramp the greatest; of a move the last."""
+    """The constant count; for a ramp the greatest count, for a move the last."""
 
 
-def held_counts(times_s: Sequence[float], users: Sequence[int]) -> list[int]:
-    """The counts (above 0) that were held, in order."""
+def constant_counts(times_s: Sequence[float], users: Sequence[int]) -> list[int]:
+    """The constant counts above 0, in order. `times_s`, `users`: one value per observation."""
     return [users[first] for first, _ in _holds(times_s, users) if users[first]]
 
 
 def stretches(times_s: Sequence[float], users: Sequence[int], *, ladder: bool) -> list[Stretch]:
-    """All ticks, in order. `ladder`: counts were held often enough for a curve, so short climbs are spawning."""
+    """Stretches that together contain all ticks, in order. `ladder`: there are at least LADDER_LEAST constant counts."""
     found: list[Stretch] = []
-    done = 0  # the last tick that is in a stretch; there is no tick 0
+    done = 0  # the last tick that is in a stretch; the first tick is 1
     for first, last in _holds(times_s, users):
         if first > done:
             found.append(_between(times_s, users, done + 1, first, ladder))
@@ -58,15 +61,15 @@ def stretches(times_s: Sequence[float], users: Sequence[int], *, ladder: bool) -
 
 def _between(times_s: Sequence[float], users: Sequence[int], first: int, last: int, ladder: bool) -> Stretch:
     counts = users[first - 1 : last + 1]
-    climbs = any(after > before for before, after in pairwise(counts))
+    rises = any(after > before for before, after in pairwise(counts))
     least_s = RAMP_SURE_S if ladder else RAMP_LEAST_S
-    if climbs and times_s[last] - times_s[first - 1] >= least_s:
+    if rises and times_s[last] - times_s[first - 1] >= least_s:
         return Stretch("ramp", first, last, max(counts))
     return Stretch("move", first, last, users[last])
 
 
 def _holds(times_s: Sequence[float], users: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, last) observation of each count that was held, blips included."""
+    """Indices (first, last) of the observations of each constant count, including short changes that do not end it."""
     runs = [[index for index, _ in run] for _, run in groupby(enumerate(users), key=lambda each: each[1])]
     at = 0
     while at < len(runs):
@@ -80,7 +83,7 @@ def _holds(times_s: Sequence[float], users: Sequence[int]) -> Iterator[tuple[int
 
 
 def _after_blip(times_s: Sequence[float], users: Sequence[int], runs: list[list[int]], at: int) -> int | None:
-    """The run in which the count of run `at` is back after a blip; None when it is not."""
+    """Index of the run in which the count of run `at` returns after a short change; None if it does not."""
     last = runs[at][-1]
     count = users[last]
     for index in range(at + 1, len(runs)):

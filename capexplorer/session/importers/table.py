@@ -1,8 +1,7 @@
-"""A table of levels (`users,throughput_rps[,latency_ms][,failure_ratio]`) as the events of a session.
+"""Converts a table of levels (`users,throughput_rps[,latency_ms][,failure_ratio]`) to the events of a session.
 
-A table has no times: its rows become one second each, in their order. Goodput is throughput less the failures. Where the table
-has no column of failures, its throughput counts as goodput, as published tables mean it; if the column exists and a cell is
-empty, that goodput is unknown.
+A table has no times: each row becomes a level of one second. Goodput is throughput without failures. If the table has no column
+of failures, throughput counts as goodput, as in published tables; if it has one and a cell is empty, that goodput is not known.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def is_table(columns: Sequence[str]) -> bool:
 
 
 def table_events(file: CsvFile) -> Iterator[Event]:
-    """Levels, and the end. Raises InputError before the first."""
+    """The levels and the end of the session. Raises InputError before the first event."""
     _check(file)
     users = Column(file, "users", most=_MOST_USERS, whole=True)
     throughput_rps = Column(file, "throughput_rps")
@@ -64,7 +63,7 @@ def _check(file: CsvFile) -> None:
 def _figures(
     users: float, throughput_rps: float, latency_ms: float | None, failure_ratio: float | None, *, has_failures: bool
 ) -> LevelFigures:
-    """A table does not say whether its latency covers successes or all requests: it is used for both."""
+    """The figures of a row. Its latency counts for successes and for all requests, since a table does not distinguish them."""
     lost = failure_ratio if has_failures else 0.0
     return LevelFigures(
         settled=True,
