@@ -1,6 +1,6 @@
 """The reportable results of an epoch: its current marks and verdict, and the levels in which generator and network worked.
 
-Every list of marks and every conclusion uses these (`standing`, `reported`), so that no two outputs contradict each other.
+Every list of marks and every conclusion uses these (`current_marks`, `reported`), so that no two outputs contradict each other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class EpochView:
         self.invalid = self._invalid()
         found = None if epoch is None else timeline.verdicts.get(epoch)
         self.verdict = None if found is None else superseding.reported(found, self.invalid)
-        self.marks = superseding.standing(self.marks, self.verdict, self.invalid)
+        self.marks = superseding.not_superseded(self.marks, self.verdict, self.invalid)
 
     def _invalid(self) -> InvalidLevels | None:
         """The levels that critical causes of generator, host or network invalidate; None if no such cause lasts (`is_past`)."""
@@ -131,7 +131,7 @@ def epochs(timeline: Timeline) -> list[int]:
     return sorted({*levels, *marked, *timeline.verdicts})
 
 
-def standing(timeline: Timeline) -> dict[str, Mark]:
+def current_marks(timeline: Timeline) -> dict[str, Mark]:
     """Marks by key that are neither retracted nor superseded, with the figures of the latest verdict."""
     current = {mark.key: mark for epoch in epochs(timeline) for mark in EpochView(timeline, epoch).marks}
     return {key: current[key] for key in timeline.marks if key in current}

@@ -77,7 +77,7 @@ def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, invalid: InvalidL
     return replace(capacity, knee=none, curve=lines, missing=())
 
 
-def standing(marks: Sequence[Mark], verdict: Verdict | None, invalid: InvalidLevels | None) -> list[Mark]:
+def not_superseded(marks: Sequence[Mark], verdict: Verdict | None, invalid: InvalidLevels | None) -> list[Mark]:
     """Marks of an epoch that are not superseded. `verdict`: as returned by `reported`."""
     current = [kept for mark in marks if (kept := _current(mark, verdict, invalid)) is not None]
     is_marked = any(mark.kind in CURVE_LIMITS or is_limit(mark) for mark in current)

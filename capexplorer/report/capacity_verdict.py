@@ -64,7 +64,7 @@ def band(goodput: Panel, latency: Panel, low: float, high: float) -> str:
 
 def marked(timeline: Timeline, goodput: Panel, latency: Panel) -> Iterator[str]:
     """The same, from marks only."""
-    for mark in wording.standing(timeline).values():
+    for mark in wording.current_marks(timeline).values():
         if mark.kind not in ("knee", "at_or_below", "bend"):
             continue
         if mark.users is None or mark.users > goodput.x_most:

@@ -116,13 +116,13 @@ def _levels(timeline: Timeline) -> list[dict[str, Any]]:
 def _marks(timeline: Timeline) -> list[dict[str, Any]]:
     """Current marks, notes, and deaths and restarts of the target."""
     found: list[dict[str, Any]] = []
-    ready, since_s, standing = False, marked_s(timeline), wording.standing(timeline)
+    ready, since_s, current = False, marked_s(timeline), wording.current_marks(timeline)
     for entry in timeline.journal:
         if isinstance(entry, Note):
             found.append(_mark(entry.t_s, "note", entry.text))
-        elif isinstance(entry, Mark) and entry.key in standing and timeline.marks[entry.key] is entry:
+        elif isinstance(entry, Mark) and entry.key in current and timeline.marks[entry.key] is entry:
             epoch_name = wording.epoch_name(timeline, entry.epoch)
-            sentence = wording.mark(standing[entry.key], timeline.header)
+            sentence = wording.mark(current[entry.key], timeline.header)
             found.append(_mark(since_s[entry.key], entry.severity, f"{epoch_name}: {sentence}" if epoch_name else sentence))
         elif isinstance(entry, Target):
             if ready and entry.state not in ("stopping", "stopped", "building"):

@@ -40,7 +40,7 @@ def findings(timeline: Timeline) -> list[ListedFinding]:
     found.
     """
     found = sorted(
-        wording.standing(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), SEVERITIES.index(mark.severity))
+        wording.current_marks(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), SEVERITIES.index(mark.severity))
     )
     return [_finding(mark, wording.epoch_name(timeline, mark.epoch), timeline.header) for mark in found]
 
@@ -93,8 +93,8 @@ def _at_s(mark: Mark) -> float:
 
 def changes(timeline: Timeline) -> list[MarkChange]:
     """Differences between the reanalysed and the recorded marks, without superseded ones."""
-    event, standing = timeline.reanalysed, wording.standing(timeline)
-    return [each for each in event.changes if each.found is None or each.key in standing] if event is not None else []
+    event, current = timeline.reanalysed, wording.current_marks(timeline)
+    return [each for each in event.changes if each.found is None or each.key in current] if event is not None else []
 
 
 def notes(timeline: Timeline) -> list[Note]:

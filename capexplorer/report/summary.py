@@ -31,7 +31,7 @@ _OBJECTIVE = ("epoch", "name", "limit", "users", "users_low", "users_high", "goo
 
 def summarise(timeline: Timeline) -> dict[str, Any]:
     """The whole document, as plain values."""
-    marks = sorted(wording.standing(timeline).values(), key=lambda mark: mark.t_s)
+    marks = sorted(wording.current_marks(timeline).values(), key=lambda mark: mark.t_s)
     entries = mark_entries(marks, timeline.header)
     verdicts = wording.reported(timeline)
     latest = verdicts[max(verdicts)] if verdicts else None

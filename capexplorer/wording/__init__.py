@@ -1,4 +1,4 @@
-"""All sentences about events, marks and verdicts, in one place: plain text, no colours, no layout, no escaping.
+"""All sentences about events, marks and verdicts: plain text without colours, layout and escaping.
 
 Text from a target or a user is inserted unchanged; the code that displays a sentence must escape it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..analysis.causes.catalogue import where
 from ..analysis.causes.cause_of_request import counts_under
-from ..analysis.epoch_view import epochs, reported, standing
+from ..analysis.epoch_view import current_marks, epochs, reported
 from .advice import advice, advice_for
 from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
 from .cause_texts import GROUPS, name
@@ -64,6 +64,7 @@ __all__ = [
     "command",
     "counted",
     "counts_under",
+    "current_marks",
     "doubts",
     "drops",
     "endpoints",
@@ -99,7 +100,6 @@ __all__ = [
     "short_knee",
     "short_missing",
     "short_rate_capacity",
-    "standing",
     "stop_rule",
     "target",
     "title",

@@ -1,6 +1,6 @@
-"""One line of advice for a finding: its text, or one made from readings, operating system and the limits of the session.
+"""The advice for a finding, in one line: a fixed text, or one made from readings, operating system and the session's own limits.
 
-A line names the first thing to do, then alternatives. It quotes readings that it depends on.
+A line names the first thing to do, then alternatives. It contains the readings that it depends on.
 """
 
 from __future__ import annotations

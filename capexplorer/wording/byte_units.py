@@ -1,7 +1,7 @@
-"""The units in which bytes are written: powers of 1024 (KiB, MiB) or of 1000 (kB, MB), for the screen and for all reports.
+"""Units of bytes on the screen and in reports: powers of 1024 (KiB, MiB) or of 1000 (kB, MB).
 
-Chosen once in each process, as a command starts, from the user's configuration file. It is a preference of the reader: nothing
-that programs read depends on it (`fixed`).
+They are set once per process, when a command starts, from the user's configuration file. Output that programs read does not
+depend on them (`fixed`).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ NAMES: dict[ByteUnits, tuple[str, ...]] = {
     "decimal": ("B", "kB", "MB", "GB", "TB"),
 }
 ROUNDED_UP = 999.5
-"""From here on three digits would be four: the next unit."""
+"""Amounts from here on would be rounded to four digits, and are written in the next unit."""
 
 _chosen: ByteUnits = "binary"
 _fixed: ContextVar[bool] = ContextVar("_fixed", default=False)
-"""In this thread, for now, whatever was chosen does not count."""
+"""Whether units are binary in this thread for now, whatever was chosen."""
 
 
 def choose(units: ByteUnits) -> None:
-    """For all that this process writes from now on."""
+    """Set the units for this process."""
     global _chosen
     _chosen = units
 
 
 @contextmanager
 def fixed() -> Iterator[None]:
-    """Binary, whatever was chosen: for sentences within JSON and CSV. Also a decorator."""
+    """Use binary units within this context, whatever was chosen: for sentences in JSON and CSV. Also a decorator."""
     token = _fixed.set(True)
     try:
         yield
@@ -47,17 +47,17 @@ def _units() -> ByteUnits:
 
 
 def base() -> int:
-    """From one unit to the next: 1024 or 1000."""
+    """Ratio of each unit to the one before: 1024 or 1000."""
     return BASES[_units()]
 
 
 def names() -> tuple[str, ...]:
-    """From the byte on, each `base` of the one before."""
+    """Names of the units, from the byte on; each is `base` times the one before."""
     return NAMES[_units()]
 
 
 def in_unit(value: float, unit: str) -> float:
-    """Bytes in one of `names`."""
+    """An amount of bytes in a unit, which is one of `names`."""
     return value / float(base()) ** names().index(unit)
 
 

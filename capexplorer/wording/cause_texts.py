@@ -1,25 +1,25 @@
-"""Texts of each cause, bottleneck and leak of docs/causes.md. What each means for a run is in the catalogue of `analysis`."""
+"""Texts about each cause, bottleneck and leak of docs/causes.md; `analysis.causes.catalogue` has their location and severity."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 GROUPS = {"generator": "Generator", "host": "Host", "network": "Network", "target": "Target", "check": "Checks"}
-"""Headings for the locations of causes, in the order in which locations are ruled out."""
+"""Headings for the locations of causes, in the order in which locations are excluded."""
 
 _WORKERS = "`--set workers=N` or `--set threads=N` where the target has it"
 
 
 @dataclass(frozen=True, slots=True)
 class CauseText:
-    """What is written of one id of the catalogue."""
+    """The texts about one id of the catalogue."""
 
     name: str
-    """For lists: `packets are lost`."""
+    """A clause, such as `packets are lost`."""
     advice: str = ""
-    """One line: the first thing to do, then alternatives. Empty: `advice` makes it from readings and the operating system."""
+    """One line: the first thing to do, then alternatives. Empty: the module `advice` makes it from readings."""
     limiter: str = ""
-    """After "limited by", if a critical cause outside of the target means that the run does not describe the service."""
+    """Text after "limited by", for critical causes outside the target, with which a run does not describe the service."""
 
 
 _CAUSES = {
@@ -285,16 +285,16 @@ _BOTTLENECKS_AND_LEAKS = {
 }
 
 TEXTS = {**_CAUSES, **_BOTTLENECKS_AND_LEAKS}
-"""By id."""
+"""Texts by id."""
 
 
 def name(id: str) -> str:  # noqa: A002 - the log's name for it
-    """`ephemeral ports exhausted (TIME_WAIT)`; an unknown id with spaces for underscores."""
+    """The name of an id, such as `ephemeral ports exhausted (TIME_WAIT)`; of an unknown id, the id with spaces."""
     return TEXTS[id].name if id in TEXTS else id.replace("_", " ")
 
 
 def limiter(id: str) -> str:  # noqa: A002
-    """As in "limited by ...": `the generator's ephemeral ports (TIME_WAIT)`."""
+    """The text after "limited by", such as `the generator's ephemeral ports (TIME_WAIT)`."""
     return (TEXTS[id].limiter if id in TEXTS else "") or name(id)
 
 

@@ -1,4 +1,4 @@
-"""When and how the service changed for reasons other than load: a clause of the verdict, lower case, without a full stop."""
+"""The clause of the verdict about changes of the service other than by load, in lower case and without a full stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .times import session_time
 A_FAULT = "a fault at that time, not a load limit"
 ANOTHER_SERVICE = "the service changed at that time, independently of load"
 UNDECIDED = "caused by load or by a change of the service"
-"""The interpretation of a change that began within a level (the first two) or with a step of users (the last)."""
+"""Interpretations of a change: the first two if it began within a level, the last if it began with a step of load."""
 
 
 def changes(regimes: Sequence[RegimeVerdict]) -> str:

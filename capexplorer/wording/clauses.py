@@ -25,7 +25,7 @@ from .warm_users import levels_of, shares
 
 @singledispatch
 def clause(each: found.Clause) -> str:
-    """One clause in words."""
+    """The text of one clause."""
     raise TypeError(f"no words for {type(each).__name__}")
 
 

@@ -1,4 +1,4 @@
-"""What a finding about the capacity curve rests on, in prose."""
+"""The evidence of a finding about the capacity curve, as sentences."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _failures(seen: KneeEvidence) -> str:
 
 
 def _time(seen: KneeEvidence) -> str:
-    """By Little's law."""
+    """The share of the users' time that Little's law explains."""
     if seen.unaccounted_ratio is not None:
         lost = 1 - 1 / seen.unaccounted_ratio
         return f"neither responses nor think time account for {lost:.0%} of the users' time (Little's law)"

@@ -1,4 +1,4 @@
-"""Why iterations of a rate level were dropped, in words."""
+"""Texts of the reasons why iterations at an offered rate were dropped."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from ..model.events import Drops
 
 DROPS = {
     "max_users": "max_users is too low for this rate",
-    "target": "the target holds all users",
-    "starting": "users still started",
+    "target": "all users wait for the target",
+    "starting": "users were still starting",
     "late": "the load thread was late",
-    "stopped": "load was taken away",
+    "stopped": "the load ended",
 }
-"""By the fields of `Drops`."""
+"""Text by field of `Drops`."""
 
 
 def drops(dropped: Drops) -> str:
-    """`the target holds all users: 120, load was taken away: 3`; empty without any."""
+    """`all users wait for the target: 120, the load ended: 3`; empty if none was dropped."""
     counts = {field: getattr(dropped, field) for field in dropped.__struct_fields__}
     return ", ".join(f"{DROPS[field]}: {count:,}" for field, count in counts.items() if count)

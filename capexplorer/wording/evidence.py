@@ -1,4 +1,6 @@
-"""A mark's evidence in words: counts, endpoints, readings, and readings that could not be taken. Foreign text stays unescaped."""
+"""A finding's evidence as text: counts, endpoints, readings, and readings that could not be taken. Text from a target is
+unescaped.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ WORDED_SEPARATELY = frozenset(
     ("count", "failures", "retried", "seconds", "deaths", "first_s", "last_s", "since_s", "rate_per_s", "endpoints", "example",
      "logged", "check", "unit", "unavailable", "competing", "part")
 )  # fmt: skip
-"""Keys that other functions put into words; all others are listed as readings."""
+"""Keys that are not listed as readings, since other functions have texts for them."""
 
 IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "now", "limit")
 """Keys of a leak whose values are bytes or descriptors, by its `unit`."""
@@ -23,7 +25,7 @@ IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "gr
 NAMED = {
     "little_ratio": "Little's law: users / accounted users",
 }
-"""Words for keys whose name does not explain them."""
+"""Texts for keys that do not explain themselves."""
 
 MOMENTS = ("at_s",)
 """Keys that are times of the session, not durations."""
@@ -64,9 +66,9 @@ def example(finding: Finding) -> str:
 
 
 def readings(finding: Finding) -> str:
-    """`ports used 1,998, ports capacity 2,000`: all figures that no other function here puts into words, each with its unit.
+    """All figures for which no other function has a text, each with its unit: `ports used 1,998, ports capacity 2,000`.
 
-    A finding about the capacity curve in prose.
+    For a finding about the capacity curve, sentences.
     """
     if isinstance(finding, CurveFinding):
         return curve_evidence(finding)

@@ -1,4 +1,4 @@
-"""That a session has whole requests beside its log."""
+"""The sentence about requests that a session keeps whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..model.timeline import Timeline
 
 
 def kept_requests(timeline: Timeline) -> str:
-    """`214 whole requests are in ID.requests, beside the log`; empty where there is no such file."""
+    """`214 whole requests are in ID.requests, beside the log`; empty if there is no such file."""
     ended = timeline.ended
     if ended is None or ended.requests_file is None:
         return ""

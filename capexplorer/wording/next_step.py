@@ -1,4 +1,4 @@
-"""The next step in one line: what to do, why, what it costs, and the key that does it."""
+"""The next step in one line: what to do, why, how long it takes, and the key that does it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REASONS = {
     "return_to_first": "shows whether the service has changed",
     "rest": "back to low load; the search is complete",
 }
-"""Why a number of users is proposed."""
+"""Text about the reason for which a number of users is proposed."""
 
 ENDS = {
     "failures": ("f", "see why requests fail; no knee can be measured"),
@@ -45,7 +45,7 @@ ENDS = {
     "max_users": ("e", "export; no knee up to the limit: raise guards.max_users to go on"),
     "not_settling": ("e", "export; the level does not settle, so nothing can be measured"),
 }
-"""Key and words where a search ends without a knee."""
+"""(key, text) by the reason for which a search ends without a knee."""
 
 WAITS = {
     "starting": "the target is starting",
@@ -61,14 +61,18 @@ SOAK = "soak at {users}"
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """`key` performs it: `Enter`, `W`, `e`, `f`, `t`, `q`; empty: there is nothing to do but wait."""
+    """The next step."""
 
     key: str
+    """The key that performs it: `Enter`, `W`, `e`, `f`, `t`, `q`; empty: there is nothing to do but wait."""
     words: str
+    """What it does, for how long, and why."""
 
 
 def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool = False) -> NextStep | None:
-    """What to do at this moment; None in a log that has no proposals. `exported`: a report of the result was written."""
+    """The next step at this moment; None in a log without proposals. `exported`: whether a report of the result was written.
+    `can_restart`: whether the app started the target.
+    """
     if timeline.ended is not None:
         return NextStep("q", "quit; the session is saved") if exported else NextStep("e", "export a report of this session")
     state = timeline.target.state if timeline.target is not None else None
@@ -80,7 +84,7 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
 
 
 def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep:
-    """The step for a proposal; once a level has opened after it, that the load is changing."""
+    """The step of a proposal. If a level was opened after it, it says that the load is changing."""
     level, taken = timeline.level, isinstance(proposed.proposal, GoTo | Hold)
     if proposed.proposal == Hold("rate"):
         return _at_a_rate(timeline)
@@ -103,13 +107,13 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             how = VERIFICATION_ENDS.get(str(figures.get("verification")))
             return NextStep("e", f"export; {found(figures)}{f', {how}' if how else ''}")
         case GiveUp(why="neighbours", figures=figures):
-            return _beside_neighbours(timeline, figures)
+            return _after_disturbance(timeline, figures)
         case GiveUp(_, why, figures):
             return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
 
 
 def _at_a_rate(timeline: Timeline) -> NextStep:
-    """A person offers a rate: no level of users is to be proposed."""
+    """The step while a person controls an offered rate: no level of users is proposed."""
     capacity = timeline.verdict.rate_capacity if timeline.verdict is not None else None
     if capacity is not None and capacity.kind == "capacity":
         return NextStep("e", f"export; {short_rate_capacity(capacity)}")
@@ -158,8 +162,8 @@ def _seconds(least: float, most: float) -> str:
     return numbers.span(most) if least == most or most >= 100 else f"{least:.0f}–{most:.0f} s"
 
 
-def _beside_neighbours(timeline: Timeline, figures: Figures) -> NextStep:
-    """Nothing while other processes are busy, then the same level again."""
+def _after_disturbance(timeline: Timeline, figures: Figures) -> NextStep:
+    """The step after other processes disturbed a level: to wait while they are busy, then the same level again."""
     now = timeline.last.neighbours if timeline.last is not None else None
     busy = now.cpu_ratio if now is not None and now.cpu_ratio is not None else figures.get("others_cpu_ratio")
     if isinstance(busy, float | int) and busy < BUSY_CORES:

@@ -1,4 +1,4 @@
-"""Sentences about events: commands, the target's states, notes, raw failures."""
+"""Sentences about commands, states of the target, notes and failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _controls(args: Mapping[str, Any]) -> str:
 
 
 VOID = {"worker_lost": "no figures, a worker was lost"}
-"""By `LevelClosed.void`."""
+"""Text by `LevelClosed.void`."""
 
 _CHANGES = {"joined": "joined", "lost": "was lost", "left": "left", "added": "is started", "removed": "is ended"}
 

@@ -1,4 +1,4 @@
-"""What limits a watched part, or keeps it from being read, with the part's name: `the CPU of db is saturated`."""
+"""Names of findings about watched parts, such as `the CPU of db is saturated`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_PARTS = {
     "connection_limit": "{part} has no connection left",
     "lock_waits": "sessions of {part} wait for locks",
 }
-"""By id of the catalogue."""
+"""Text by id of the catalogue."""
 
 
 def of_part(finding: Blame, part: str) -> str:
@@ -54,7 +54,7 @@ def _joined(names: str, word: Literal["and", "or"]) -> str:
 
 
 def _figure(finding: Blame) -> str:
-    """The one that a reader wants at once."""
+    """The most important figure of the finding; empty if it has none."""
     used, limit, waits = (finding.reading(key) for key in ("connections", "connections_limit", "lock_waits_ratio"))
     if used is not None and limit:
         return f"{numbers.number(used)} of {numbers.number(limit)}"

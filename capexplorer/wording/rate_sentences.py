@@ -9,7 +9,7 @@ from . import numbers
 from .knee_sentences import objective_limit
 
 NEAR_CAPACITY = 0.97
-"""Share of the capacity above which "served in full up to" says nothing more: both are known to a few percent."""
+"""Share of the capacity above which "served in full up to" is left out: both are known only to a few percent."""
 
 RATE_STATES = {
     "kept": "served in full",
@@ -19,7 +19,7 @@ RATE_STATES = {
     "dropped": "arrivals are dropped",
     "generator": "limited by the generator",
 }
-"""By the state of a level."""
+"""Text by the state of a level."""
 
 
 def rate(value: float | None) -> str:
@@ -41,7 +41,7 @@ def rate_capacity(found: RateCapacity) -> str:
 
 
 def short_rate_capacity(found: RateCapacity) -> str:
-    """Without what happens beyond it, for small spaces: `capacity 198/s [190–206]`."""
+    """The capacity without the behaviour beyond it, for small spaces: `capacity 198/s [190–206]`."""
     return rate_capacity(msgspec.structs.replace(found, overload=None, limit=None))
 
 
@@ -97,7 +97,7 @@ def _short_overload(found: Overload | None) -> str:
 
 
 def _overload(found: Overload | None) -> str:
-    """What the service does beyond its capacity: it sheds load, or it queues without bound."""
+    """A clause about the behaviour of the service beyond its capacity; empty if it is not known."""
     if found is None:
         return ""
     at = f"at {rate(found.offered_per_s)}"

@@ -49,9 +49,9 @@ def epoch_name(timeline: Timeline, epoch: int) -> str:
 
 
 def _sentence(found: Conclusion) -> str:
-    first, *beside = found.clauses
+    first, *others = found.clauses
     sentence, before = _upper_first(_headline(first)).removesuffix("."), first
-    for each in beside:
+    for each in others:
         words = (
             think_time_in_full(each)
             if isinstance(each, ThinkTimeLimit) and isinstance(before, CpuUsedByOthers)

@@ -46,7 +46,7 @@ def test_the_line_of_a_rate_level_says_what_became_of_its_iterations() -> None:
     )  # fmt: skip
     assert level_line(at_rate(LevelFigures(settled=True, settled_seconds=20.0, offered=offered))) == (
         "level   200/s offered: finished 151.2 ±2/s, p95 from plan 812.5 ms, 2 failed, "
-        "93 dropped (the target holds all users: 90, load was taken away: 3) in 20 settled seconds"
+        "93 dropped (all users wait for the target: 90, the load ended: 3) in 20 settled seconds"
     )
 
 

@@ -110,7 +110,7 @@ def _verdict(timeline: Timeline, epoch: int) -> KneeVerdict | None:
 
 def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:
     """The newest mark of kind knee (not bends, not knees at or below the lowest level)."""
-    current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
+    current = [mark for mark in wording.current_marks(timeline).values() if mark.epoch == epoch]
     return next((mark for mark in reversed(current) if mark.kind == "knee" and mark.users is not None), None)
 
 
@@ -134,5 +134,5 @@ def _knee_users(timeline: Timeline, epoch: int) -> tuple[float, float] | None:
 
 
 def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
-    current = [mark for mark in wording.standing(timeline).values() if mark.epoch == epoch]
+    current = [mark for mark in wording.current_marks(timeline).values() if mark.epoch == epoch]
     return tuple(mark for mark in current if mark.kind in wording.BLAMES and mark.id != "not_saturated")

@@ -52,7 +52,7 @@ def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
 
 def blames(timeline: Timeline) -> list[Mark]:
     """The marks to show: the most severe first, then the latest."""
-    found = [mark for mark in wording.standing(timeline).values() if mark.kind in wording.BLAMES and mark.id not in QUIET]
+    found = [mark for mark in wording.current_marks(timeline).values() if mark.kind in wording.BLAMES and mark.id not in QUIET]
     return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), -mark.t_s))
 
 

@@ -123,7 +123,7 @@ class Tally:
 
 def tally(timeline: Timeline) -> Tally:
     """Of all epochs. Bottlenecks are no failures."""
-    marks = [mark for mark in wording.standing(timeline).values() if mark.kind in ("cause", "leak")]
-    standing = [mark for mark in marks if mark.state != "closed"]
-    grave = any(mark.severity in ("critical", "error") for mark in standing)
-    return Tally(len(standing), len(marks) - len(standing), len(timeline.failures), grave)
+    marks = [mark for mark in wording.current_marks(timeline).values() if mark.kind in ("cause", "leak")]
+    current = [mark for mark in marks if mark.state != "closed"]
+    grave = any(mark.severity in ("critical", "error") for mark in current)
+    return Tally(len(current), len(marks) - len(current), len(timeline.failures), grave)

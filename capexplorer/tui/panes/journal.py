@@ -91,7 +91,7 @@ def _of_epoch(each: JournalEntry, timeline: Timeline) -> JournalEntry:
 def _superseded(timeline: Timeline) -> set[str]:
     """Keys."""
     current = {key for key, mark in timeline.marks.items() if mark.state != "retracted"}
-    return current - wording.standing(timeline).keys()
+    return current - wording.current_marks(timeline).keys()
 
 
 def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> list[JournalEntry]:

@@ -177,9 +177,9 @@ def _resources(figures: LevelFigures) -> Iterator[str]:
 def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> Iterator[Strip]:
     """Marks that stand and name this level's load or were made in it, notes, and what the target did."""
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
-    standing = wording.standing(timeline)
+    current = wording.current_marks(timeline)
     found: list[Mark | Note | Target] = [
-        mark for mark in standing.values() if level.started_s < mark.t_s <= ended_s or _names(mark, level)
+        mark for mark in current.values() if level.started_s < mark.t_s <= ended_s or _names(mark, level)
     ]
     found += [entry for entry in timeline.journal if isinstance(entry, Note | Target) and level.started_s < entry.t_s <= ended_s]
     if not found:

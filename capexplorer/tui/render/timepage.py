@@ -185,7 +185,7 @@ def tags(shown: TimePage, palette: Palette, *, words: bool) -> tuple[Tag, ...]:
 def _marks(timeline: Timeline) -> list[tuple[Mark, float]]:
     """Those that stand, each since when it has been of its kind."""
     since_s = marked_s(timeline)
-    return [(mark, since_s.get(key, mark.t_s)) for key, mark in wording.standing(timeline).items()]
+    return [(mark, since_s.get(key, mark.t_s)) for key, mark in wording.current_marks(timeline).items()]
 
 
 def _mark_tag(mark: Mark, t_s: float, users: float | None, palette: Palette) -> Tag:

@@ -36,7 +36,7 @@ def verdict(timeline: Timeline) -> RateVerdict:
 
 
 def standing(timeline: Timeline, kind: str) -> list[Mark]:
-    return [mark for mark in wording.standing(timeline).values() if mark.kind == kind]
+    return [mark for mark in wording.current_marks(timeline).values() if mark.kind == kind]
 
 
 @pytest.mark.parametrize(
