@@ -58,6 +58,8 @@ def signed(*types: str, **fields: Any) -> FailureSignature:
         (signed("HTTPConnectionClosed", reused=None), "connection_reset"),
         (signed("RetriesExceeded", "TimeoutError", text="timed out"), "read_timeout"),
         (signed("ReadTimeout", "OSError", errno=110), "read_timeout"),
+        (signed("gaierror", errno=12), "dns_failure"),  # EAI_BADHINTS of macOS, not ENOMEM
+        (signed("gaierror", errno=24), "fd_exhaustion_generator"),
         (signed("RetriesExceeded", text="Redirection limit reached (#)"), "unexpected_status"),
         (signed("TooManyRedirects", status=302), "unexpected_status"),
         (signed("HTTPError", status=418), "client_error"),
