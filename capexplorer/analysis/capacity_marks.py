@@ -131,7 +131,7 @@ def _shift(
 
 
 def _finite(value: float) -> float | None:
-    """None for NaN and infinity, which JSON does not have."""
+    """The value; None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 

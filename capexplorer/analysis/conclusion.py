@@ -113,9 +113,9 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     refused = any(isinstance(mark.finding, Bottleneck) and mark.finding.readings.get("how") == "refuses" for mark in blamed)
     named = (*blamed, *(mark for mark in view.causes("target") if refused and mark.id in REFUSALS))
     failed = (failure for failure in failed_requests(view) if failure.mark not in named)
-    beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
-    marked = bool(blamed or beside)
-    clauses = (KneeFound(view.capacity, tuple(blamed)), *_first_endpoint(view), *_first_of(_judged_rates(view)), *beside)
+    further = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
+    marked = bool(blamed or further)
+    clauses = (KneeFound(view.capacity, tuple(blamed)), *_first_endpoint(view), *_first_of(_judged_rates(view)), *further)
     yield Conclusion(clauses, "warning" if marked else "info", marked)
 
 
@@ -131,9 +131,9 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     refuses = known.overload is not None and known.overload.kind == "refuses"
     deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
     failed = (failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS))
-    beside = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
-    marked = bool(found.blamed or beside)
-    yield Conclusion((found, *beside), "warning" if marked else "info", marked)
+    further = next(((clause,) for clause in (*deaths, *failed, *_leaking(view))), ())
+    marked = bool(found.blamed or further)
+    yield Conclusion((found, *further), "warning" if marked else "info", marked)
 
 
 def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...]:
@@ -143,7 +143,7 @@ def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...
 
 
 def _judged_rates(view: EpochView) -> RatesFound | None:
-    """None until a level of a rate has enough arrivals."""
+    """The verdict on offered rates; None until a level has enough arrivals."""
     found = _rates_found(view)
     return found if found is not None and found.rates.capacity is not None else None
 
@@ -175,8 +175,8 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
 def _failing(view: EpochView) -> Iterator[Conclusion]:
     """The causes of failed requests, each followed by what limits the service, which may be unrelated."""
     for failure in failed_requests(view):
-        beside = _first_of(_limited(view), _waiting(view), _curve(view))
-        yield Conclusion((failure, *beside, *_first_leak(view)), failure.mark.severity, marked=True)
+        further = _first_of(_limited(view), _waiting(view), _curve(view))
+        yield Conclusion((failure, *further, *_first_leak(view)), failure.mark.severity, marked=True)
 
 
 def _bottleneck(view: EpochView) -> Iterator[Conclusion]:

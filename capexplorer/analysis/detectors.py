@@ -23,7 +23,7 @@ Detector = Callable[[Timeline], Sequence[Detected]]
 
 
 def capacity(timeline: Timeline) -> tuple[Detected, ...]:
-    """Verdicts, knees and recoveries of each epoch. The time of a mark is the end of the level since which it has held."""
+    """Verdicts, knees and recoveries of each epoch. The time of a mark is the end of the level since which it has been valid."""
     return tuple(finding for epoch in epochs_of(timeline) for finding in _of_epoch(epoch))
 
 
@@ -43,7 +43,7 @@ def resource_growth(timeline: Timeline) -> tuple[Mark, ...]:
 
 
 DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, resource_growth)
-"""In the order of their marks."""
+"""All detectors, in the order in which they run."""
 
 OBSERVED_BY_RUN_KINDS = frozenset(("stop_rule",))
 OBSERVED_BY_RUN_KEYS = frozenset(
@@ -82,7 +82,7 @@ def _of_epoch(epoch: Epoch) -> Iterator[Detected]:
 
 
 def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
-    """(key, kind) of a mark -> end of the level since which it has held without interruption."""
+    """(key, kind) of a mark -> end of the level since which it has been valid without interruption."""
     since: dict[tuple[str, str], float] = {}
     for count, level in enumerate(epoch.all_levels, 1):
         whole = count == len(epoch.all_levels)

@@ -8,7 +8,9 @@ from .epoch_view import EpochView
 
 
 def partly_counted(view: EpochView) -> PartlyCounted | None:
-    """None without such levels. Costs a pass over the seconds of each."""
+    """The clause about levels whose figures count only a part of their requests; None without such levels. Costs a pass over
+    their seconds.
+    """
     partial = view.verdict.partial_levels if view.verdict is not None else ()
     levels = [level for level in view.levels() if level.opened.index in partial]
     if not levels:
@@ -18,7 +20,7 @@ def partly_counted(view: EpochView) -> PartlyCounted | None:
 
 
 def users_not_warm(view: EpochView) -> UsersNotWarm | None:
-    """None without such levels."""
+    """The clause about levels that ended before enough of their users were warm; None without such levels."""
     ended = (level for level in view.levels() if level.ended_s is not None and level.users and not level.figures.settled)
     levels = [level for level in ended if not are_warm(level.figures)]
     if not levels:

@@ -125,7 +125,7 @@ class RateVerdict(Reading, frozen=True, kw_only=True):
     capacity: RateCapacity | None = None
     """None if no level has enough arrivals."""
     levels: tuple[RateLevelVerdict, ...] = ()
-    """In the order they ran."""
+    """The verdicts on its levels, in the order they ran."""
     objectives: tuple[RateObjective, ...] = ()
     recoveries: tuple[RateRecovery, ...] = ()
     regimes: tuple[RegimeVerdict, ...] = ()

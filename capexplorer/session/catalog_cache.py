@@ -90,7 +90,9 @@ def _entry(path: Path, known: _Known) -> SessionEntry:
 
 
 def _to_keep(entry: SessionEntry | None, state: tuple[int, int] | None) -> _Known | None:
-    """Logs without an end may still grow, and problems may go away: those are read each time."""
+    """What the cache keeps of an entry. None if its log has no end, since it may still grow, or a problem, which may go away:
+    these are read each time.
+    """
     if entry is None or state is None or not entry.complete or entry.problem is not None:
         return None
     return _Known(*state, entry.started_at, entry.profile, entry.target, entry.label, entry.duration_s, entry.levels)

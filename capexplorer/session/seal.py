@@ -69,7 +69,7 @@ class Numbering:
         Raises SealError for a line that is duplicated or moved. It must be left out, since events have an order.
         """
         if number <= self._last:
-            raise SealError(f"it is line {number} of the recording, doubled or out of its place")
+            raise SealError(f"it is line {number} of the recording, duplicated or moved")
         missing = max(0, number - self._last - 1 - self._damaged)
         self._last, self._damaged = number, 0
         return missing

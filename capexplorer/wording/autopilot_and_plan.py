@@ -64,7 +64,6 @@ STEPS = {
 }
 """The reasons of steps. Only logs written before knees were verified contain `recovery`."""
 
-
 _TASKS = {"verify": "verification", "rate": "autopilot at rates"}
 
 RATE_STEPS = {
@@ -166,7 +165,7 @@ def _afterwards(args: Mapping[str, Any]) -> str:
 
 
 def _found_rate(args: Mapping[str, Any]) -> str:
-    """What is known of the capacity as a rate."""
+    """The capacity as a rate, with the figures of a command of the autopilot."""
     known = {key: args.get(key) for key in ("kind", "per_s", "low_per_s", "high_per_s", "kept_per_s", "limit")}
     try:
         return rate_capacity(msgspec.convert(known, RateCapacity))

@@ -80,7 +80,7 @@ def test_lines_out_of_their_order_are_left_out_and_noted(path: Path, order: list
     ascending = [index for place, index in enumerate(order) if index == max(order[: place + 1])]
     with open_session(path) as session:
         assert list(session) == [ONE_OF_EACH[index] for index in ascending]
-    left_out = [note for note in session.notes if "doubled or out of its place" in note]
+    left_out = [note for note in session.notes if "duplicated or moved" in note]
     assert len(left_out) == len(order) - len(ascending)
 
 
@@ -134,7 +134,7 @@ def test_a_duplicated_line_counts_once(path: Path) -> None:
     path.write_bytes(b"".join([*LINES[:6], LINES[5], *LINES[6:]]))
     with open_session(path) as session:
         assert list(session) == list(ONE_OF_EACH)
-    assert session.notes == ["line 7: skipped: it is line 6 of the recording, doubled or out of its place"]
+    assert session.notes == ["line 7: skipped: it is line 6 of the recording, duplicated or moved"]
 
 
 def test_a_log_of_schema_1_has_no_seals_and_is_read_as_before(path: Path) -> None:

@@ -58,7 +58,7 @@ class LevelJudgement:
         return next((found for found in self.all_findings if found.key == key), None)
 
     def without(self, id_: str) -> LevelJudgement:
-        """The same without the finding of that id."""
+        """A copy without findings of that id."""
         return replace(self, findings=tuple(found for found in self.findings or () if found.id != id_))
 
 

@@ -95,7 +95,7 @@ def gil(level: MeasuredLevel) -> Found | None:
 
 
 def single_thread(level: MeasuredLevel) -> Found | None:
-    """One thread is always busy, and does nearly all the work or has an idle core beside it."""
+    """One thread is always busy, and does nearly all the work, or another core is idle."""
     busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
     if busiest is None or busiest < BUSY_LEAST or cpu is None or allowed is None or cpu >= BUSY_LEAST * allowed:
         return None

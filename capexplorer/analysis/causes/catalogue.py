@@ -110,7 +110,7 @@ _BOTTLENECKS = (
 )
 
 ENTRIES: dict[str, Entry] = {entry.id: entry for entry in (*_CAUSES, *_BOTTLENECKS)}
-"""By id, in the order of docs/causes.md."""
+"""Entries by id, in the order of docs/causes.md."""
 
 
 # -- consequences for a run

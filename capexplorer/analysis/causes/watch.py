@@ -138,9 +138,9 @@ class CauseWatch:
         for failure in sample.retried:
             self._failed(sample, failure, hidden=True)
         self._settle(sample.t_s)
-        ours = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
+        is_expected = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
         for found in current_conditions(self._recent, self._host, self._own_ms, self._usual_ms):
-            if not (ours and ENTRIES[found.id].where == "target"):
+            if not (is_expected and ENTRIES[found.id].where == "target"):
                 self._add(found.id, _second_of(sample, found))
 
     def _failed(self, sample: Sample, failure: FailureTick, hidden: bool) -> None:

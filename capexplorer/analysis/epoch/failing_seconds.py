@@ -37,16 +37,18 @@ stalled."""
 
 
 FAULTY_MOST = 3
-"""Last seconds of a level that a fault spoils without a part of its own; the first of them is mixed."""
+"""Greatest number of last seconds with a fault that are cut off a level; with more of them it has a failing part. The first of
+them is mixed."""
 
 MIXED_MOST = 0.9
 """Share of the usual second's iterations below which the second before a stall was cut short by it."""
 
 
 def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in_flight: Series) -> int:
-    """How many of a rate level's last seconds have failures, or nothing finished while some wait; 0 if earlier ones have, too.
+    """Number of last seconds of a level of an offered rate in which requests fail, or nothing finishes while iterations wait; 0
+    if this happens in earlier seconds too.
 
-    The second in which a stall begins has a part of what usually finishes, so it counts.
+    The second in which a stall begins finishes less than usual (MIXED_MOST), and counts as well. Series: one value per second.
     """
     usual = float(np.median(finished))
     stalled = (finished == 0) & (in_flight > 0) & (usual >= BUSY_LEAST)

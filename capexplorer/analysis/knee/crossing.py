@@ -133,7 +133,7 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
-    """Relative noise of a curve up to its peak, estimated from how far levels lie below the chord of the two levels beside them.
+    """Relative noise of a curve up to its peak, estimated from how far levels lie below the chord of the levels before and after.
 
     A capacity curve is concave, so without noise no level lies below that chord. Noise moves levels up as often as down.
     """

@@ -68,7 +68,7 @@ class LadderLevel:
     started_s: float = 0.0
     """Start, in seconds of the session; orders the levels."""
     ended_s: float | None = None
-    """None while the level is open."""
+    """End, in seconds of the session; None while the level is open."""
     ramp: bool = False
     """A bin of a ramp, in which the user count changed all the time."""
     arrivals_per_s: float = 0.0

@@ -20,7 +20,7 @@ class JudgedPart:
     figures: LevelFigures
     started_s: float
     ended_s: float | None
-    """None while it is open."""
+    """End, in seconds of the session; None while it is open."""
     began_inside: bool = False
     """Whether it began with a change inside the level, not with a step of load."""
     after_queue: bool = False

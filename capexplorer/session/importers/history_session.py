@@ -63,12 +63,12 @@ class LevelWriter:
         self._by_endpoint = adds_up(history.observations)
         self._timed = all(each.is_timed for each in history.observations)
         self.index = index
-        """Of the next level."""
+        """Index of the next level."""
         self.ended_s = begins_s
         self.requests = self.failures = 0
 
     def events(self, ladder: bool) -> Iterator[Event]:
-        """All levels of this file. `ladder`: see `stretches`."""
+        """The events of all levels of this file. `ladder`: as of `stretches`."""
         yield self._log(f"began {self._history.began.isoformat()}")
         for note in self._history.notes:
             yield self._log(note, "warning")
@@ -77,7 +77,7 @@ class LevelWriter:
         first = None
         for stretch in stretches(self._history.times_s, self._history.users, ladder=ladder):
             if stretch.kind == "move" and stretch.last < len(self._history.observations) - 1:
-                first = stretch.first  # it is the spawning of the next level
+                first = stretch.first  # users of the next level spawn in it
                 continue
             yield from self._level(stretch.first if first is None else first, stretch)
             first = None
