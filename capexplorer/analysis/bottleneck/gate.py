@@ -1,8 +1,8 @@
 """The gate: whether at a level more users no longer increase goodput. Unless they do not, no resource is called the bottleneck.
 
 The gate is open if 20% more users brought under 5% more goodput (or in this proportion) and latency rose, or if the level lies
-beyond the knee and its latency rose (docs/causes.md). At lower load a busy resource still has spare capacity. "Surely" means by
-a one-sided 95% bound.
+beyond the knee and its latency rose (docs/causes.md). At lower load a busy resource still has spare capacity. "Significantly"
+means by a one-sided 95% bound.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Gate:
     latency_growth_ratio: float | None
     """The same of mean latency; beyond the knee, since the level with the fewest users."""
     flat: bool
-    """Whether goodput surely grew hardly or not at all."""
+    """Whether goodput hardly grew, by the estimate (GROWTH_SHARE) and by the upper bound (GROWTH_SURELY)."""
     slower: bool
-    """Whether latency surely rose."""
+    """Whether latency significantly rose."""
     beyond_knee: bool
     """Whether the level lies beyond the knee of the verdict."""
 

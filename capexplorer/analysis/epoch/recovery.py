@@ -26,8 +26,8 @@ RETURN_USERS = 0.1
 """Relative distance from the first level's users within which a later level is a return to it."""
 
 RETURN_LOSS = 0.10
-"""No knee is proven if on its return the first level's load surely lost more than this share of its goodput: the service changed,
-or has not recovered."""
+"""No knee is proven if on its return the first level's load has lost significantly more than this share of its goodput: the
+service changed, or has not recovered."""
 
 RECOVERED_S = 5
 """Seconds over which goodput and latency are averaged."""
@@ -100,7 +100,7 @@ def conclude(
 
 
 def _returned_with_less(levels: Sequence[LadderLevel]) -> bool:
-    """Whether the first level's load surely has less goodput on its return: the service changed, or has not recovered."""
+    """Whether the first level's load has significantly less goodput on its return: the service changed, or has not recovered."""
     back, first = _returns(levels), levels[0]
     if not back:
         return False

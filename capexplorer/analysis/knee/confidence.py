@@ -1,6 +1,7 @@
 """The confidence in a knee (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
 
-Where Little's law does not hold, users or requests are missing from the figures, and no number of conditions makes them sure.
+Where Little's law does not hold, users or requests are missing from the figures, and confidence is low whatever conditions are
+met.
 """
 
 from __future__ import annotations

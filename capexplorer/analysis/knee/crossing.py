@@ -187,7 +187,7 @@ def _is_precise(curve: CapacityCurve, chosen: Mask) -> bool:
 def linear_levels(curve: CapacityCurve) -> int:
     """How many levels, from the lowest, lie on one line through the origin; at least one.
 
-    The line ends where a level is surely below it and the next level is below it too: a single dip is not a bend.
+    The line ends where a level is significantly below it and the next level is below it too: a single dip is not a bend.
     """
     count = 1
     while count < len(curve.users):
@@ -201,7 +201,7 @@ def linear_levels(curve: CapacityCurve) -> int:
 
 
 def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
-    """Which levels belong to the plateau: those near the greatest goodput, or not surely below it.
+    """Which levels belong to the plateau: those near the greatest goodput, or not significantly below it.
 
     `goodput`: the curve's own, shape (levels,), or resamples of it, shape (resamples, levels). The greatest level alone would be
     too high, since noise helped to select it.

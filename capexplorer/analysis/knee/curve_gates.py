@@ -1,6 +1,6 @@
 """The gates of a knee: whether the curve has bent, whether it is flat at the top, and whether all levels fit one curve.
 
-"Surely" means by a one-sided 95% bound.
+"Significantly" means by a one-sided 95% bound.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ BENT_MOST = 0.85
 """A curve has bent if the efficiency of the level with the most users is below this (docs/knee.md, section 5)."""
 
 LAST_LEVELS = 3
-"""A curve has also bent if the estimate of its efficiency is below BENT_MOST and this many levels with the most users have surely
-left the line: so bends are found in noisy tables too."""
+"""A curve has also bent if the estimate of its efficiency is below BENT_MOST and this many levels with the most users are
+significantly below the line: so bends are found in noisy tables too."""
 
 FLAT_SLOPE = 0.5
 """Slope at the top level, divided by lambda0, below which the knee lies under that level (docs/knee.md, section 5)."""
@@ -57,7 +57,8 @@ class Gates:
     efficiency: float
     efficiency_high: float
     last_levels_high: float
-    """The greatest upper bound of efficiency among the last three levels. Under 0.93, all three have surely left the line."""
+    """The greatest upper bound of efficiency among the last three levels. Under 0.93, all three are significantly below the
+    line."""
     slope: float
     slope_low: float
     slope_high: float
@@ -66,17 +67,17 @@ class Gates:
 
     @property
     def surely_bent(self) -> bool:
-        """The top level alone has surely left the low-load line."""
+        """Whether the top level alone is significantly below the low-load line."""
         return self.efficiency_high < BENT_MOST or (self.narrow and self.slope_high < FLAT_SLOPE)
 
     @property
     def bent(self) -> bool:
-        """Enough for a provisional mark."""
+        """Whether the curve has bent: enough for a provisional mark."""
         return self.surely_bent or (self.efficiency < BENT_MOST and self.last_levels_high < LINEAR_LIKELY)
 
     @property
     def flat(self) -> bool:
-        """Enough for a knee: the curve has bent and hardly rises at the top."""
+        """Whether the curve has bent and hardly rises at the top: enough for a knee."""
         return self.surely_bent and (self.slope_high < FLAT_SLOPE or self.efficiency_high < FLAT_EFFICIENCY)
 
 
@@ -120,7 +121,7 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
 
 
 def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
-    """Whether goodput surely rises from one level beyond N* to the next with a slope that no plateau has.
+    """Whether goodput rises significantly from one level beyond N* to the next with a slope that no plateau has.
 
     Throughput of one closed system is concave in its users (Dowdy, Eager, Gordon & Saxton, Information Processing Letters 19,
     1984): it does not become flat and then steep again. The curve of a service that lost capacity in between does. `beyond`:

@@ -2,15 +2,15 @@
 
 `judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `confidence` the confidence
 in it, `missing_levels` which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided 95%
-bound; "surely" means by that bound.
+bound; "significantly" means by that bound.
 
 Choices that were measured to be better than the textbook rule:
 
 - lambda0 is fitted again on levels under 0.7 N*, and the capacity on levels at or over 1.15 N* (median error of N* 3.4% -> 2.3%,
   bias of lambda0 -1.6% -> -0.8% on the same ladders of plain queues).
-- The low-load line ends only where one level is surely under it and the next level is under it too.
+- The low-load line ends only where one level is significantly under it and the next level is under it too.
 - A curve measured only over a narrow span of users is judged by its slope alone.
-- A curve whose last three levels have all surely left the line bends, even if the last level alone does not show it.
+- A curve whose last three levels are all significantly below the line has bent, even if the last level alone does not show it.
 - Tables without standard errors get an error estimated from their roughness.
 - The first requests of a ramp's new users are left out of the low-load line.
 - Little's law does not blame a generator whose CPU was measured and idle.
@@ -57,7 +57,7 @@ def judge(
     """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`epoch.recovery`).
 
     `verify` is called for a knee. The knee stays provisional until it is verified; its confidence is low if it is contradicted.
-    `disputed`: on its return the first level's load surely had less goodput than before, so no knee is proven.
+    `disputed`: on its return the first level's load had significantly less goodput than before, so no knee is proven.
     """
     ladder = pooled(levels)
     if not ladder or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:

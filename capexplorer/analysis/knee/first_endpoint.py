@@ -20,7 +20,7 @@ REQUESTS_LEAST = 20
 """An endpoint is judged at a level from this many requests on."""
 
 SLOWER_LEAST = 2.0
-"""An endpoint has degraded if its mean latency is surely this many times that at low load."""
+"""An endpoint has degraded if the lower bound of its latency growth since low load is at least this factor."""
 
 LEAD_LEAST = 3.0
 """The leading endpoint has at least this many times the added latency, the growth or the failures of any other."""
@@ -29,7 +29,7 @@ UNCHANGED_MOST = 1.3
 """An endpoint whose mean latency grew by at most this factor counts as unchanged."""
 
 FAILURES_MORE = 0.02
-"""An endpoint has degraded if its failure ratio is surely this much (absolute) above that at low load."""
+"""An endpoint has degraded if the lower bound of the increase of its failure ratio (absolute) is at least this."""
 
 ERROR_LEAST = 0.03
 """Least relative error of a mean latency: latencies within a level are correlated."""

@@ -19,18 +19,18 @@ RISE = 1.5
 """Latency has risen above this many times R0, the mean latency at low load."""
 
 LEVELS_IN_A_ROW = 2
-"""Consecutive levels that must each be surely above that."""
+"""Consecutive levels that must each be significantly above that."""
 
 LEVELS_TOGETHER = 3
-"""Enough as well: at least this many levels up to the top, each above it by its estimate, and surely above it together. Stalls
-can make every single level too uncertain."""
+"""Enough as well: at least this many levels up to the top, each above it by its estimate, and significantly above it together.
+Stalls can make every single level too uncertain."""
 
 BASELINE_DIVISOR = 3
 """R0 is measured at the lowest third of the baseline: if throughput never bends, every level is baseline."""
 
 
 def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int = 0) -> KneeVerdict | None:
-    """The first of two consecutive levels whose mean latency is surely above 1.5 R0; None when there is none.
+    """The first of two consecutive levels whose mean latency is significantly above 1.5 R0; None when there is none.
 
     Levels that saturated the generator are left out: it adds latency of its own (nginx under 20 users: 2.9 of 3.2 ms). So are
     those that other processes disturbed.
@@ -55,7 +55,7 @@ def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int =
 
 
 def _verdict(known: list[LadderLevel], index: int, sure: int, low_load_ms: float, stays: bool, epoch: int) -> KneeVerdict:
-    """`sure`: index of the first level that is surely above by itself."""
+    """`sure`: index of the first level that is significantly above 1.5 R0 by itself. `stays`: all later levels are above it."""
     level = known[index]
     confidence: Confidence = "low" if not stays else "medium" if level.ramp or index < 2 else "high"
     return KneeVerdict(

@@ -2,7 +2,8 @@
 
 The metric is first made monotonic in users by isotonic regression, so that no single noisy level decides. It is then
 interpolated between the last level that keeps the objective and the first that breaks it. The interval runs from the last level
-that surely keeps it to the first that surely breaks it, because interpolation says nothing about the curve between two levels.
+that keeps it by its upper bound to the first that breaks it by its lower bound, because interpolation says nothing about the
+curve between two levels.
 """
 
 from __future__ import annotations

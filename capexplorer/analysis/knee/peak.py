@@ -1,4 +1,4 @@
-"""The greatest goodput, where goodput surely falls after it."""
+"""The greatest goodput, where goodput falls significantly after it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLLAPSE = 0.5
 
 
 def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
-    """The greatest goodput, if goodput surely falls after it; else None.
+    """The greatest goodput, if goodput falls significantly after it; else None.
 
     The last level is compared with the mean of the plateau, because the greatest of many equal levels is high by chance.
     """

@@ -25,7 +25,7 @@ AT_OR_BELOW = 1.15
 """A knee under this many times the users of the lowest level has no measured level below it: the verdict is "at or below"."""
 
 SOFT_SLOPE = 0.1
-"""A knee is soft if the slope beyond it, divided by lambda0, is surely above this."""
+"""A knee is soft if the slope beyond it, divided by lambda0, is significantly above this."""
 
 WIDE_RATIO = 2.0
 """"No knee" has more than low confidence only if the most users are at least this many times the fewest."""

@@ -32,7 +32,9 @@ LEFT_MOST = 0.85
 
 
 def saturated_users(ladder: Sequence[LadderLevel]) -> float | None:
-    """Users at or below which the knee surely lies; None without ramps, or where response times do not show saturation."""
+    """Users at or below which the knee lies, by the bounds of response times; None without ramps, or where response times do
+    not show saturation.
+    """
     top = ladder[-1]
     low = [level for level in ladder[: len(ladder) // LOW_LOAD_DIVISOR] if level.response_s and level.requests]
     if not low or not any(level.ramp for level in ladder) or (top.failure_ratio or 0.0) > FAILING_MOST:

@@ -2,7 +2,7 @@
 section 18).
 
 Nothing is fitted: the arrivals of a level were counted. Those that did not succeed failed, were dropped, or are still in flight,
-and each of these losses is compared with its own noise. "Surely" means by a one-sided 95% bound.
+and each of these losses is compared with its own noise. Bounds are one-sided 95% bounds.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ GROWTH_LEAST = 0.02
 yet."""
 
 LOST_LEAST = 0.02
-"""A level is not served in full if surely more than this share of iterations fails beyond those at the lowest rate, or surely
-more than this share of arrivals is dropped."""
+"""A level is not served in full if the lower bound of the share of iterations that fail, beyond those at the lowest rate, or of
+the share of arrivals that are dropped, is above this."""
 
 KEPT_MOST = 0.15
 """A level is served in full only if the upper bound of the share of arrivals not served is at most this: it takes about 240
@@ -68,7 +68,7 @@ def state_of(level: RateLevel, low: LowLoad) -> LevelState:
 
 
 def is_departed(state: LevelState) -> bool:
-    """Whether the service surely did not serve in full what was offered."""
+    """Whether the level was not served in full."""
     return state in ("queue_grows", "fails", "dropped")
 
 
