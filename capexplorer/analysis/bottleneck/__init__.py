@@ -184,8 +184,9 @@ def _competing(found: Found, judged: LevelJudgement) -> list[Found]:
 
 
 def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
-    """High if two levels show it, or one level is both flat and beyond the knee; else medium. One grade less for competing
-    findings (or a ramp), and one for missing readings. "No limit reached" starts at low, unless goodput grew with users.
+    """High if two levels show it, if one level is both flat and beyond the knee, if goodput grew with users, or for think time
+    with SURE_REQUESTS; else medium, and low for "no limit reached". One grade less for competing findings or a ramp, and one
+    for missing readings.
     """
     last = showing[-1]
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows

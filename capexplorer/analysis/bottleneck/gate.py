@@ -70,7 +70,7 @@ NO_GATE = Gate(0.0, None, None, None, flat=False, slower=False, beyond_knee=Fals
 
 
 def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict | None) -> Gate:
-    """The gate of a level, compared with the one of `others` that has the most users among those with 20% fewer.
+    """The gate of a level, compared with the level of `others` with the most users that it exceeds by at least 20%.
 
     `others`: pooled levels that feed the fit.
     """

@@ -46,7 +46,7 @@ OTHERS_NOTABLE = 0.25
 by others."""
 
 IDLE_MOST = 0.5
-"""If more than this share of the machine's cores is idle, and at least one core, a service that may run on all of them waits for
+"""If at least this share of the machine's cores is idle, and at least one core, a service that may run on all of them waits for
 something else than CPU."""
 
 THROTTLED_MOST = 0.05

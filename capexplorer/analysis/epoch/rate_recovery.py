@@ -10,7 +10,7 @@ from ..rates.departure import is_departed, low_load, state_of
 from ..rates.rate_level import SAME_RATE, RateLevel, pooled
 
 RECOVERED_S = 3
-"""The service has recovered if more than so many last seconds of a level have no backlog and no failures."""
+"""The service has recovered if at least so many last seconds of a level have no backlog and no failures."""
 
 NOT_RECOVERED_S = 20
 """It has not recovered if after so many seconds the backlog does not shrink or requests fail."""
