@@ -32,8 +32,8 @@ UNSTEADY_ERRORS = 1.75
 """Goodput of a level is not constant if its standard error by batch means is above this many times that of a Poisson count."""
 
 RISES_ERRORS, RISES_LEAST = 2.5, 0.75
-"""Failures are no limit, but a share of requests at any load, if goodput rises by so many standard errors, and by this share of the
-rise of the rate (both relative): 1 for a dependency that fails half of the time, at most 0.6 for a short queue."""
+"""Failures are no limit, but a share of requests at any load, if goodput rises by so many standard errors, and by this share of
+the rise of the rate (both relative): 1 for a dependency that fails half of the time, at most 0.6 for a short queue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,7 @@ def _fell(then: Counters, now: Counters) -> bool:
 def _tick(key: Key, then: Counters, now: Counters) -> EndpointTick:
     """One endpoint between two observations.
 
-    Locust's mean response time is over all requests. Without failures it is that of the successes. With failures it cannot be
+    Locust's mean response time is that of all requests. Without failures it is that of the successes. With failures it cannot be
     divided, and all of the time counts as that of failures: so the mean of all requests is right, and successes have none. Means
     in the file are rounded, so the sum of one second may even be negative; in a level's sum the errors cancel.
     """

@@ -1,7 +1,7 @@
 """Reads Locust's `*_stats_history.csv` as observations of its counters, from all versions that wrote the user count.
 
-Only cumulative columns are used. `Requests/s` and the percentiles are over windows of ten seconds and rounded, and are ignored.
-Column names changed in Locust 1.0 (April 2020). Only files of `--csv-full-history` have rows for each endpoint.
+Only cumulative columns are used. `Requests/s` and the percentiles are ignored: they are rounded figures of windows of ten
+seconds. Column names changed in Locust 1.0 (April 2020). Only files of `--csv-full-history` have rows for each endpoint.
 """
 
 from __future__ import annotations
