@@ -24,9 +24,9 @@ from locust.stats import RequestStats  # noqa: E402
 
 from capexplorer.load.workers import job as jobs  # noqa: E402
 from capexplorer.load.workers import joining, secret  # noqa: E402
-from capexplorer.load.workers.desk import CLOCK, WHO  # noqa: E402
 from capexplorer.load.workers.job import WorkerHello  # noqa: E402
 from capexplorer.load.workers.second import KEY, WorkerSecond, encode  # noqa: E402
+from capexplorer.load.workers.worker_registry import CLOCK, WHO  # noqa: E402
 from capexplorer.model.events import EndpointTick  # noqa: E402
 from capexplorer.model.histogram import LatencyHistogram  # noqa: E402
 from capexplorer.model.readings import GeneratorReading  # noqa: E402

@@ -33,7 +33,7 @@ def explore_headless(options: RunOptions) -> int:
         from ..run.unattended import Unattended
 
         run, capture = assembled.run, assembled.capture
-        if not run.goes_by_itself:
+        if not run.is_driven:
             raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
         run.session_run.on_path.append(lambda path: click.echo(path, file=capture.stdout))
         assembled.server.stop = lambda: run.outcome.interrupt("SIGTERM")

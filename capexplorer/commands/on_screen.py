@@ -25,7 +25,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
     with contextlib.ExitStack() as screen:
         terminal = screen.enter_context(own_terminal())
         with live_run(options) as assembled:
-            from ..run.held_controls import HeldControls
+            from ..run.screen_controls import ScreenControls
             from ..run.screens import Screen
             from ..tui.actions.steering import Steer
             from ..tui.app import ExplorerApp
@@ -35,7 +35,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             run = assembled.run
             own = Screen(name_of_terminal(), may_steer=True)
             run.screens.begin(own)
-            controls = HeldControls(run.controls, run.screens, own)
+            controls = ScreenControls(run.controls, run.screens, own)
             feed = LiveFeed(run)
             app = ExplorerApp(
                 feed,

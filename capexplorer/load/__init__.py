@@ -1,1 +1,2 @@
-"""Load control: the only room that may import Locust and gevent (all but `plan` and `autopilot`)."""
+"""Load control: the only package that imports Locust and gevent. Its modules on plans and on the autopilot are pure and import
+neither."""

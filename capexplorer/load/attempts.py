@@ -1,8 +1,8 @@
 """Attempts that a client repeats by itself: counted below its retry logic, which stays unchanged.
 
 FastHttpUser tries an idempotent request on a closed connection up to 12 times: a server that resets every fourth connection gave
-193 requests and no failure. HttpUser repeats nothing unless a locustfile mounts an adapter that does. Both ask a function of
-theirs whether to go on, once something has failed and never before, so the healthy path pays nothing.
+193 requests and no failure. HttpUser repeats nothing unless a locustfile mounts an adapter that does. Both clients decide on a
+retry in a function that they call only after a failure. That function is hooked, so a successful request costs nothing more.
 
 Not seen: what FastHttpUser repeats while it waits for `100 Continue`.
 """

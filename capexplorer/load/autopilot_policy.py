@@ -58,12 +58,12 @@ lowest with failures."""
 STRAINED_MOST = 1.5
 """Multiple of the crossing up to which the autopilot goes after failures or saturation of the generator."""
 
-ROOM = 1.25
-"""No level is measured between a level that was left at once and the highest one without failures if their ratio is below this.
-"""
+BETWEEN_RATIO_LEAST = 1.25
+"""Ratio of the users of a level that was left at once to those of the highest level without failures, from which a level between
+them is measured."""
 
-PLATEAU_ROOM = 1.5
-"""The same for a level whose goodput collapsed."""
+PLATEAU_RATIO_LEAST = 1.5
+"""The same ratio where the higher level was left because its goodput collapsed."""
 
 
 class AutopilotPolicy:
@@ -119,7 +119,7 @@ class AutopilotPolicy:
         if self._stage != "retreat" and (known.undecided or (is_straight and self._careful and is_failing)):
             return self._return(known, "failures" if is_failing else "collapse")
         if known.open.users == self._ceiling and self._stage == "again":
-            self._ceiling = None  # what failed there came and went by itself
+            self._ceiling = None  # the failures there have ended by themselves
         if knee is None and known.lowest > LOW_USERS or knee is not None and knee.kind == "at_or_below":
             return self._lower(known)
         return self._higher(known)
@@ -148,7 +148,7 @@ class AutopilotPolicy:
         top, now = self._top(known), known.open.users
         if self._ceiling is not None:
             users, why = round(math.sqrt(top * self._ceiling)), "between"
-            if self._ceiling < ROOM * top or users <= top:
+            if self._ceiling < BETWEEN_RATIO_LEAST * top or users <= top:
                 if self._stage == "retreat" and known.open.figures.settled_seconds < LEAST_S:
                     return Hold("measuring")  # the verdict does not know this return yet
                 if self._ceiling_why != "failures" or self._is_measured(known, self._ceiling):
@@ -171,7 +171,7 @@ class AutopilotPolicy:
         above = collapsed_above(known)
         if above is not None:
             self._ceiling, self._ceiling_why = min(above, self._ceiling or above), "collapse"
-            if self._ceiling < PLATEAU_ROOM * self._top(known):
+            if self._ceiling < PLATEAU_RATIO_LEAST * self._top(known):
                 return self._begin_verification(known)
             if known.open.users >= self._ceiling:
                 return self._back_off(known, "collapse")

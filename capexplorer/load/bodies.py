@@ -23,13 +23,13 @@ CHUNK_BYTES = 65_536
 
 
 @dataclass(slots=True)
-class Kept:
-    """What a client keeps of one reply, for the life of the process."""
+class BodyLimit:
+    """The limit on a reply's decompressed body, for the life of the process."""
 
     most_bytes: int = int(MAX_BODY_MB * 1e6)
 
 
-kept = Kept()
+body_limit = BodyLimit()
 
 
 class BodyTooLarge(RequestException):
@@ -41,14 +41,14 @@ class BodyTooLarge(RequestException):
 
 def install(most_bytes: int) -> None:
     """Limit the size of a reply in all clients. Call once per process."""
-    kept.most_bytes = most_bytes  # for the lean client
+    body_limit.most_bytes = most_bytes  # for the lean client
     _bound_requests(most_bytes)
     _bound_buffer(most_bytes)
     _bound_unzipped(most_bytes)
 
 
 def _bound_requests(most_bytes: int) -> None:
-    """HttpUser: `content` joins what was read, unzipped in parts, without any bound."""
+    """HttpUser: bound `content`, which otherwise joins all decompressed parts of a reply."""
     kind: Any = requests.models.Response
     whole = kind.content.fget
 
@@ -73,7 +73,7 @@ def _joined(response: Any, most_bytes: int) -> bytes:
 
 
 def _bound_buffer(most_bytes: int) -> None:
-    """FastHttpUser: what arrived and was not read yet. Reading in parts empties it."""
+    """FastHttpUser: bound the buffer of bytes that have arrived and were not read yet, which reading in parts empties."""
     kind: Any = geventhttpclient.response.HTTPResponse
     take = kind._on_body
 
@@ -87,7 +87,7 @@ def _bound_buffer(most_bytes: int) -> None:
 
 
 def _bound_unzipped(most_bytes: int) -> None:
-    """FastHttpUser: 300 KB of gzip may be 300 MB."""
+    """FastHttpUser: bound the decompressed body, since 300 KB of gzip may become 300 MB."""
     kind: Any = geventhttpclient.useragent.CompatResponse
 
     def unzipped(response: Any, gzip: bool = True, br: bool = False) -> bytes:
@@ -106,14 +106,14 @@ def _bound_unzipped(most_bytes: int) -> None:
 
 
 def unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes:
-    """A whole body without its content encoding; an unknown encoding stays. Raises BodyTooLarge, zlib.error, brotli.error."""
+    """A whole body, decompressed. With an unknown encoding it stays as it is. Raises BodyTooLarge, zlib.error, brotli.error."""
     match encoding:
         case "gzip" | "x-gzip":
             return _inflated(body, 16 + zlib.MAX_WBITS, most_bytes)
         case "br":
             return _unbrotlied(body, most_bytes)
         case "deflate":
-            try:  # what servers call deflate may have a header or none
+            try:  # servers send deflate with or without a zlib header
                 return _inflated(body, -zlib.MAX_WBITS, most_bytes)
             except zlib.error:
                 return _inflated(body, zlib.MAX_WBITS, most_bytes)

@@ -9,15 +9,15 @@ from typing import Any
 
 import gevent
 
-from .user_code import Complaint, UserErrors
+from .user_code import UserCodeFault, UserErrors
 
 STALLED_S = 20.0
 """Seconds after which a step continues without users whose `on_stop` has not returned (for `__init__`: three times as long)."""
 LAST_STOPS_S = 7.0
-"""The same at the end of the run, in total for all users."""
+"""Seconds for which all users together may delay the end of the run."""
 
 
-class Stalled(Complaint):
+class Stalled(UserCodeFault):
     """User code has not returned within the bound."""
 
 

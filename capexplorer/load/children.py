@@ -1,7 +1,8 @@
 """Child processes that user code starts: `subprocess`, `os.fork`, `multiprocessing` wait for them through the hub's loop.
 
-gevent's own watchers of children need the loop of the main thread, which has none here, and they reap every child of the
-process, the supervisor too. These wait for one child each: the kernel makes a pidfd readable when its process ends.
+gevent's own child watchers need an event loop in the main thread, where there is none here, and they reap every child of the
+process, the supervisor included. The watchers here wait for one child each, by a pidfd, which becomes readable when its process
+ends.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class ChildWatcher:
             call()
 
     def stop(self) -> None:
-        """No callback from now on."""
+        """Stop watching: the callback is not called any more."""
         self._call = None
         with contextlib.suppress(ValueError):
             self.loop.watched.remove(self)

@@ -22,12 +22,12 @@ from .keep_alive import CLOSED
 
 _FAST_CODE: CodeType = HTTPClient.request.__code__
 _GET_SOCKET_CODE: CodeType = ConnectionPool.get_socket.__code__
-"""Where this fails there is no connection yet; `sock` is the one of the attempt before."""
+"""When this function fails there is no connection yet; the caller's `sock` is that of the attempt before."""
 _REQUESTS_CODE: CodeType = urllib3.connectionpool.HTTPConnectionPool._make_request.__code__
 
 _fresh: set[int] = set()
-"""`id` of FastHttpUser's sockets that no reply came over yet (sockets take no attributes). A socket that is closed leaves its id,
-which the next one there takes over."""
+"""`id` of each of FastHttpUser's sockets that has received no reply yet (sockets take no attributes). The id of a closed
+socket may stay here; a new socket that has the same id is added anyway."""
 
 
 _OPENED = "capexplorer_opened"
@@ -105,9 +105,10 @@ def connected_in_s(since_s: float) -> float | None:
 
 
 def reused(chain: Iterable[BaseException]) -> bool | None:
-    """Whether the connection that was closed before any reply had carried a request; None: not closed so, or it cannot be seen.
+    """Whether the connection that was closed in place of a reply had carried an earlier request. None if the failure is another
+    one, or if the client does not show it.
 
-    Read from the frame of the client's own function that had the connection, so only a failure pays for it.
+    Read from the frame of the client's function that used the connection, so it costs time only after a failure.
     """
     for link in chain:
         if not isinstance(link, CLOSED):

@@ -1,5 +1,5 @@
-"""Bounds the number of endpoint names: past 200 names, parts that look like ids become `{id}` (301 rows in a WebDAV report: one a
-user)."""
+"""Bounds the number of endpoint names: beyond 200 names, parts that look like ids are replaced by `{id}`. Without this a
+report on a WebDAV service had 301 rows, one for each user."""
 
 from __future__ import annotations
 

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What all users did since the last drain, and what ran them."""
+    """What all users did since the last drain, with readings of the processes that ran them."""
 
     tick: Tick
     users: int
-    """That run at its end."""
+    """Number of users at its end."""
     is_whole: bool = True
-    """Every worker has reported exactly this second. Others are in no level's figures."""
+    """Whether every worker has reported exactly this second. A second that is not whole counts in no level's figures."""
     began_s: float | None = None
-    """`time.monotonic` from which on its requests were counted, the earliest of all workers; None: since the last drain."""
+    """`time.monotonic` at which counting began, the earliest of all workers; None: at the last drain."""
     duration_s: float | None = None
-    """Seconds that were counted; None: since the last drain."""
+    """Length of the counted time; None: it lasted since the last drain."""
     generator: GeneratorReading | None = None
-    """Of the fullest worker; None: this process runs the users."""
+    """The busiest worker's; None: this process runs the users."""
     workers: WorkersReading | None = None
 
 
@@ -43,7 +43,7 @@ class EngineContext:
     recorder: Recorder
     errors: UserErrors
     on_spawned: Callable[[], None]
-    """To be called in the load thread when all users of a step run, or when it is given up."""
+    """The engine calls this in the load thread when all users of a step run, or when the step is given up."""
     offering: Offering
     """Offers iterations to the users of this process."""
     report: Callable[[Report], None]
@@ -55,13 +55,13 @@ class LoadEngine(Protocol):
 
     @property
     def runner(self) -> Any:
-        """Locust's runner, once it was created."""
+        """Locust's runner, after `create_runner`."""
 
     def create_runner(self, environment: Environment) -> None:
-        """Make the runner of this environment."""
+        """Make the runner for this environment."""
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
-        """Begin to go to `users`, in place of a step that is under way. A rate that is offered ends."""
+        """Begin a step to `users`. It replaces a step that is under way, and an offered rate."""
 
     def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
         """Begin to offer iterations at this rate, with at most so many users. `at_once`: do not wait until more have started."""
@@ -71,20 +71,20 @@ class LoadEngine(Protocol):
 
     @property
     def users(self) -> int:
-        """Running now. From any thread."""
+        """Users running now. From any thread."""
 
     @property
     def replaced(self) -> int:
         """Dead users replaced so far. From any thread."""
 
     def is_due(self, boundary_s: float) -> bool:
-        """Whether all that is counted up to this moment (`time.monotonic`) can be drained. From any thread."""
+        """Whether all requests up to this moment (`time.monotonic`) can be drained. From any thread."""
 
     def drain(self, boundary_s: float) -> Drained:
         """What users did up to this moment since the last call. In the recorder's thread."""
 
     def drain_all(self) -> None:
-        """The next drain is the last: it holds back nothing. In the recorder's thread."""
+        """Let the next drain, which is the last, return everything that waits. In the recorder's thread."""
 
 
 MakeEngine = Callable[[EngineContext], LoadEngine]

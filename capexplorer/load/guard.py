@@ -53,7 +53,7 @@ class HostGuard:
     def __init__(self, allowed: Iterable[str] = (), on_refused: Callable[[str], None] = lambda host: None) -> None:
         self.allowed = {_plain(host) for host in allowed}
         self._addresses: set[str] = set()
-        """What allowed names resolved to."""
+        """Addresses that allowed names resolved to."""
         self._on_refused = on_refused
         self._refused: set[str] = set()
         self._to_look_up = [host for host in self.allowed if not _is_address(host)]
@@ -188,9 +188,9 @@ def _is_address(name: str) -> bool:
 
 
 def _of_address(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
-    """getaddrinfo of an address: nothing is looked up, so nothing waits, and the load thread may ask by itself.
+    """getaddrinfo of an address: since no name is looked up, it does not block, and is called in the load thread.
 
-    gevent hands each one to a pool of threads, which then fight for the GIL: with a connection a request that took 0.2 cores
-    beside 0.87 of the load thread, whose waits for the GIL no clock of the kernel shows (measured at 3,457 requests/s).
+    gevent calls it in a pool of threads, which compete for the GIL: with one connection a request these threads took 0.2 cores in
+    addition to the load thread's 0.87, whose waits for the GIL no clock of the kernel shows (measured at 3,457 requests/s).
     """
     return _look_up(host, port, *args, **kwargs)

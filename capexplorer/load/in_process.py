@@ -1,4 +1,4 @@
-"""What engines have in common whose users run in this process: counting them, replacing dead ones, draining what they did."""
+"""The common part of engines whose users run in this process: counts users, replaces dead ones, and drains their requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .replacement import Replacement
 
 
 class InProcessEngine:
-    """A `LoadEngine` but for `create_runner`, which calls `replace_dead_users`, and `step`."""
+    """A `LoadEngine` without `step`, `offer` and `create_runner`; the last must call `replace_dead_users`."""
 
     runner: Any = None
 
@@ -21,32 +21,32 @@ class InProcessEngine:
         self._replacement: Replacement | None = None
 
     def replace_dead_users(self, wanted: Callable[[], Mapping[str, int]]) -> None:
-        """From now on. `wanted`: users by class, as of the last step."""
+        """Replace dead users from now on. `wanted`: returns the users by class as of the last step."""
         self._replacement = Replacement(self.runner, wanted, self._context.errors)
         gevent.spawn(self._replacement.run)
 
     def begin_level(self, index: int) -> None:
-        """Of the requests of this process."""
+        """Attribute requests from now on to this level."""
         self._context.recorder.begin_level(index)
 
     @property
     def users(self) -> int:
-        """Greenlets of the runner."""
+        """Users of the runner."""
         return self.runner.user_count if self.runner is not None else 0
 
     @property
     def replaced(self) -> int:
-        """Since the beginning."""
+        """Dead users replaced so far."""
         return self._replacement.replaced if self._replacement is not None else 0
 
     def is_due(self, boundary_s: float) -> bool:
-        """At once."""
+        """Always True: requests of this process can be drained at any time."""
         return True
 
     def drain(self, boundary_s: float) -> Drained:
-        """All that was recorded until now."""
+        """All requests recorded since the last call."""
         return Drained(self._context.recorder.drain(), self.users)
 
     def drain_all(self) -> None:
-        """Also emit the failures that wait."""
+        """Let the next drain include all waiting failures."""
         self._context.recorder.drain_all()

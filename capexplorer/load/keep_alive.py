@@ -4,8 +4,8 @@ FastHttpUser checks with select(), which refuses descriptors above 1,023. It tak
 another: with 1,500 users two of five requests opened a connection (4,458 of 11,236), and a service was blamed that kept every
 connection. poll() has no such bound, and takes 0.8 µs where that call took 6.2.
 
-Counted are closes, since a service that ends connections and users that do look alike in the number of connects. What was opened
-and is in neither count are first connections: of new users, or of a client that is made for each request and never used again.
+Closes are counted by side, because the number of connects is the same whether the service or the users end connections. Connects
+that exceed both counts are first connections: of new users, or of a client that user code makes for each request.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Closes:
     """Connections of this process that ended, since its beginning."""
 
     by_service: int = 0
-    """It closed or reset them, or said in a reply that it would."""
+    """Closed or reset by the service, or announced in one of its replies."""
     by_users: int = 0
-    """A profile without keep-alive, a timeout, a request with `Connection: close`, or user code that closed its client."""
+    """Closed by users: a profile without keep-alive, a timeout, a request with `Connection: close`, or user code that closed its
+    client."""
 
     def add(self, *, by_service: bool) -> None:
         """Count one."""
@@ -78,7 +79,7 @@ def _watch_pool() -> None:
         return alive
 
     def counting_release(self: Any, sock: Any) -> None:
-        error = sys.exc_info()[1]  # None: the reply is whole, and said that the connection ends with it
+        error = sys.exc_info()[1]  # None: the reply is whole, and announced the end of the connection
         closes.add(by_service=not self.asks_to_close if error is None else isinstance(error, CLOSED))
         release(self, sock)
 
@@ -121,7 +122,7 @@ def _watch_urllib3() -> None:
         request(connection, method, url, body, headers, **options)
 
     def noting_respond(connection: Any) -> Any:
-        connection.is_answered = True  # closed in here, its reply said so
+        connection.is_answered = True  # a close during this call was announced by the reply
         try:
             return respond(connection)
         finally:

@@ -25,7 +25,7 @@ FAILURES_MOST = 0.9
 came out within 15% on 86.3% of 600 tuning systems, with 0.9 on 87.8%: a level left at once is no evidence of a collapse."""
 
 UNSTEADY = 0.2
-"""Relative standard error of goodput from which a level that fails is not yet what it will be."""
+"""Relative standard error of goodput above which a failing level is not in steady state yet, so that it must not end."""
 
 PORTS_LEAST_S = 60.0
 """Seconds until all ports are used at the rate of the next level: with fewer there is no step up, with half of it the open
@@ -55,7 +55,7 @@ def may_end(known: AutopilotInput, stage: Why, top: int) -> bool:
 
 
 def _is_steady(figures: LevelFigures) -> bool:
-    """Whether its seconds are alike: a queue that fills up first does well and then fails."""
+    """Whether goodput varies little between seconds. A queue that fills up gives good seconds first and failing ones later."""
     return (figures.goodput_se_rps or 0.0) <= UNSTEADY * (figures.goodput_rps or 0.0)
 
 

@@ -1,4 +1,4 @@
-"""The Locust runner in a thread of its own: users come and go, and follow a shape.
+"""Runs Locust's runner in a thread of its own: starts and stops users, offers rates, and follows a locustfile's shape.
 
 Everything that touches the runner happens in the load thread. The engine decides where users run: in this process or in workers.
 """
@@ -47,7 +47,7 @@ class LoadHost:
         self.thread = HubThread(self.errors, self._is_user)
         self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
         self.next_engine: LoadEngine | None = None
-        """Prepared to take the place of `engine`."""
+        """An engine that was prepared to replace `engine`."""
         self._make_environment: Callable[[], Any] = lambda: None
         self._next_environment: Any = None
         self._step_lock: Any = None
@@ -57,12 +57,12 @@ class LoadHost:
         self._shape: Any = None
         self._shape_tick: Any = None
         self._offered: tuple[float, Arrivals, int] | None = None
-        """Rate, arrivals and most users that are offered now."""
+        """(rate per second, arrivals, most users) of the present offer; None: no rate is offered."""
         self._is_stopping = False
         """Whether the runner is stopping, because the locustfile asked for it or the run ends."""
         self._is_over = False
         self._stopper: Any = None
-        """The greenlet that stops it."""
+        """The greenlet that stops the runner."""
 
     # -- from any thread
 
@@ -74,7 +74,8 @@ class LoadHost:
     def load(self, make: Callable[[], Workload], url: str | None, *, own_events: bool) -> Workload:
         """Make the user classes in the load thread. Raises what `make` raises (InputError).
 
-        `own_events`: a locustfile registers its listeners with `locust.events`; a profile's users need none of that.
+        `own_events`: use new event hooks instead of `locust.events`, with which locustfiles register listeners and profiles do
+        not.
         """
         return self.call(lambda: self._load(make, url, own_events))
 
@@ -117,7 +118,7 @@ class LoadHost:
         self.thread.post(lambda: self.engine.begin_level(index))
 
     def is_due(self, boundary_s: float) -> bool:
-        """Whether what users did up to this moment (`time.monotonic`) is known."""
+        """Whether all requests up to this moment (`time.monotonic`) can be drained."""
         return self.thread.has_ended or self.engine.is_due(boundary_s)
 
     def drain(self, boundary_s: float) -> Drained:
@@ -126,7 +127,7 @@ class LoadHost:
         return replace(drained, users=0) if self.thread.has_ended else drained  # all users end with the thread
 
     def drain_all(self) -> None:
-        """The next drain is the last: it holds back nothing. From the recorder's thread."""
+        """Let the next drain, which is the last, return everything that waits. From the recorder's thread."""
         self.engine.drain_all()
 
     def call(self, body: Callable[[], T]) -> T:
@@ -150,7 +151,7 @@ class LoadHost:
         environment.events.user_error.add_listener(self.errors.on_user_error)
         self.engine.create_runner(environment)
         environment.events.request.add_listener(self.recorder.on_request)
-        self._hold_runner()
+        self._wrap_runner()
         self.recorder.activity.greenlets = self.engine.runner.user_greenlets
         environment.events.init.fire(environment=environment, runner=self.engine.runner, web_ui=None)
         return workload
@@ -167,19 +168,19 @@ class LoadHost:
             events=Events() if own_events else locust.events,  # type: ignore[no-untyped-call]
         )
 
-    def _hold_runner(self) -> None:
+    def _wrap_runner(self) -> None:
         self._bounded_waits = bounded_waits.BoundedWaits(self.engine.runner, self.errors)
         self._note_ending("stop")
         self._note_ending("quit")
 
     def prepare(self, make: MakeEngine) -> None:
-        """Make another engine, beside the one that runs users now."""
+        """Make another engine, while the present one goes on running the users. `adopt` replaces it."""
         self.next_engine = make(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, self._on_report))
         self._next_environment = self._make_environment()
         self.next_engine.create_runner(self._next_environment)
 
     def adopt(self) -> None:
-        """Stop the users of the engine that runs them now, and send as many to the one that was prepared."""
+        """Stop the users of the present engine, and start as many in the one that was prepared."""
         if self.next_engine is None or self._is_over:
             return
         with self._step_lock:
@@ -187,7 +188,7 @@ class LoadHost:
             self._stop(partial(type(runner).quit, runner), bounded_waits.STALLED_S)
             self.engine, self.next_engine = self.next_engine, None
             self._environment = self._next_environment
-            self._hold_runner()
+            self._wrap_runner()
             if self._offered is not None:
                 self.engine.offer(*self._offered, at_once=False)
             else:
@@ -213,7 +214,9 @@ class LoadHost:
             return True
 
     def _note_ending(self, how: Literal["stop", "quit"]) -> None:
-        """Report a call of `runner.stop` or `runner.quit` by the locustfile. It runs beside its caller, whom it may end."""
+        """Report a call of `runner.stop` or `runner.quit` by the locustfile. The call runs in a greenlet of its own, since it
+        may end the greenlet of its caller.
+        """
         original = partial(getattr(type(self.engine.runner), how), self.engine.runner)
 
         def noted(**named: Any) -> None:

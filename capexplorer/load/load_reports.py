@@ -16,7 +16,7 @@ class Spawned:
     at_s: float
     """`time.monotonic`."""
     offered_per_s: float | None = None
-    """Of a schedule; `users` are then those of its pool."""
+    """The schedule's rate; `users` are then those of its pool. None: users were set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ShapeStep:
     users: int
     spawn_rate: float
     generation: int
-    """As handed to `start_shape`."""
+    """The generation that `start_shape` was called with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from .offered.pool_users import LocalUsers
 
 
 class LocalEngine(InProcessEngine):
-    """A `LoadEngine`."""
+    """The `LoadEngine` whose users run in this process."""
 
     def __init__(self, context: EngineContext) -> None:
         super().__init__(context)
@@ -33,7 +33,7 @@ class LocalEngine(InProcessEngine):
         """A LocalRunner whose dead users are replaced."""
         environment.events.spawning_complete.add_listener(self._on_spawned)  # type: ignore[no-untyped-call]
         self.runner = runner = environment.create_local_runner()
-        if environment.events is not locust.events:  # nobody reads Locust's statistics; a locustfile's listeners may
+        if environment.events is not locust.events:  # without a locustfile nothing reads Locust's statistics
             environment.events.request = EventHook()  # type: ignore[no-untyped-call]
         # as dispatched: the runner's own count lacks who died meanwhile
         self.replace_dead_users(lambda: runner._local_worker_node.user_classes_count)
@@ -42,12 +42,12 @@ class LocalEngine(InProcessEngine):
         self._offering.pool = Pool(self._offering.dispatch, self._pool_users, self._context.errors)
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
-        """`runner.start`, which is bounded in time."""
+        """Call `runner.start`, and bound how long it waits for user code."""
         self._offering.close(lambda: self.runner.user_count <= self.runner.target_user_count)
         self._step(users, spawn_rate, classes)
 
     def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
-        """By a schedule in this thread."""
+        """Offer iterations by a schedule in this thread."""
         self._offering.offer(
             offered_per_s,
             arrivals,
@@ -63,7 +63,7 @@ class LocalEngine(InProcessEngine):
 
     def _step(self, users: int, spawn_rate: float, classes: Any = None) -> None:
         if users == 0 and self.runner.state in (STATE_CLEANUP, STATE_STOPPED):
-            self.runner.target_user_count = 0  # the locustfile has stopped them all: no test begins for nobody
+            self.runner.target_user_count = 0  # the locustfile has stopped all users: no test begins for zero users
             self._context.on_spawned()
             return
         self.runner.start(users, spawn_rate, user_classes=classes)
@@ -81,7 +81,7 @@ class LocalEngine(InProcessEngine):
             self._go_on()
 
     def _on_failed(self, spawning: Any) -> None:
-        """A user class that cannot be made: what waits for the step goes on without those users."""
+        """Count the error of a user class that cannot be instantiated, and continue the step without those users."""
         if isinstance(spawning.exception, Exception):  # the hub has counted others
             self._context.errors.add(spawning.exception, spawning.exc_info[2])
         if self.runner.state not in (STATE_CLEANUP, STATE_STOPPED):

@@ -18,12 +18,13 @@ _unpatched_sleep = time.sleep
 
 
 def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY_MB) -> None:
-    """Import Locust, which patches the standard library. On the main thread, before Textual, ssl, requests or httpx.
+    """Import Locust, which patches the standard library. Call it on the main thread, before Textual, ssl, requests or httpx are
+    imported.
 
-    Also shortens the interpreter's switch interval, so that a redraw does not hold the load thread for 5 ms at a time, and raises
-    the soft limit of open files, which only Locust's own command line does; `limits`, those of the generator, win over that.
-    `max_body_mb`: what users keep of one reply at most; None: not known yet (`bound_bodies`). Raises InputError where the kernel
-    refuses `limits`.
+    Also shortens the interpreter's switch interval, so that a redraw does not block the load thread for 5 ms at a time, and
+    raises the soft limit of open files, as Locust's command line does. `limits`: those of the generator, which override that
+    limit. `max_body_mb`: limit on a reply's body in memory; None: it is set later by `bound_bodies`. Raises InputError if the
+    kernel refuses `limits`.
     """
     if limits.cpus is not None:
         _limit_cpus(limits.cpus)  # before the load's threads: they inherit it
@@ -44,14 +45,14 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY
 
 
 def bound_bodies(max_body_mb: float) -> None:
-    """What users keep of one reply at most. Once a process."""
+    """Limit a reply's body in memory. Call once per process."""
     from . import bodies
 
     bodies.install(int(max_body_mb * 1e6))
 
 
 def _limit_cpus(cpus: Collection[int]) -> None:
-    """Of all threads that there are: NumPy starts some when it is imported, which a command may do first."""
+    """Set the CPUs of all existing threads, since NumPy, which may be imported earlier, starts some."""
     try:
         for thread_id in os.listdir("/proc/self/task"):
             os.sched_setaffinity(int(thread_id), cpus)

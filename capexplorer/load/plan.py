@@ -1,20 +1,20 @@
-"""The plan language: `20:1m, ramp to 200 5m, loop 3 (spike 400 30s), find knee, hold 60% knee 24h`. Pure: time is handed in.
+"""The plan language: `20:1m, ramp to 200 5m, loop 3 (spike 400 30s), find knee, hold 60% knee 24h`. Pure: time is passed in.
 
 Parts, separated by commas or lines; a duration is a number with ms, s (the default), m or h:
 
-    50:30s  hold 50 30s      50 users for 30 s, counted from when they are all there, never stretched
+    50:30s  hold 50 30s      50 users for exactly 30 s, counted from when all of them run
     steps 20..120 by 20 10m  20, 40, ... 120 users for 10 minutes each
     ramp to 200 5m           evenly from the current number to 200 over 5 minutes
-    spike 200 30s            to 200 at once for 30 s, at once back to as many as before, and there as long again
+    spike 200 30s            200 at once for 30 s, then at once as many as before, for 30 s too
     loop 3 (...)             the parts in brackets, three times
-    find knee                the autopilot, until it has the knee and has verified it
+    find knee                the autopilot, until it has found and verified the knee
     verify                   the levels that verify the knee known by then
-    60% knee                 anywhere in place of users: that share of the knee known when its turn comes
+    60% knee                 anywhere in place of users: that share of the knee known when the step begins
     rate 200/s 30s           200 iterations offered a second for 30 s, counted from when the schedule has that rate
     rates 50..400 by 50 20s  50, 100, ... 400 a second for 20 seconds each
     ramp to 400/s 5m         evenly from the current rate (from users: from 0) to 400 a second
-    spike 800/s 30s          to 800 a second at once for 30 s, at once back to what was before
-    60% capacity             anywhere in place of a rate: that share of the capacity, known when its turn comes
+    spike 800/s 30s          800 a second at once for 30 s, then at once the load before it, for 30 s too
+    60% capacity             anywhere in place of a rate: that share of the capacity known when the step begins
 
 A plan has at most 10,000 characters, 10,000 steps with loops unrolled, loops nested 8 deep, and lasts at most 30 days.
 """
@@ -56,23 +56,23 @@ _FORMS = {
 }
 
 STEPS_MOST = 10_000
-"""Of a whole plan: a loop of loops must not fill the memory."""
+"""Most steps of a whole plan with loops unrolled: nested loops must not fill the memory."""
 CHARACTERS_MOST = 10_000
 LOOPS_DEEP_MOST = 8
 DIGITS_MOST = 18
-"""Of one number: more do not fit the 64 bits in which Python counts the members of a range."""
+"""Most digits of one number: with more, the length of a range may exceed 64 bits."""
 DAYS_MOST = 30
 _DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A number of users or an offered rate, and a duration, which counts from when all users run or the schedule has the rate."""
+    """A number of users or an offered rate, and how long it lasts, from when all users run or the schedule has the rate."""
 
     users: int
     hold_s: float
     share: float | None = None
-    """Of the knee, in place of `users`; of the capacity, in place of `offered_per_s`."""
+    """Share of the knee, in place of `users`, or share of the capacity, in place of `offered_per_s`."""
     kind: Literal["hold", "ramp", "spike", "back", "find", "verify"] = "hold"
     """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the users, or the rate, before the spike. `find`,
     `verify`: the autopilot."""
@@ -91,7 +91,9 @@ class Step:
 
 
 def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
-    """Loops unrolled. `where` names the option or key in messages. Raises InputError: one line with what was expected."""
+    """The steps of a plan, with its loops unrolled. `where` names the option or key in messages. Raises InputError with one
+    line that says what was expected.
+    """
     _check_size(text, where)
     steps = tuple(_unrolled(_with_single_spaces(text), where))
     for step in steps:
@@ -150,7 +152,7 @@ def _unknown_part(part: str, where: str) -> InputError:
 
 
 def _parts(text: str, where: str) -> Iterator[str]:
-    """Cut at commas and line ends outside of brackets."""
+    """The parts between commas and line ends that are outside of brackets."""
     depth, part = 0, ""
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -176,7 +178,7 @@ def _part(part: str, where: str) -> list[Step]:
     raise _unknown_part(part, where)
 
 
-def _held(kind: Literal["hold", "ramp", "spike"], found: re.Match[str], where: str) -> Step:
+def _load_step(kind: Literal["hold", "ramp", "spike"], found: re.Match[str], where: str) -> Step:
     given, hold_s = found.groupdict(), _duration_s(found, where)
     if given.get("users") is not None:
         return Step(int(given["users"]), hold_s, kind=kind)
@@ -198,7 +200,7 @@ def _duration_s(found: re.Match[str], where: str) -> float:
 
 
 def _spike(found: re.Match[str], where: str) -> list[Step]:
-    up = _held("spike", found, where)
+    up = _load_step("spike", found, where)
     return [up, Step(0, up.hold_s, kind="back")]
 
 
@@ -232,11 +234,11 @@ def _loop(found: re.Match[str], where: str) -> list[Step]:
 
 
 _MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
-    "hold": lambda found, where: [_held("hold", found, where)],
-    "ramp": lambda found, where: [_held("ramp", found, where)],
+    "hold": lambda found, where: [_load_step("hold", found, where)],
+    "ramp": lambda found, where: [_load_step("ramp", found, where)],
     "spike": _spike,
     "steps": _steps,
-    "rate": lambda found, where: [_held("hold", found, where)],
+    "rate": lambda found, where: [_load_step("hold", found, where)],
     "rates": _rates,
     "find": lambda found, where: [Step(0, 0.0, kind="find")],
     "verify": lambda found, where: [Step(0, 0.0, kind="verify")],
@@ -281,11 +283,11 @@ class PlanCursor:
         return self.current is not None and self.current.is_autopilots and self._ends_s is None
 
     def extend(self, until_s: float) -> None:
-        """Let the hold of the current step last until then."""
+        """Extend the current step until `until_s`."""
         self._ends_s = until_s
 
     def coming(self, now_s: float) -> Step | None:
-        """The step that `due` would return."""
+        """The step that `due` would return; None if it is not due yet."""
         if self.index + 1 >= len(self.steps) or (self.index >= 0 and (self._ends_s is None or now_s < self._ends_s)):
             return None
         return self.steps[self.index + 1]

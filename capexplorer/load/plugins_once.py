@@ -14,7 +14,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def plugins_read_once() -> Iterator[None]:
-    """Within it, `importlib.metadata.entry_points` selects from what it found at its beginning."""
+    """A context in which `importlib.metadata.entry_points` selects from the entry points that were read when it began."""
     entry_points = metadata.entry_points
     found = entry_points()
 

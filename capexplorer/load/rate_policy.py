@@ -1,9 +1,9 @@
 """The autopilot's decisions at offered rates: from the judged levels so far to the next rate. Pure: no clock, no load.
 
-It doubles the rate until a level is surely not served in full, then halves the interval between the highest rate that was and the
-lowest that was not (on a logarithmic scale). Before each further rate below an overload it goes down and waits until the service
-has finished its backlog: else that would be in the next level. Each of these waits shows whether the service recovers. The caller
-judges the levels.
+It doubles the rate until a level is surely not served in full. Then it halves, on a logarithmic scale, the interval between the
+highest rate that was served in full and the lowest that was not. After each overload it goes to a low rate first and waits until
+the service has finished its backlog, which would otherwise disturb the next level. Each of these waits shows whether the service
+recovers. The caller judges the levels.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ CLOSE = 1.25
 """Ratio of the lowest rate that was not served to the highest that was, from which the search ends."""
 
 BEYOND = 1.5
-"""Times the rate of a level that stayed unclear: so near its capacity more time would be needed than another level."""
+"""Factor to the next rate after a level that stayed unclear: so near the capacity it would take longer to decide than
+another level takes."""
 
 REST_SHARE = 0.65
-"""Of the highest rate that was served in full: where the service recovers from overload. Not below 0.6 of it: a clean return to
-less would not show that load caused a fall (`RETURN_LEAST` of regimes)."""
+"""Share of the highest rate that was served in full, at which the service recovers from overload. At least 0.6: a clean return to
+a lower rate would not show that load caused a fall (`RETURN_LEAST` of regimes)."""
 
 LEAST_S, MOST_S = 6.0, 24.0
-"""Settled seconds of a level: from the least on it ends as soon as it is clear."""
+"""Least and most settled seconds of a level, which ends between them as soon as its state is clear."""
 
 OVERLOAD_MOST_S = 15.0
 """Settled seconds of a level that is not served in full: more would only grow the backlog."""
 
 PRECISE = 0.03
-"""Relative standard error of goodput from which such a level ends: its goodput is the capacity."""
+"""Relative standard error of goodput at which a level that is not served in full ends: its goodput is the capacity."""
 
 DEPARTED = ("queue_grows", "fails", "dropped")
 """States of a level that was surely not served in full."""
@@ -52,10 +53,11 @@ REST_MOST_S = 60.0
 """Seconds after which a backlog that is still there means that the service does not recover."""
 
 IN_FLIGHT_MOST = 2.0
-"""Times the iterations in flight at a level that was served in full, by rate, up to which a backlog has been worked off."""
+"""Multiple of the iterations in flight that a fully served level has at this rate, up to which the backlog counts as finished."""
 
 BETWEEN_MOST = 4
-"""Rates between one that was served in full and one that was not: each halves the interval, from 2 to 1.04."""
+"""Most rates between one that was served in full and one that was not: each takes the square root of their ratio, from 2 to
+1.04."""
 
 LEVELS_MOST = 30
 """Levels of one search: doubling from 1/s to 30,000/s takes 16, and those between at most 8 with their rests."""
@@ -68,10 +70,10 @@ class RateInput:
     per_s: float | None
     """The rate that is offered; None: users are set."""
     open_s: float
-    """Seconds since it is offered."""
+    """Seconds since the open level began."""
     settled_s: float
     in_flight: float
-    """At the moment."""
+    """Iterations in flight now."""
     dropped: bool = False
     """Whether arrivals were dropped in the last seconds."""
     level: RateLevelVerdict | None
@@ -97,7 +99,7 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The search ends; this rate goes on."""
+    """The search ends, and this rate stays."""
 
     per_s: float
     why: Why
@@ -116,7 +118,7 @@ class RatePolicy:
         self._stage: Why = "first"
         self._offers = 0
         self._usual = 0.0
-        """Iterations in flight for each one a second, at the lowest rate that was served in full."""
+        """Iterations in flight per iteration a second, at the first rate that was served in full."""
         self._between = 0
         """Rates tried between one that was served and one that was not."""
 
@@ -160,7 +162,7 @@ class RatePolicy:
         return self._offer(min(growth * per_s, known.most_per_s), "double" if is_clear else "beyond", known)
 
     def _down(self, known: RateInput) -> RateDecision:
-        """From a level that was not served, or from the last one: to where the service recovers."""
+        """Go to a rate at which the service recovers, or to a lower one if none is known to be served."""
         kept = self._highest_kept(known)
         if kept is not None:
             return self._offer(REST_SHARE * kept, "rest", known)
@@ -170,7 +172,7 @@ class RatePolicy:
         return self._offer(lower, "lower", known)
 
     def _rested(self, known: RateInput) -> RateDecision:
-        """At a low rate after an overload: the next rate once the backlog is gone, or the end."""
+        """The decision at a low rate after an overload: wait until the backlog is gone, then go to the next rate or end."""
         per_s = known.per_s or 0.0
         usual = IN_FLIGHT_MOST * max(self._usual * per_s, 5.0)
         if known.in_flight > usual:
@@ -188,7 +190,7 @@ class RatePolicy:
         return self._offer(math.sqrt(kept * above), "between", known)
 
     def _highest_kept(self, known: RateInput) -> float | None:
-        """Of the rates, as offered in the mean, below the lowest that was not served. Without any, one that is unclear."""
+        """The highest mean rate served in full below the lowest that was not; if there is none, the highest unclear one."""
         below = [each for each in known.levels if not each.recovery and each.offered_per_s < self._lowest_departed(known)]
         kept = [each.offered_per_s for each in below if each.state == "kept"]
         return max(kept or [each.offered_per_s for each in below if each.state == "unsure"], default=None)
@@ -213,6 +215,6 @@ class RatePolicy:
 
 
 def _round(per_s: float) -> float:
-    """Two digits, so that the rate can be read and typed."""
+    """Rounded to two significant digits, so that the rate can be read and typed."""
     digits = 1 - math.floor(math.log10(per_s)) if per_s > 0 else 0
     return round(per_s, digits)

@@ -16,8 +16,10 @@ TIMEOUT_S = 5.0
 
 
 def why_unreachable(url: str, *, http: bool) -> str | None:
-    """None if it can be reached: it returns any HTTP status, with any certificate, or accepts a connection and is slow. Without
-    `http`, for users that speak another protocol, a connection is enough. Sends one GET; takes at most two TIMEOUT_S.
+    """Why the service cannot be reached, in a few words; None if it can.
+
+    It can if it answers one GET with any HTTP status and any certificate, or accepts the connection and answers late. Without
+    `http`, for users that speak another protocol, a connection is enough. Takes at most two TIMEOUT_S.
     """
     try:
         _get(url) if http else _connect(url)

@@ -23,7 +23,7 @@ from .offered.iteration import current_iteration
 from .offered.ledger import Ledger
 from .signature import example, reduce
 from .user_activity import ActivitySums, UserActivity
-from .user_code import Complaint
+from .user_code import UserCodeFault
 
 EXAMPLES_MOST = 1_000
 """Maximum number of failures recorded in full in a session, one per signature, so that many failures stay cheap."""
@@ -44,12 +44,12 @@ class Tick:
     """Connections that ended (`keep_alive`)."""
     activity: ActivitySums = field(default_factory=ActivitySums)
     warm_users: int | None = None
-    """Of the users that run at its end; None: not known."""
+    """Number of warm users at its end; None: not known."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     """Successes of all endpoints, warm-up left out."""
     all_requests: int = 0
     all_latency_sum_ms: float = 0.0
-    """Every request, warm-up and failures included: how long a cycle takes."""
+    """Requests and the sum of their latencies, warm-up and failures included."""
     finished: int = 0
     """Successful requests among those that count as work, warm-up left out."""
     finished_warmup: int = 0
@@ -68,7 +68,7 @@ class _Request(NamedTuple):
     length: int
     signature: FailureSignature | None
     example: str
-    """Its full text, with the first of a signature."""
+    """The failure's full text, only for the first one of a signature."""
     retried: tuple[FailureSignature, ...]
     warm: bool
 
@@ -84,7 +84,7 @@ class _Endpoint:
         self.all_latency_sum_ms = 0.0
 
 
-class InvalidRequestEvent(Complaint):
+class InvalidRequestEvent(UserCodeFault):
     """User code fired a request event without a valid measurement; it is left out."""
 
 
@@ -93,7 +93,7 @@ class Recorder:
 
     def __init__(self, activity: UserActivity | None = None, work_endpoints: tuple[str, ...] = ()) -> None:
         self.iterations = Ledger()
-        """What became of those of rate levels."""
+        """The outcomes of the iterations of rate levels."""
         self.activity = activity or UserActivity()
         """Knows which requests belong to users that are not warm yet."""
         self.work_endpoints = frozenset(work_endpoints)
@@ -105,9 +105,9 @@ class Recorder:
         self.on_invalid_event: Callable[[InvalidRequestEvent], None] = lambda error: None
         """Called in the load thread."""
         self.sampling: RequestSampling | None = None
-        """Keeps some requests whole; None: none."""
+        """Keeps some requests whole; None: no request is kept."""
         self._is_last = False
-        """The next drain is."""
+        """Whether the next drain is the last one."""
         self._connects = 0
         self._closes = replace(closes)
         self._exemplified: set[FailureSignature] = set()
@@ -155,7 +155,7 @@ class Recorder:
         return example(exception, response)
 
     def begin_level(self, index: int) -> None:
-        """Requests from now on are of this level. From any thread."""
+        """Attribute kept requests from now on to this level. From any thread."""
         if self.sampling is not None:
             self.sampling.begin_level(index)
 

@@ -1,4 +1,4 @@
-"""What a reply with an error says: the first line of its body with words in it, bounded, without ids. Foreign text.
+"""The error message in a reply's body: its first line with words in it, bounded in length and without ids. Untrusted text.
 
 Only a body that the client has already read is examined; a streamed body belongs to the user code.
 """
@@ -13,25 +13,25 @@ BODY_MOST_BYTES = 4_096
 LENGTH_MOST = 120
 
 CLIENT_ERROR, SERVER_ERROR = 400, 500
-"""Statuses from here on are errors, and the service's own errors."""
+"""The lowest statuses of errors, and of errors of the service."""
 
 _TAG = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _OPAQUE = re.compile(r"[\w+/=.~-]{24,}|(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{12,}")
 """Tokens, digests, ids: long words, or shorter ones of letters and digits."""
 _MESSAGE = re.compile(r'"(?:error|message|msg|detail|details|title|reason|error_description)"\s*:\s*"(?P<text>[^"\\]{3,})"')
-"""Where JSON has its message, by the names of common frameworks and of RFC 9457."""
+"""The field of a JSON body that has the message, by the names of common frameworks and of RFC 9457."""
 _ENDS = re.compile(r"[\s,;&\"'<>]")
-"""What ends a word: a line is cut there, never within what may be a secret."""
+"""Ends of words: a line is cut only there, so that no part of a secret remains."""
 
 
 def first_line(response: object) -> str:
-    """`sorry, too many clients already`; empty without a server error, and where the body says nothing or was not read."""
+    """`sorry, too many clients already`. Empty without a server error, or if the body has no words or was not read."""
     return _line(_text(response, SERVER_ERROR))
 
 
 def message(response: object) -> str:
-    """`503: upstream pool exhausted`: the status of any error, and what its body says, of JSON the message alone."""
+    """`503: upstream pool exhausted`: the status of an error and its body's first line, or the message field of a JSON body."""
     text = _text(response, CLIENT_ERROR)
     found = _MESSAGE.search(text)
     line = _line(text if found is None else found["text"])
@@ -50,9 +50,9 @@ def _line(text: str) -> str:
 
 
 def _read(response: object) -> bytes:
-    """The body as far as the client holds it: of requests `_content`, of geventhttpclient `_cached_content`."""
-    held = (getattr(response, name, None) for name in ("_content", "_cached_content"))
-    return next((body for body in held if isinstance(body, bytes)), b"")
+    """The body if the client has read it: `_content` of requests, `_cached_content` of geventhttpclient."""
+    bodies = (getattr(response, name, None) for name in ("_content", "_cached_content"))
+    return next((body for body in bodies if isinstance(body, bytes)), b"")
 
 
 def _cut(line: str) -> str:

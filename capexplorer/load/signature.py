@@ -22,14 +22,14 @@ DEPTH = 16
 
 _CHECK = re.compile(r"^(?P<check>[\w.-]{1,60}):\s")
 _NAME = re.compile(r"[\w.-]{1,60}")
-"""Of a check alone."""
+"""A text that is only the name of a check."""
 _STATUS_TEXT = re.compile(r"too many open files|no space left on device", re.IGNORECASE)
 """Messages of a target within a reply that are kept next to the name of the failed check."""
 _URL = re.compile(r"(^URL \S+: ?| for url: .*$)|\b\w{2,10}://\S+")
 _POOL = re.compile(r"^\w+Pool\(host=[^)]*\): ")
 _VARYING = re.compile(
     r"""
-      (?P<kept>\b\d{1,3}(?:\.\d{1,3}){3}\b              # an IPv4 address stays, and what is said to be a status
+      (?P<kept>\b\d{1,3}(?:\.\d{1,3}){3}\b              # an IPv4 address stays, and so does a status
               |\b(?:status|code|HTTP(?:/[\d.]+)?)\W{1,3}[1-5]\d\d\b)
     | 0x[0-9a-f]+                                        # a memory address
     | \b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b    # a UUID
@@ -41,7 +41,9 @@ _VARYING = re.compile(
 
 
 def reduce(exception: BaseException | str, response: object = None) -> FailureSignature:
-    """The signature of a failed request. `response`: where user code failed it by a check, it knows what came before that."""
+    """The signature of a failed request. `response`: its reply, from which the status is read if a check of user code failed
+    it.
+    """
     if not isinstance(exception, BaseException):
         return FailureSignature(types=("str",), text=fold(_checked(exception)))
     checked = _is_check(exception)
@@ -66,7 +68,7 @@ def example(exception: BaseException | str, response: object = None) -> str:
     """One failure in full, for a person: `lost_updates: expected 90, read 60`, `[Errno 99] Cannot assign requested address`,
     `503: upstream pool exhausted`.
 
-    On one line, at most 200 characters, without URLs: they may carry what is secret.
+    On one line, at most 200 characters, without URLs, which may contain secrets.
     """
     if not isinstance(exception, BaseException):
         return _one_line(exception)
@@ -80,7 +82,7 @@ def example(exception: BaseException | str, response: object = None) -> str:
     if numbered is not None:
         return _one_line(text if text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
     if _is_check(exception) and not _NAME.fullmatch(text):
-        return _one_line(text)  # the check says what it found
+        return _one_line(text)  # the check's text has its finding
     reply_text = _reply_text(links(exception), response, message)
     if reply_text and _is_check(exception):
         reply_text = f"{text}: {reply_text}"
@@ -103,7 +105,7 @@ def links(*exceptions: object) -> Iterator[BaseException]:
             continue
         seen.add(id(link))
         yield link
-        context = None if _status(link) else link.__context__  # a reply came: what was being handled meanwhile is another story
+        context = None if _status(link) else link.__context__  # after a reply the context is unrelated to the failure
         waiting.extend((link.__cause__, context, getattr(link, "reason", None), getattr(link, "original", None), *link.args))
 
 
@@ -149,7 +151,7 @@ def _checked(text: str) -> str:
 
 
 def fold(text: str, status: int | None = None) -> str:
-    """Bounded, on one line, without URLs, addresses of memory, ids and numbers; of numbers the status stays."""
+    """The text on one line, bounded, without URLs, memory addresses, ids and numbers other than `status`."""
     kept = "" if status is None else str(status)
 
     def replaced(found: re.Match[str]) -> str:
@@ -168,7 +170,7 @@ def _without_urls(text: str) -> str:
 
 
 _OWN_NUMBERS = ("gaierror", "herror", "SSLError", "SSLCertVerificationError", "SSLEOFError", "SSLZeroReturnError")
-"""Their errno is not the system's: resolvers and TLS libraries count by themselves."""
+"""Exceptions whose errno is not one of the operating system: resolvers and TLS libraries have numbers of their own."""
 
 
 def _errno(link: BaseException) -> int | None:

@@ -1,4 +1,4 @@
-"""One request, sent once and outside of any load, under the guard of all load: the address of its connection is checked."""
+"""Sends one request outside of any load. The host guard checks the address of its connection, as it does for load."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from ..profile import Task
 from .guard import HostGuard, HostNotAllowed
 
 _KEPT_BYTES = 1 << 20
-"""Of a body: more of it is not read, and its size is a lower bound."""
+"""Most bytes of a body that are read; the size of a longer one is a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back."""
+    """The service's reply."""
 
     status: int
     seconds: float
-    """Until the body had been read."""
+    """Time until the body had been read."""
     kind: str
-    """Its Content-Type without parameters."""
+    """The Content-Type without parameters."""
     body: bytes
     is_whole: bool
 
 
 def send(task: Task, url: str, guard: HostGuard, timeout_s: float = 30.0) -> HttpAnswer | str:
-    """The answer of the service at `url`, or in a few words why there is none. Follows no redirect."""
+    """The reply of the service at `url`, or in a few words why there is none. Follows no redirect."""
     path = task.name if task.path is None else task.path
     headers, body = dict(task.headers), (task.body or "").encode()
     if task.json is not None:
@@ -76,7 +76,7 @@ def _answer(response: httpcore.Response, began_s: float) -> HttpAnswer:
 
 
 def _any_certificate() -> ssl.SSLContext:
-    """As users of a profile: a service under test often has a certificate of its own making."""
+    """A TLS context that accepts any certificate, as a profile's users do: services under test often have self-signed ones."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

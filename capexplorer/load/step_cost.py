@@ -1,4 +1,4 @@
-"""How long a proposed level takes, and how long the open one goes on. Pure."""
+"""Estimates how long a proposed level takes, and how long the open level will still last. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .autopilot_input import AutopilotInput
 from .level_end import LEAST_S, MOST_S, RETREAT_S
 
 SETTLING_S = 3.0
-"""Seconds until a level is measured, where no earlier level shows it: one to start the users, two to settle."""
+"""Seconds that a level is assumed to take to settle before any has settled: one to start the users, two to settle."""
 
 
 def lengths(why: Why, figures: LevelFigures | None = None) -> tuple[float, float]:

@@ -20,13 +20,13 @@ from .workload import seconds_of
 
 _sleep = gevent.hub.sleep
 _LEAVING = (InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser)
-"""How user code ends a task early: no failures."""
+"""Exceptions by which user code ends a task early; they are no failures."""
 _executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}
 """The original functions, so that a second installation replaces the first."""
 
 
 def install(activity: UserActivity, offering: Offering) -> None:
-    """Before a locustfile is imported, which may take `sleep` by its name."""
+    """Install the hooks. Call it before a locustfile is imported, since that may import `sleep` by name."""
     wait = _waiting(activity, offering)
     TaskSet._sleep = wait  # type: ignore[method-assign]
     for kind, execute in _executes.items():
@@ -57,7 +57,7 @@ def _executing(
     activity: UserActivity, offering: Offering, wait: Wait, execute: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], None]:
     def execute_task(tasks: Any, task: Any) -> None:
-        if isinstance(task, type):  # a nested task set: its `on_start` is none of its tasks
+        if isinstance(task, type):  # a nested task set, whose tasks come here by themselves
             execute(tasks, task)
             return
         iteration = None

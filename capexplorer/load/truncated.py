@@ -1,6 +1,7 @@
-"""A reply that ends within its headers is a failure: the standard library takes the end of the stream for the end of the headers.
+"""Makes a reply that ends within its headers a failure.
 
-So HttpUser counts such a reply as a success (and one whose Content-Length was lost with the headers even as a whole one).
+The standard library takes the end of the stream for the end of the headers, so HttpUser would count such a reply as a success,
+without a body if Content-Length was among the missing headers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import gevent.pywsgi  # noqa: F401  reads headers of no bytes as it is imported,
 
 
 def install() -> None:
-    """Check the reading of headers. Call once, and only in the process that makes load."""
+    """Hook the reading of headers. Call once, and only in a process that makes load."""
     read_headers = http.client._read_headers  # type: ignore[attr-defined]
 
     def read_whole_headers(stream: Any, *args: Any) -> list[bytes]:

@@ -16,18 +16,18 @@ from .user_cycle import UserCycle
 
 @dataclass(slots=True)
 class ActivitySums:
-    """Over a tick, or since the beginning."""
+    """Sums over a tick, or since the beginning."""
 
     waits: int = 0
-    """Chosen between two tasks."""
+    """Waits between two tasks."""
     wait_sum_s: float = 0.0
     sleeps: int = 0
     """Pauses between two requests in which user code slept."""
     sleep_sum_s: float = 0.0
     tasks: int = 0
-    """That ended."""
+    """Tasks that ended."""
     task_sum_s: float = 0.0
-    """From begin to end of these, requests and sleeps included."""
+    """Sum of their durations, requests and sleeps included."""
 
 
 class UserActivity:
@@ -35,7 +35,7 @@ class UserActivity:
 
     def __init__(self, greenlets: Container[object] = ()) -> None:
         self.greenlets = greenlets
-        """The users': the runner's gevent Group."""
+        """The greenlets of the users: the runner's gevent Group."""
         self._sums, self._drained = ActivitySums(), ActivitySums()
 
     def on_task(self) -> float:
@@ -51,7 +51,9 @@ class UserActivity:
         self._sums.task_sum_s += time.monotonic() - began_s
 
     def on_idle(self) -> None:
-        """A user of a rate level waits for an arrival. Its requests count from now on: new users do not all begin at once."""
+        """A user of a rate level waits for an arrival. Its requests count from now on, since arrivals do not start all new
+        users at once.
+        """
         cycle = self._cycle()
         if cycle is not None:
             cycle.waits()
@@ -71,7 +73,7 @@ class UserActivity:
             cycle.sleeps(time.monotonic(), seconds)
 
     def on_request(self, response_ms: float) -> bool:
-        """A request ends; returns whether it counts, or is a new user's warm-up."""
+        """A request ends. Returns whether it counts in figures; False: it is a new user's warm-up."""
         cycle = self._cycle()
         if cycle is None or (cycle.is_warm and not cycle.slept_s):
             return True
@@ -82,7 +84,7 @@ class UserActivity:
         return cycle.is_warm or cycle.warms_up(now_s, response_s)
 
     def _cycle(self) -> UserCycle | None:
-        """Of the user that runs now; None in other greenlets, those that a user spawned included."""
+        """The cycle of the user whose greenlet runs now; None in other greenlets, such as those that a user spawned."""
         greenlet = getcurrent()
         cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
         if cycle is None and greenlet in self.greenlets:
@@ -90,13 +92,13 @@ class UserActivity:
         return cycle
 
     def drain(self) -> ActivitySums:
-        """Since the last call. What the load thread adds meanwhile may come with the next."""
+        """The sums since the last call. Additions of the load thread during this call may be in the next one."""
         now = ActivitySums(*astuple(self._sums))
         before, self._drained = self._drained, now
         return ActivitySums(*(new - old for new, old in zip(astuple(now), astuple(before), strict=True)))
 
     def warm_users(self) -> int:
-        """Of those that run now."""
+        """Number of running users that are warm."""
         now_s = time.monotonic()
         users = tuple(getattr(self.greenlets, "greenlets", ()))  # copied at once: the load thread changes the set
         cycles = (getattr(greenlet, "user_cycle", None) for greenlet in users)

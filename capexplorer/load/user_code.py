@@ -30,8 +30,8 @@ class UserError:
     """`FILE:LINE in FUNCTION` of the innermost frame; empty where there is none."""
 
 
-class Complaint(RuntimeError):
-    """An error that capexplorer reports about user code which raised no exception itself; it has no place in the code."""
+class UserCodeFault(RuntimeError):
+    """A fault of user code that raised no exception, such as one that does not return; it has no line in the code."""
 
 
 class UserErrors:
@@ -41,11 +41,11 @@ class UserErrors:
         self.waiting: deque[UserError] = deque(maxlen=KEPT)
 
     def add(self, error: BaseException, tb: TracebackType | None = None) -> None:
-        """Count one."""
+        """Count one exception."""
         tb = tb or error.__traceback__
         while tb is not None and tb.tb_next is not None:
             tb = tb.tb_next
-        line = place(tb.tb_frame, tb.tb_lineno) if tb is not None and not isinstance(error, Complaint) else ""
+        line = place(tb.tb_frame, tb.tb_lineno) if tb is not None and not isinstance(error, UserCodeFault) else ""
         self.waiting.append(UserError(type(error).__name__, _text(error), line))
 
     def on_user_error(self, exception: BaseException, tb: TracebackType | None = None, **_: Any) -> None:
@@ -81,7 +81,7 @@ def place(frame: FrameType, line: int) -> str:
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:200]
-    except Exception:  # user code may raise what cannot tell itself
+    except Exception:  # str() of a user's exception may fail
         return ""
 
 

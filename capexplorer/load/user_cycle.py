@@ -8,10 +8,10 @@ may take minutes until then, so a user that is inside its first task is warm aft
 from __future__ import annotations
 
 WARM_LEAST_S = 2.0
-"""Seconds in its tasks from which a user that has not waited yet may be warm: as long as a level settles at least."""
+"""Least seconds in its tasks after which a user that has not waited yet is warm: as long as a level takes to settle at least."""
 
 WARM_RESPONSES = 2.0
-"""Longest responses of its own that such a user has been in its tasks: as many cycles as a level settles for."""
+"""Multiple of its longest response that such a user must have been in its tasks: as many cycles as a level takes to settle."""
 
 WARM_MOST_S = 30.0
 """Seconds in its tasks after which it is warm in any case: a service that stalls must not keep a level unsettled without limit.
@@ -62,6 +62,8 @@ class UserCycle:
         return self.is_warm or (self._began_s is not None and now_s - self._began_s >= WARM_MOST_S)
 
     def think_s(self, now_s: float, response_s: float) -> float:
-        """A request has ended: time slept before it began. Sleeps within its response (a client that polls) are not thinking."""
+        """Think time before a request that has ended: the time slept before it began. Sleeps during the request (of a client that
+        polls) do not count.
+        """
         slept_s, self.slept_s = self.slept_s, 0.0
         return min(slept_s, max(0.0, now_s - self._slept_since_s - response_s))

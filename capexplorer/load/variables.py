@@ -1,6 +1,7 @@
-"""`${NAME}` in a task stands for an environment variable, so that no profile, and no log, holds a token or a password.
+"""`${NAME}` in a task stands for an environment variable, so that no profile and no log contains a token or a password.
 
-Pure: the environment is handed in. Replaced in `path`, `headers`, `body` and the strings of `json`, where users are made.
+Pure: the environment is passed in. References are replaced in `path`, `headers`, `body` and the strings of `json`, when the user
+class is made.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def check(users: Users, environment: Mapping[str, str], where: str) -> None:
 
 
 def expanded(task: Task, environment: Mapping[str, str]) -> Task:
-    """The task with its variables' values. Raises KeyError: not set."""
+    """The task with references replaced by values. Raises KeyError if a variable is not set."""
 
     def value(text: str) -> str:
         return _REFERENCE.sub(lambda found: environment[found[1]], text)
@@ -46,7 +47,7 @@ def expanded(task: Task, environment: Mapping[str, str]) -> Task:
 
 
 def values(users: Users, environment: Mapping[str, str]) -> list[str]:
-    """Of all variables that tasks name: they may be secret, wherever they stand."""
+    """The values of all variables that tasks name, which may be secrets."""
     names = {name for task in users.task for _, text in _texts(task) for name in _REFERENCE.findall(text)}
     return [environment[name] for name in names if name in environment]
 

@@ -23,8 +23,8 @@ BEYOND_FROM = 1.1
 """Multiple of N* that still counts as beyond the knee if `max_users` allows no more (docs/knee.md, section 10)."""
 
 Outcome = Literal["verified", "contradicted", "no_knee", "max_users", "ports", "failures", "not_settling", "uncounted"]
-"""`no_knee`: these levels took the knee away. `uncounted`: levels made for it do not count, since the knee moves with each of
-them or a backlog is still worked off. The others name what prevented a level."""
+"""`no_knee`: with these levels there is no knee any more. `uncounted`: the levels run for a step do not count, since the knee
+moves with each of them or a backlog is not finished. The others name what prevented a level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,7 @@ class VerificationPolicy:
             return VerificationEnd("contradicted" if step.disagreement is not None else "uncounted")
         users = min(step.users, known.max_users)
         if step.name == "beyond":
-            if (
-                users < known.open.users and knee.verification is not None
-            ):  # there, the overload of this level would still be felt
+            if users < known.open.users and knee.verification is not None:  # a backlog of the open level would disturb it
                 if self._step is None or self._step.name != "beyond":
                     return self._go(knee, knee.verification.steps[0], knee.verification.steps[0].users)
                 users = known.open.users

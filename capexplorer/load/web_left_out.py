@@ -12,22 +12,24 @@ from typing import Any
 _NAME = "locust.web"
 
 
-class _NotYet(ModuleType):
-    """Stands for `locust.web`. `locust.env` takes its `WebUI` when it is loaded, and calls it only to open the interface."""
+class _LazyWeb(ModuleType):
+    """Placeholder for `locust.web`, which imports the real module on first use. `locust.env` imports `WebUI` by name, and calls
+    it only to open the interface.
+    """
 
     @staticmethod
     def WebUI(*args: Any, **keywords: Any) -> Any:
-        """A web interface, as Locust makes it."""
+        """Locust's own web interface."""
         return _loaded().WebUI(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # of the import system, not of a locustfile
+        if name.startswith("__"):  # asked for by the import system, not by a locustfile
             raise AttributeError(name)
         return getattr(_loaded(), name)
 
 
 def _loaded() -> ModuleType:
-    if isinstance(sys.modules.get(_NAME), _NotYet):
+    if isinstance(sys.modules.get(_NAME), _LazyWeb):
         del sys.modules[_NAME]
     return importlib.import_module(_NAME)
 
@@ -35,4 +37,4 @@ def _loaded() -> ModuleType:
 def leave_out() -> None:
     """Call this before Locust is imported; later it does nothing."""
     if "locust" not in sys.modules:
-        sys.modules.setdefault(_NAME, _NotYet(_NAME))
+        sys.modules.setdefault(_NAME, _LazyWeb(_NAME))

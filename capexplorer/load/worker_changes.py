@@ -1,4 +1,4 @@
-"""What the load thread reports of workers."""
+"""Reports of the load thread about workers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class WorkersChanged:
 
     change: Change
     name: str
-    """Of the worker that joined, or is gone."""
+    """Name of the worker that joined or left."""
     count: int
-    """Workers that there are now."""
+    """Number of workers now."""
     at_s: float
     """`time.monotonic`."""
     why: str = ""
-    """Of one that was lost."""
+    """Why the worker was lost; empty if it was not."""
     plain: bool = False
-    """A plain Locust worker."""
+    """Whether it is a plain Locust worker."""
     token: str = ""
-    """Of a worker that this run started."""
+    """The worker's token, if this run started it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ..profile import Task, Users, Wait
 from . import variables
 from .lean.prepared import prepare
 from .lean.user import LeanHttpUser
-from .user_code import Complaint
+from .user_code import UserCodeFault
 
 _RENAMED = re.compile(r"The (?P<old>\w+) class has been renamed to (?P<new>\w+)")
 
@@ -57,7 +57,7 @@ HTTP_USERS: tuple[type[locust.User], ...] = (locust.FastHttpUser, locust.HttpUse
 
 
 def _pacing_s(kind: type[locust.User]) -> float | None:
-    """Of one class. `constant_throughput(x)` is `constant_pacing(1 / x)`, a closure over its seconds."""
+    """The pacing of one class. `constant_throughput(x)` is `constant_pacing(1 / x)`, a closure over its seconds."""
     wait = inspect.unwrap(kind.wait_time) if kind.wait_time is not None else None
     if getattr(wait, "__qualname__", "") != f"{locust.constant_pacing.__qualname__}.<locals>.wait_time_func":
         return None
@@ -129,7 +129,7 @@ def _described(task: Task, users: Users) -> Send:
 
 
 def _prepared(task: Task, url: str) -> Send:
-    """The bytes of a request that is always the same are made once."""
+    """A sender of one request whose bytes are made once."""
     path = task.name if task.path is None else task.path
     whole = path if is_http_url(path) else url + path
     request = prepare(task.method.upper(), whole, headers=task.headers, data=task.body, json=task.json)
@@ -142,14 +142,14 @@ def _prepared(task: Task, url: str) -> Send:
 
 
 def _disconnect(user: Any) -> None:
-    """The client closes first: TIME_WAIT lies with it. A header that asks the server to would move that to the server's side."""
+    """Close the connection from the client's side, which then has the TIME_WAIT; after `Connection: close` the server would."""
     if isinstance(user, locust.FastHttpUser):
         user.client.client.clientpool.close()
     else:
         user.client.close()
 
 
-class WaitTimeError(Complaint):
+class WaitTimeError(UserCodeFault):
     """A `wait_time` that does not return a valid time."""
 
 
@@ -171,9 +171,9 @@ def wait_time(wait: Wait | float) -> Callable[[Any], float]:
 
 
 def from_locustfile(path: Path, url: str | None) -> Workload:
-    """Import a locustfile (in the load thread, so that what it makes at import belongs to its hub).
+    """Import a locustfile. Call it in the load thread, so that objects made on import belong to that thread's hub.
 
-    Raises InputError: not there, syntax error, exception on import, no users, a user without a host.
+    Raises InputError if the file is missing, has a syntax error, raises on import, or has no users or a user without a host.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such locustfile")

@@ -17,8 +17,10 @@ from ..target.compose.reported import ReportedContainer
 
 
 def composed_parts(containers: Sequence[ReportedContainer], of_profile: Sequence[PartSpec]) -> Iterator[PartSpec]:
-    """A part for each container, then the profile's others. A part of the profile with the name of a service and no place is that
-    service: its URLs are asked beside.
+    """A part for each container, then the profile's other parts.
+
+    A part of the profile that has the name of a service and gives no place describes that service: its URLs are read in addition
+    to the container.
     """
     given = {part.name: part for part in of_profile}
     several = Counter(each.service for each in containers)

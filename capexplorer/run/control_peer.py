@@ -1,6 +1,6 @@
 """One connection to a run's socket: calls the controls as a screen's messages ask, and sends it the run's state. Pure.
 
-What a peer may cost is bounded: bytes and calls a second, bytes that it has not read, and time to say who it is.
+The cost of a peer is bounded: bytes and calls a second, bytes that it has not read, and the time until it identifies itself.
 """
 
 from __future__ import annotations
@@ -47,20 +47,24 @@ from ..remote.protocol import (
     encode,
     from_screen,
 )
-from .held_controls import HeldControls
+from .screen_controls import ScreenControls
 from .screens import Screen, Screens
 
 HELLO_WITHIN_S = 5.0
+"""Seconds within which a new peer must identify itself."""
 UNREAD_WITHIN_S = 10.0
-"""A peer that reads nothing for so long, while something is there for it, is dropped: a screen asks again."""
+"""Seconds after which a peer is dropped that reads nothing while messages wait for it. A screen then connects again."""
 
-A_SECOND_BYTES = 16 * 1024
-"""A key held down is 30 calls of 20 bytes a second; the longest message is spread over four seconds."""
+A_SECOND_MOST_BYTES = 16 * 1024
+"""Bytes received from one peer in a second. A key that auto-repeats makes 30 calls of 20 bytes a second; the longest message
+takes four seconds."""
 UNREAD_MOST_BYTES = 1024 * 1024
 
 
 class Peer:
-    """`receive` what came, send `out`; `is_over`: close it once `out` is sent. `stop`: called where the peer ends the run."""
+    """Pass received bytes to `receive`, and send `out`. When `is_over`, close the connection once `out` is sent. `stop` is called
+    when the peer ends the run.
+    """
 
     def __init__(
         self,
@@ -78,7 +82,7 @@ class Peer:
         self._welcome, self._controls, self._screens, self._stop = welcome, controls, screens, stop
         self._requests = requests
         self._frames = Frames(FROM_SCREEN_MOST_BYTES)
-        self._held: HeldControls | None = None
+        self._screen_controls: ScreenControls | None = None
         self._role: str | None = None
         self._seen = 0
         self._sent: State | None = None
@@ -100,10 +104,10 @@ class Peer:
         except ProtocolError as error:
             self.refuse(str(error))
 
-    def may_send(self, now_s: float) -> bool:
+    def may_receive(self, now_s: float) -> bool:
         """Whether more may be received in this second."""
         self._count(0, now_s)
-        return self._bytes < A_SECOND_BYTES
+        return self._bytes < A_SECOND_MOST_BYTES
 
     def _count(self, received: int, now_s: float) -> None:
         if int(now_s) != self._second:
@@ -116,21 +120,21 @@ class Peer:
         self._read_s = now_s
 
     def look(self, now_s: float) -> None:
-        """Tell it what has changed, once it has read the last state; drop it where it is too slow."""
+        """Send a changed state once the peer has read the last one. Drop a peer that is too slow."""
         if not self.out:
             self._read_s = now_s
-            self._tell()
+            self._send_state()
         silent = self._role is None and now_s - self._began_s >= HELLO_WITHIN_S
         if silent or now_s - self._read_s >= UNREAD_WITHIN_S or len(self.out) > UNREAD_MOST_BYTES:
             self.out.clear()
             self.is_over = True
 
     def send(self, message: Message) -> None:
-        """One message to the peer."""
+        """Queue one message for the peer."""
         self.out += frame(encode(message))
 
     def refuse(self, why: str) -> None:
-        """The last message to the peer."""
+        """Queue the last message for the peer: why it was refused."""
         self.refusal, self.is_over = why, True
         self.send(Refused(why=why))
 
@@ -142,9 +146,9 @@ class Peer:
 
     def leave(self) -> None:
         """Handle that the connection was closed: the screen leaves."""
-        if self._held is not None:
-            self._screens.leave(self._held.screen)
-            self._held = None
+        if self._screen_controls is not None:
+            self._screens.leave(self._screen_controls.screen)
+            self._screen_controls = None
 
     # -- messages
 
@@ -155,7 +159,7 @@ class Peer:
             self.refuse("the first message of a connection is a hello")
         elif isinstance(message, Stop):
             self._end_run()
-        elif self._held is not None:
+        elif self._screen_controls is not None:
             self._seen = message.number
             match message:
                 case AskRequests():
@@ -165,13 +169,13 @@ class Peer:
                 case AskRequest():
                     self.send(KeptWhole(number=message.number, request=self._requests.request(message.request)))
                 case AskControls():
-                    self._held.ask()
+                    self._screen_controls.ask()
                 case GiveControls():
-                    self._held.give()
+                    self._screen_controls.give()
                 case StartPlan() | RestartTarget() | ChangeWorkers() | WatchPart():
-                    self.send(Answer(number=message.number, wrong=_carried_out(message, self._held)))
+                    self.send(Answer(number=message.number, wrong=_carried_out(message, self._screen_controls)))
                 case _:
-                    _carry_out(message, self._held)
+                    _carry_out(message, self._screen_controls)
 
     def _greet(self, hello: Hello) -> None:
         if self._role is not None:
@@ -183,7 +187,7 @@ class Peer:
         self.send(self._welcome)
         if hello.role != "stop":
             screen = Screen(hello.name, may_steer=hello.role == "steer")
-            self._held = HeldControls(self._controls, self._screens, screen)
+            self._screen_controls = ScreenControls(self._controls, self._screens, screen)
             self._screens.join(screen)
 
     def _end_run(self) -> None:
@@ -191,14 +195,14 @@ class Peer:
             return self.refuse("a screen that only watches ends no run")
         self._stop()
 
-    def _tell(self) -> None:
-        held = self._held
-        if held is None or self.is_over:
+    def _send_state(self) -> None:
+        controls = self._screen_controls
+        if controls is None or self.is_over:
             return
         state = State(
-            seen=self._seen, wanted=held.wanted, offered_per_s=held.offered_per_s, spawn_rate=held.spawn_rate,
-            workers=held.workers, autopilot=held.autopilot, target_params=held.target_params, holds=held.holds,
-            holder=held.holder, asked_by=held.asked_by, screens=held.screens,
+            seen=self._seen, wanted=controls.wanted, offered_per_s=controls.offered_per_s, spawn_rate=controls.spawn_rate,
+            workers=controls.workers, autopilot=controls.autopilot, target_params=controls.target_params, holds=controls.holds,
+            holder=controls.holder, asked_by=controls.asked_by, screens=controls.screens,
         )  # fmt: skip
         if state != self._sent:
             self._sent = state

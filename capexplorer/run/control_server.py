@@ -26,15 +26,16 @@ PEERS_MOST = 32
 """Connections at a time; more are refused."""
 ACCEPTS_A_TURN = 8
 _WAITING_MOST = 128
-"""Connections that wait to be accepted; the next one fails at its own end."""
+"""Connections that wait to be accepted; the connect call of a further one fails."""
 
 _TURN_S = 0.2
 """Seconds between checks for news that the peers should get."""
 _IDLE_S = 1.0
+"""The same while there are no peers."""
 _KEEP_S = 2.0
 """Seconds between checks that the socket file still exists: the runtime folder is removed with the user's last login."""
 _LOG_AGAIN_S = 60.0
-"""Between lines about refused connections."""
+"""Seconds between log lines about refused connections."""
 _ENDS_WITHIN_S = 2.0
 _READ_BYTES = 4096
 _SOCKET_MODE = 0o600
@@ -64,7 +65,7 @@ class ControlServer:
     # -- from other threads
 
     def open(self, welcome: Welcome) -> None:
-        """Listen, from a thread of its own. Where no socket can be made the session says so, and goes on."""
+        """Listen in a thread of its own. If no socket can be made, log a warning; the run continues without one."""
         self._welcome = welcome
         if not self._listen():
             return self._log("warning", "no socket can be made in the user's runtime folder: no screen can be attached")
@@ -112,7 +113,7 @@ class ControlServer:
         if self._listener is not None:
             poller.register(self._listener.fileno(), select.POLLIN)
         for fd, (_, peer) in self._peers.items():
-            wanted = select.POLLIN if peer.may_send(now_s) and not peer.is_over else 0
+            wanted = select.POLLIN if peer.may_receive(now_s) and not peer.is_over else 0
             poller.register(fd, wanted | (select.POLLOUT if peer.out else 0))
         return poller
 
@@ -120,7 +121,7 @@ class ControlServer:
         for _ in range(ACCEPTS_A_TURN):
             try:
                 fd, _ = listener._accept()  # type: ignore[attr-defined]
-            except OSError:  # nobody waits any more, or no descriptor is left
+            except OSError:  # no connection waits, or no descriptor is free
                 return
             connection = _socket.socket(fileno=fd)
             connection.setblocking(False)
@@ -194,7 +195,7 @@ class ControlServer:
         return False
 
     def _keep_listening(self) -> None:
-        """Listen again where the socket was removed."""
+        """Listen again if the socket file was removed."""
         with contextlib.suppress(OSError):
             if self._path is not None and os.stat(self._path).st_ino == self._inode:
                 return

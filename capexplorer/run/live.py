@@ -1,4 +1,4 @@
-"""A live run as the screen and the headless command use it: an EventSource, with its Controls beside it."""
+"""A live run as the screen and the headless command use it: an EventSource, and the Controls of its load."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LiveRun:
         self._closed = False
 
     def use_workers(self, workers: LoadWorkers) -> None:
-        """Users may run in worker processes. Call before `drive`."""
+        """Let users run in worker processes. Call before `drive`."""
         self.session_run.workers = workers
 
     def drive(self, host: LoadHost, workload: Workload) -> None:
@@ -61,7 +61,7 @@ class LiveRun:
     # -- EventSource
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Begin, in the pump's thread. Returns at once."""
+        """Begin the session in the pump's thread. Returns at once. `wake` is called whenever there are events to `take`."""
         self.session_run.sink.wake = self.outcome.wake = wake
         self._post(self.session_run.open)
         native.start_thread(self.session_run.pump.run)
@@ -71,7 +71,7 @@ class LiveRun:
         return self.session_run.sink.take()
 
     def close(self) -> None:
-        """Stop users and target, write the end, close the log."""
+        """Stop users and target, write the final event, and close the log. May be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -83,11 +83,11 @@ class LiveRun:
 
     @property
     def unattended_s(self) -> float:
-        """How long load by hand is kept while no screen has the controls."""
+        """Seconds for which load set by hand continues while no screen has the controls."""
         return self.session_run.options.profile.guards.unattended_s
 
     @property
-    def goes_by_itself(self) -> bool:
+    def is_driven(self) -> bool:
         """Whether a plan, a shape or the autopilot steps the users, or will once the service is ready."""
         if not isinstance(self._load_target.seat.driver, Manual):
             return True

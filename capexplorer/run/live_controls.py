@@ -20,7 +20,7 @@ from .session_run import SessionRun
 
 
 class LiveControls:
-    """Implements `model.stream.Controls`. A method that changes the load ends the driver before it, or starts another."""
+    """Implements `model.stream.Controls`. A method that changes the load ends the current driver, or starts another one."""
 
     def __init__(self, session_run: SessionRun, load_target: LoadTarget) -> None:
         self._session_run, self._load_target = session_run, load_target
@@ -40,7 +40,7 @@ class LiveControls:
 
     @property
     def max_users(self) -> int:
-        """The profile's guard."""
+        """The most users that the profile's guard allows."""
         return self._profile.guards.max_users
 
     @property
@@ -206,7 +206,7 @@ class LiveControls:
         self._post(lambda: self._session_run.command(name, "user", args))
 
     def _go_on(self) -> None:
-        """A person starts load again: failures of the locustfile and the load thread so far no longer end the run."""
+        """Drop failures of the locustfile and the load thread, so that they no longer end the run: a person starts load again."""
         self._outcome.recover("locustfile")
         self._outcome.recover("load_thread")
 

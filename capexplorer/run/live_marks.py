@@ -16,7 +16,7 @@ from ..model.timeline import Timeline
 from ..model.verdicts import ChangePoint
 from .current_epoch import CurrentEpoch
 
-LOOKS_AT = (6, 10, 15, 20, 30, 45, 60)
+JUDGED_AT = (6, 10, 15, 20, 30, 45, 60)
 """Settled seconds at which a level is judged; after the last one it is judged at each doubling, and when it closes."""
 
 LEAKS_EVERY = ((120, 10), (1_800, 60))
@@ -100,8 +100,8 @@ class LiveMarks:
 
 def is_due(seconds: int) -> bool:
     """Whether a level is judged at this many settled seconds."""
-    last = LOOKS_AT[-1]
-    return seconds in LOOKS_AT or (seconds > last and seconds % last == 0 and (seconds // last).bit_count() == 1)
+    last = JUDGED_AT[-1]
+    return seconds in JUDGED_AT or (seconds > last and seconds % last == 0 and (seconds // last).bit_count() == 1)
 
 
 def leaks_are_due(seconds: int) -> bool:

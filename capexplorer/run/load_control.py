@@ -132,7 +132,7 @@ class LoadControl:
 
         `only_verifies`: it verifies the current knee, without a search. `at_rate`: it looks for the capacity as a rate.
         """
-        self._autopilots.end()  # the person's own command says so
+        self._autopilots.end()  # without a command of its own: the person's command records it
         self._end_driver("taken_over", "autopilot" if on else "user")
         self._driver.begin(Autopilot() if on else Manual(), generation)
         if on and at_rate:
@@ -143,7 +143,9 @@ class LoadControl:
             self._end_if_stopped_by_guard()
 
     def _begin_autopilot(self, first_users: int, *, only_verifies: bool = False) -> None:
-        """By itself or for a plan. A ramp has no figures of its own to judge, a rate no users: a level of users begins."""
+        """Start the search, on its own or for a plan. If the open level is a ramp, which has no figures of its own, or offers a
+        rate, a level of users begins.
+        """
         self._autopilots.begin(self._driver.generation, first_users, only_verifies=only_verifies)
         opened = self.levels.tracker.opened
         is_rate = opened is not None and opened.offered_per_s is not None
@@ -165,7 +167,7 @@ class LoadControl:
     # -- steps and levels
 
     def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False, offered_per_s: float | None = None) -> None:
-        """`by` has moved the load to `users`, or to a rate: a new level. A person or a guard ends the driver."""
+        """Open a level after `by` has moved the load to `users` or to a rate. A step of a person or a guard ends the driver."""
         if by == "user":
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
@@ -174,7 +176,7 @@ class LoadControl:
             opened = self.levels.tracker.opened
             self._autopilots.set_by_hand(users, opened.users if opened is not None else 0)
         if (users, offered_per_s) != (self._load_target.wanted, self._load_target.offered_per_s) and not ramp:
-            return  # a later step overtook this one in another thread: the level is that one's
+            return  # another thread has made a later step meanwhile, which opens its own level
         if self._load_target.is_open:  # else kept as wanted until the service is ready
             self.levels.close()
         if not self._load_target.is_open:
@@ -240,7 +242,7 @@ class LoadControl:
                 self._finish_plan()
 
     def _finish_plan(self) -> None:
-        """The users and their level stay, for a person to continue. A ramp's level ends in the same way as that of a shape."""
+        """End the plan. Users and level stay, for a person to continue; the level of a final ramp ends after RAMP_OVER_S."""
         self._end_driver("finished", "plan")
         self._load_target.release(self._driver.generation, "plan")
         self._ramp_moved_s = self._pump.now_s()
@@ -286,10 +288,10 @@ class LoadControl:
         return "autopilot" if self._autopilots.is_on else "plan"
 
     def stop(self) -> None:
-        """End the last level and the driver. The last tick is a part of a second and counts in no level's figures."""
+        """End the last level and the driver. The last tick is shorter than a second, so it counts in no level's figures."""
         self._load_target.hand_to(Manual())
         self.levels.close()
 
     def end(self) -> None:
-        """The final marks; after the last tick."""
+        """Emit the final marks. Call it after the last tick."""
         self.levels.marks.end()

@@ -1,4 +1,4 @@
-"""Whether the load thread still runs: user code that computes without end, or blocks without gevent, stops all users at once.
+"""Whether the load thread still runs: user code that computes without end, or that blocks outside gevent, stops all users.
 
 Detected in the pump's thread by the heartbeat of the load thread's hub. A log alone cannot show it, because such seconds have no
 requests.

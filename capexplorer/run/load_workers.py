@@ -1,7 +1,8 @@
-"""The workers of a run: the first ones, those that are added and removed while it goes on, and marks where one is lost.
+"""The workers of a run: starts the first ones, adds and removes others while it continues, and marks the loss of one.
 
-Every method but `why_not` is called in the pump's thread. Which workers make load is decided in the load thread, where they join
-and fall silent. Their processes on this machine are in `local_workers`; workers of other machines only join.
+Every method but `why_not` is called in the pump's thread. Which workers make load is decided in the load thread, which receives
+their messages (`load.workers.worker_registry`). Processes on this machine are in `local_workers`; workers of other machines
+join by themselves.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from .drivers.adviser import Growth
 from .local_workers import LocalWorkers, WorkerCommand
 
 FIRST_ADDED = 2
-"""Workers that take over the users of this process when a worker is added: one for this process, and the one asked for."""
+"""Workers that take over the users of this process when the first worker is added: one in place of this process, and the added
+one."""
 
 JOINS_S = 60.0
-"""How long the first workers may take to join: each imports Locust, on cores that all of them share."""
+"""Seconds that the first workers have to join: each imports Locust, on cores that all of them share."""
 
 
 class LoadWorkers:
@@ -45,7 +47,8 @@ class LoadWorkers:
         now_s: Callable[[], float],
         log: Callable[[str, str, str], None],
     ) -> None:
-        """`make_engine`: makes what workers join. `first`: workers to start. `expected`: workers without which no load begins.
+        """`make_engine` makes the engine that workers join. `first`: number of workers to start on this machine. `expected`:
+        number of workers that must have joined before load begins. `most`: limit of workers on this machine.
 
         `log` takes source, level and text.
         """
@@ -53,7 +56,7 @@ class LoadWorkers:
         self.host: LoadHost
         self.most = most
         self.count = 0
-        """Workers that make load, or could, on any machine."""
+        """Workers that have joined, on any machine."""
         self.local = LocalWorkers(supervisor, command, post=post, log=log, on_end=self._on_end)
         self._first, self._expected = first, expected
         self._began_s = 0.0
@@ -62,27 +65,27 @@ class LoadWorkers:
         self._boundary_s: float | None = None
         """See `align_seconds`."""
         self.is_ending = False
-        """The run ends, and with it every worker."""
+        """Whether the run is ending, and with it every worker."""
 
     @property
     def engine(self) -> MasterEngine | None:
-        """What the load thread has of workers; None while users run in this process alone."""
+        """The engine that workers join, which may still be waiting to take over; None while users run in this process alone."""
         engine = self.host.next_engine or self.host.engine
         return engine if isinstance(engine, MasterEngine) else None
 
     @property
     def is_taking_over(self) -> bool:
-        """Users still run in this process, and workers are about to take them over."""
+        """Whether users still run in this process and workers are about to take them over."""
         return self.host.next_engine is not None
 
     @property
     def have_joined(self) -> bool:
-        """Whether load may begin."""
+        """Whether as many workers have joined as load needs to begin."""
         return self.count >= self._expected
 
     @property
     def join_failure(self) -> str:
-        """In one line, which workers did not join in time, so that the run cannot go on; empty: it can."""
+        """One line that says how many workers did not join in time, for which the run must fail; empty if it need not."""
         if self.have_joined or self._now_s() - self._began_s < JOINS_S or self.count:
             return ""
         return f"{self.count} of {self._expected} workers have joined in {JOINS_S:g} s"
@@ -90,13 +93,13 @@ class LoadWorkers:
     # -- adding and removing
 
     def begin(self) -> None:
-        """Start the first ones, if there are any."""
+        """Start the first workers, if there are any."""
         self._began_s = self._now_s()
         for _ in range(self._first):
             self._start()
 
     def why_not(self, *, add: bool) -> str:
-        """Why no worker can be added, or removed, now; empty: one can. From any thread."""
+        """Why no worker can be added or removed now; empty if one can. From any thread."""
         if add:
             return f"guard: at most {self.most} workers (max_workers)" if self.local.count >= self.most else ""
         if self.engine is None:
@@ -104,7 +107,7 @@ class LoadWorkers:
         return "the last worker stays: without it there is no load" if min(self.local.count, self.count) <= 1 else ""
 
     def add(self, by: By) -> None:
-        """Start one more; the first time as many as take over the users of this process."""
+        """Start one more worker; the first time, as many as take over the users of this process (FIRST_ADDED)."""
         if self.why_not(add=True):
             return
         if self.engine is None:
@@ -118,17 +121,17 @@ class LoadWorkers:
         self._emit_command(by, change="added", count=self.local.count)
 
     def growth(self) -> Growth:
-        """Whether one more may be started, or is on its way."""
+        """Whether one more worker may be started, or one that was started has not joined yet."""
         if self.local.count > self.local.joined_count or self.is_taking_over:
             return "coming"
         return "none" if self.why_not(add=True) else "possible"
 
     def remove(self, by: By) -> None:
-        """End the one that was started last, in order: its users go to the others first."""
+        """End the worker that was started last, after its users were moved to the other workers."""
         token, engine = self.local.latest, self.engine
         if self.why_not(add=False) or token is None or engine is None:
             return
-        self.host.thread.post(lambda: engine.desk.release(token))
+        self.host.thread.post(lambda: engine.registry.release(token))
         self.local.stop(token)
         self._emit_command(by, change="removed", count=self.local.count)
 
@@ -139,7 +142,7 @@ class LoadWorkers:
     def _on_end(self, token: str, report: Exited) -> None:
         engine = self.engine
         if engine is not None:
-            self.host.thread.post(lambda: engine.desk.lose_process(token, f"it ended: {report.how_it_ended()}"))
+            self.host.thread.post(lambda: engine.registry.lose_process(token, f"it ended: {report.how_it_ended()}"))
         if not self.have_joined and not self.is_ending and not report.stopped:
             self._log("capexplorer", "error", f"a worker ended before it joined: {report.how_it_ended()}")
 
@@ -163,10 +166,10 @@ class LoadWorkers:
         """Let workers report at the end of each tick: at this moment (`time.monotonic`) and each second from there."""
         self._boundary_s, engine = boundary_s, self.engine
         if engine is not None:
-            self.host.thread.post(lambda: engine.desk.align_seconds(boundary_s))
+            self.host.thread.post(lambda: engine.registry.align_seconds(boundary_s))
 
     def resend_users(self) -> None:
-        """This process was suspended, and workers have stopped their users meanwhile: start those again."""
+        """Start the workers' users again, which they stopped while this process was suspended."""
         if self.engine is not None:
             self.host.thread.post(self.engine.repeat_step)
 
@@ -181,11 +184,11 @@ class LoadWorkers:
     # -- the end of the run
 
     def expect_end(self) -> None:
-        """The run ends: from now on, workers that leave are not reported."""
+        """Note that the run ends: workers that leave from now on are not reported."""
         self.is_ending = True
 
     def end(self) -> None:
-        """Users have stopped: the processes end."""
+        """End the worker processes, after their users have stopped."""
         self.local.end()
 
     def _emit_command(self, by: By, **args: Param | None) -> None:

@@ -1,4 +1,4 @@
-"""Worker processes of this machine: started below the supervisor, ended in order or killed, and identified by their tokens.
+"""Worker processes of this machine: started by the supervisor, stopped gracefully or killed, and identified by their tokens.
 
 Every method is called in the pump's thread. Whether a worker makes load is known in the load thread, where workers join.
 """
@@ -19,7 +19,7 @@ TOKEN, SECRET = "CAPEXPLORER_WORKER_TOKEN", "CAPEXPLORER_SECRET"
 """Variables of a worker's environment."""
 
 STOPS_S = 10.0
-"""How long a worker may take to stop its users in order."""
+"""Seconds that a worker has to stop its users before it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class WorkerCommand:
 
     join_host: str
     arguments: tuple[str, ...]
-    """Of `capexplorer worker`, beside `--join`."""
+    """Arguments of `capexplorer worker` besides `--join`."""
     limits: ProcessLimits
     secret: str
 
 
 class LocalWorkers:
-    """`start`, then `joined` when it has; `stop`, `kill` or `end`."""
+    """`start` a worker; call `joined` when it makes load; end it by `stop` or `kill`, and all of them by `end`."""
 
     def __init__(
         self,
@@ -49,24 +49,24 @@ class LocalWorkers:
         self._supervisor, self._command = supervisor, command
         self._post, self._log, self._on_end = post, log, on_end
         self._runs: dict[str, int] = {}
-        """Runs of the supervisor, by the worker's token."""
+        """The supervisor's run numbers, by the worker's token."""
         self._stopping: set[str] = set()
         self._joined: set[str] = set()
         self._killed: set[str] = set()
-        """Those that must not make load again, while their process may still live."""
+        """Tokens of lost workers, which must not make load again, as long as their process may exist."""
 
     @property
     def count(self) -> int:
-        """Processes that live and are not asked to stop."""
+        """Running processes that were not asked to stop."""
         return len(self._runs) - len(self._stopping)
 
     @property
     def joined_count(self) -> int:
-        """Of these, the ones that make load."""
+        """Those of `count` that make load."""
         return len(self._joined - self._stopping)
 
     def start(self, port: int) -> None:
-        """Start one that joins at this port."""
+        """Start a worker that joins at this port."""
         token = uuid4().hex
         join = f"{self._command.join_host}:{port}"
         argv = (sys.executable, "-P", "-m", "capexplorer", "worker", "--join", join, *self._command.arguments)
@@ -82,27 +82,27 @@ class LocalWorkers:
 
     @property
     def latest(self) -> str | None:
-        """Token of the one that was started last and is not asked to stop; None without one."""
+        """Token of the worker that was started last and not asked to stop; None if there is none."""
         return next((token for token in reversed(self._runs) if token not in self._stopping), None)
 
     def stop(self, token: str) -> None:
-        """Stop it in order."""
+        """Ask the worker to stop its users and end; it is killed after STOPS_S."""
         self._stopping.add(token)
         self._supervisor.stop_beside(self._runs[token], STOPS_S)
 
     def kill(self, token: str) -> None:
-        """It was lost, and must not make load again."""
+        """Kill a lost worker, which must not make load again."""
         self._killed.add(token)
         self.repeat_kills()
 
     def repeat_kills(self) -> None:
-        """Kill lost workers that still live. Called at each tick, until their processes have ended."""
+        """Kill lost workers whose processes still exist. Called at each tick."""
         self._killed.intersection_update(self._runs)
         for token in self._killed:
             self._supervisor.stop_beside(self._runs[token], 0.0)
 
     def end(self) -> None:
-        """Stop all processes in order."""
+        """Ask all workers to stop their users and end; they are killed after STOPS_S."""
         for run in tuple(self._runs.values()):
             self._supervisor.stop_beside(run, STOPS_S)
 

@@ -10,7 +10,7 @@ from .drivers.adviser import Growth
 
 
 class NoWorkers:
-    """In place of `LoadWorkers`."""
+    """Has the interface of `LoadWorkers`."""
 
     host: LoadHost
     count = 0
@@ -46,7 +46,7 @@ class NoWorkers:
         """Do nothing: without workers no reports arrive."""
 
     def resend_users(self) -> None:
-        """Users of this process were suspended with it."""
+        """Do nothing: users of this process were suspended with it and continue with it."""
 
     def expect_end(self) -> None:
         """There are none."""

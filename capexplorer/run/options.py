@@ -20,16 +20,16 @@ NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-wor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkersWanted:
-    """Worker processes instead of users in this process."""
+    """The worker processes in which users run, instead of in this process."""
 
     own: int = 0
-    """That this run starts itself."""
+    """Number of workers that this run starts itself."""
     expected: int = 0
-    """From elsewhere: load begins once they have joined, too."""
+    """Number of workers started elsewhere that must have joined before load begins."""
     bind: tuple[str, int] | None = None
-    """Where workers from elsewhere connect; None: workers of this machine alone, by a port of their own."""
+    """Address at which workers started elsewhere connect; None: only workers of this machine join, at a free port."""
     plain: bool = False
-    """Plain Locust workers may join: without a secret."""
+    """Whether plain Locust workers may join, which have no secret."""
 
     @property
     def count(self) -> int:
@@ -39,7 +39,7 @@ class WorkersWanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """One run."""
+    """The options of one run."""
 
     name: str
     """The profile's name, or the locustfile's."""
@@ -50,7 +50,7 @@ class RunOptions:
     url: str | None = None
     """The service's URL when there is no `spec`."""
     port: int | None = None
-    """Where the target listens; None: a free port is chosen."""
+    """The port at which the target listens; None: a free one is chosen."""
     watched_pid: int | None = None
     """The process to watch of an already running service; None: the process that listens at `url`."""
     locustfile: Path | None = None
@@ -64,16 +64,16 @@ class RunOptions:
     autopilot: bool = False
     """Start with the autopilot; a run without a screen ends with it."""
     autopilot_at_rate: bool = False
-    """It looks for the capacity as an offered rate instead of the knee in users."""
+    """Whether the autopilot looks for the capacity as an offered rate instead of the knee in users."""
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False
     """Run load and target in a network namespace that has only loopback."""
     workers: WorkersWanted | None = None
     """None: users run in this process."""
     keep_bodies: bool = False
-    """Write the sample of whole requests beside the log at the end."""
+    """Whether the sample of whole requests is written at the end, into a file in the log's folder."""
     follow_shape: bool = True
-    """Start with the locustfile's shape (a headless plan overrides it)."""
+    """Whether the run starts with the locustfile's shape (a headless plan overrides it)."""
 
     def users_url(self, service_url: str) -> str | None:
         """The host for a locustfile's users; None: they use their own."""

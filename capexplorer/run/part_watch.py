@@ -1,7 +1,7 @@
-"""The app's side of the process that reads all watched parts: polls out, readings in. In the pump's thread; never blocks.
+"""Starts and polls the process that reads all watched parts. In the pump's thread; `beat` and `read` never block.
 
-The process is started by the system call itself, since gevent replaces `subprocess` and the functions of `os` that start and
-await processes: those need a hub, which this thread has not.
+The process is started by `posix.posix_spawn`: gevent has replaced `subprocess` and the functions of `os` that start processes and
+wait for them by ones that need a hub, which this thread does not have.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..model.watched import PartSpec
 from ..parts import part_messages as messages
 
 POLL_BEFORE_S = 0.3
-"""How long before a tick parts are read: what comes back within that time belongs to the tick's second."""
+"""Seconds before a tick at which parts are polled: readings that arrive within that time belong to the tick's second."""
 
-_AGAIN_S = 5.0
-"""Before a process that ended by itself is started again."""
+_RESTART_AFTER_S = 5.0
+"""Seconds until a process that ended by itself is started again."""
 
 _END_S = 2.0
-_LOOK_S = 0.02
+_REAP_POLL_S = 0.02
 _BUFFER_MOST = 4 << 20
 
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.parts.parts_process import main; main()"
@@ -40,7 +40,7 @@ _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 class PartWatch:
-    """Parts of one run. `emit` takes the events about parts."""
+    """The watched parts of one run. `emit` takes the events about parts, `now_s` returns seconds of the session."""
 
     def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
         self._emit, self._now_s = emit, now_s
@@ -52,11 +52,11 @@ class PartWatch:
         self._polled = False
         self._new: dict[str, PartReading] = {}
         self._read_at_s: dict[str, float] = {}
-        """By name, by `time.monotonic`."""
+        """`time.monotonic` of each part's latest reading, by name."""
         self._again_at_s: float | None = None
 
     def add(self, watch: PartSpec) -> None:
-        """Watch one more part from now on. One whose name is taken changes nothing: two screens may have asked for it."""
+        """Watch one more part from now on. Does nothing if the name is taken: two screens may have asked for the same part."""
         if any(watch.name == other.name for other in self.watched):
             return
         self.watched.append(watch)
@@ -81,7 +81,7 @@ class PartWatch:
             self._send(messages.Add(watch))
 
     def beat(self, until_tick_s: float | None) -> None:
-        """Several times a second: ask for readings shortly before the next tick."""
+        """Ask for readings shortly before the next tick. Called several times a second."""
         if self._again_at_s is not None and monotonic() >= self._again_at_s:
             self._again_at_s = None
             self._start()
@@ -94,7 +94,7 @@ class PartWatch:
             self._send(messages.Poll())
 
     def read(self) -> tuple[PartReading, ...]:
-        """Once a tick: every part. Emits what became known of one."""
+        """The reading of every part for this tick, empty where none arrived. Emits changes of the parts' states."""
         if self._pid is not None and not self._take():
             self._ended()
         now_s, new, self._new = monotonic(), self._new, {}
@@ -105,15 +105,15 @@ class PartWatch:
         return replace(reading or PartReading(name=name), age_s=None if read_at_s is None else max(0.0, now_s - read_at_s))
 
     def _ended(self) -> None:
-        """The process ended by itself: no part is read until it runs again."""
+        """Note that the process ended by itself, and emit that no part is read until it runs again."""
         self._reap()
-        self._again_at_s = monotonic() + _AGAIN_S
+        self._again_at_s = monotonic() + _RESTART_AFTER_S
         for watch in self.watched:
             reason = "the process that reads parts ended"
             self._emit(PartState(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
 
     def _take(self) -> bool:
-        """Everything that has arrived; False once the process has ended."""
+        """Take in everything that has arrived. False if the process has ended."""
         is_open = True
         with suppress(BlockingIOError):
             while piece := os.read(self._from, 1 << 16):
@@ -144,7 +144,7 @@ class PartWatch:
             self._reap(sleep)
 
     def _reap(self, sleep: Callable[[float], None] = native.sleep) -> None:
-        """Close the pipes, on which the process ends, and wait for its end."""
+        """Close the pipes, which ends the process, and wait for its end."""
         pid, self._pid = self._pid, None
         assert pid is not None
         for descriptor in (self._to, self._from):
@@ -155,4 +155,4 @@ class PartWatch:
                 if monotonic() > deadline_s:
                     with suppress(ProcessLookupError):
                         os.killpg(pid, signal.SIGKILL)
-                sleep(_LOOK_S)
+                sleep(_REAP_POLL_S)

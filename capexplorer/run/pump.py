@@ -18,14 +18,14 @@ from .suspension import BEAT_S
 INTERVAL_S = 1.0
 
 LATE_S = 0.5
-"""How long a tick waits for what users did in its second: workers report 5 to 50 ms after it ended."""
+"""Seconds that a tick waits at most for the requests of its second: workers report them 5 to 50 ms after it ended."""
 
 LOOK_S = 0.05
-"""How often it looks meanwhile, if no report wakes it."""
+"""Seconds between checks for them, if no report wakes the thread."""
 
 
 class Pump:
-    """Runs posted calls in order, and `tick(started_s, ended_s)` every INTERVAL_S. Times are seconds since `begin`."""
+    """Runs posted calls in order, and `tick(started_s, ended_s)` every INTERVAL_S. Times are seconds of the session."""
 
     def __init__(self, tick: Callable[[float, float], None], on_defect: Callable[[str], None]) -> None:
         self.thread_id: int | None = None
@@ -40,11 +40,11 @@ class Pump:
         """Session time at which to run `on_alarm` next, in addition to ticks (a plan's next step)."""
         self.on_alarm: Callable[[], None] = lambda: None
         self.is_due: Callable[[float], bool] = lambda boundary_s: True
-        """Whether what users did up to this moment (`time.monotonic`) is known."""
+        """Whether all requests up to this moment (`time.monotonic`) can be drained."""
         self.boundary_s = 0.0
-        """`time.monotonic` at which the second of the latest tick ended by the clock of ticks."""
+        """`time.monotonic` of the whole second at which the latest tick was due."""
         self.on_beat: Callable[[], None] = lambda: None
-        """Called every `suspension.BEAT_S`, and more often while calls come."""
+        """Called every `suspension.BEAT_S`, and after each posted call."""
         self._running = native.allocate_lock()
         """A lock held until the loop has ended (`inbox.py` explains why it is not a queue)."""
         self._running.acquire()
@@ -83,7 +83,7 @@ class Pump:
         return None if self._next_tick_s is None else self._next_tick_s - self.now_s()
 
     def start_ticks(self) -> None:
-        """Begin to tick, on whole seconds of the session from here on."""
+        """Begin to tick: one tick at each whole second from now on."""
         self._ticked_s = self.now_s()
         self._next_tick_s = self._ticked_s + INTERVAL_S
         self.boundary_s = self._began_s + self._ticked_s
@@ -117,7 +117,7 @@ class Pump:
         return min(BEAT_S, left_s) if left_s > 0 else LOOK_S if self._waits() else 0.0
 
     def _waits(self) -> bool:
-        """Whether a tick's second has ended, and what users did in it is not known yet."""
+        """Whether a tick is due but still waits for the requests of its second."""
         now_s, next_s = self.now_s(), self._next_tick_s
         if next_s is None or not next_s <= now_s < next_s + LATE_S:
             return False
@@ -140,7 +140,7 @@ class Pump:
             call()
 
     def tick(self) -> None:
-        """Run one tick now. The next one stays on the grid of whole seconds; missed ticks are not repeated."""
+        """Run one tick now. Later ticks stay at whole seconds since `start_ticks`; missed ticks are not repeated."""
         started_s, self._ticked_s = self._ticked_s, self.now_s()
         self.boundary_s = self._began_s + min(self._ticked_s, self._next_tick_s or self._ticked_s)
         self._tick(started_s, self._ticked_s)

@@ -1,6 +1,7 @@
-"""The sample of whole requests of a run: those of all its processes, each in its place, bounded in number and size.
+"""The sample of whole requests of a run, from all of its processes, bounded in number and size.
 
-Filled in the pump's thread, read by the screen's thread and that of the run's socket, which get copies.
+Filled in the pump's thread; read in the screen's thread and that of the run's socket, which get copies. A place is a slot of the
+sample, such as "the slowest of this endpoint in this level"; it has at most one request.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import msgspec
 from ..model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, KeptRequest, Place, PlacedRequest, RequestBrief, Why
 
 _MOST: dict[Why, int] = {"first": FAILURES_MOST, "last": FAILURES_MOST, "slowest": SLOWEST_MOST, "even": EVEN_MOST}
-"""Places of each kind. Of the slowest the oldest leave; of failures the first that came stay."""
+"""Number of places of each kind. When they are full, the oldest of the slowest requests makes way for a new one, while a failure
+of a new kind is not kept."""
 
 
 class RequestStore:
@@ -27,7 +29,7 @@ class RequestStore:
         self._numbers = 0
 
     def add(self, kept: Iterable[PlacedRequest]) -> None:
-        """Requests that have come; several workers may give one for the same place."""
+        """Add requests that were sampled. Several workers may give one for the same place."""
         for each in kept:
             self._put(each.place, self._numbered(each.request))
 
@@ -37,20 +39,21 @@ class RequestStore:
         return msgspec.structs.replace(request, brief=msgspec.structs.replace(request.brief, number=self._numbers, t_s=t_s))
 
     def _put(self, place: Place, request: KeptRequest) -> None:
-        there = self._kept.get(place)
-        if there is not None:
-            if _replaces(place.why, request.brief, there.brief):
+        present = self._kept.get(place)
+        if present is not None:
+            if _replaces(place.why, request.brief, present.brief):
                 self._kept[place] = request
-            elif place.why == "first":  # of another worker: it is no first, but may be the last so far
+            elif place.why == "first":  # of another worker, later than the first: it may be the latest so far
                 last = msgspec.structs.replace(request, brief=msgspec.structs.replace(request.brief, why="last"))
                 self._put(Place("last", place.key), last)
             return
-        if self._count[place.why] >= _MOST[place.why] and not self._make_room(place.why):
+        if self._count[place.why] >= _MOST[place.why] and not self._drop_oldest(place.why):
             return
         self._count[place.why] += 1
         self._kept[place] = request
 
-    def _make_room(self, why: Why) -> bool:
+    def _drop_oldest(self, why: Why) -> bool:
+        """Drop the oldest of the slowest requests. False for other kinds, of which none is dropped."""
         oldest = next((place for place in self._kept if place.why == why), None)
         if why != "slowest" or oldest is None:
             return False
@@ -61,15 +64,15 @@ class RequestStore:
     # -- from any thread
 
     def briefs(self) -> Sequence[RequestBrief]:
-        """All, in the order in which they began."""
+        """Summaries of all requests, sorted by start."""
         return sorted((request.brief for request in tuple(self._kept.values())), key=lambda brief: brief.t_s)
 
     def request(self, number: int) -> KeptRequest | None:
-        """One whole; None: it is not kept any more."""
+        """The whole request with this number; None if it is no longer kept."""
         return next((request for request in tuple(self._kept.values()) if request.brief.number == number), None)
 
     def all(self) -> Sequence[KeptRequest]:
-        """Whole, in the order in which they began."""
+        """All whole requests, sorted by start."""
         return sorted(tuple(self._kept.values()), key=lambda request: request.brief.t_s)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-What = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfile", "load_thread", "workers"]
+FailureSource = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfile", "load_thread", "workers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,9 @@ class Failure:
 
 
 class RunOutcome:
-    """May be set from any thread. A headless run ends as soon as there is a `reason`; a screen stays until the user quits."""
+    """May be set from any thread. A headless run ends as soon as `reason` is set; with a screen the run lasts until the user
+    quits.
+    """
 
     def __init__(self) -> None:
         self.signal: str | None = None
@@ -29,7 +31,7 @@ class RunOutcome:
         self._quit: str | None = None
         self.wanted_exit_code: int | None = None
         """The locustfile's `environment.process_exit_code`, used if nothing else failed."""
-        self._failures: dict[What, Failure] = {}
+        self._failures: dict[FailureSource, Failure] = {}
 
     @property
     def reason(self) -> str | None:
@@ -49,20 +51,22 @@ class RunOutcome:
         self.wake()
 
     def quit(self, why: str | None = None) -> None:
-        """The user quits, or no screen has the controls: then this is why the session ends, not a plan's end or a stop rule."""
+        """The user quits, or no screen has the controls. This reason replaces the end of a plan or a stop rule as the reason of
+        the session's end.
+        """
         self._finished, self._quit = None, why
         self.recover("stop_rule")
 
     def leave(self, why: str) -> None:
-        """No screen has the controls and no driver steps the users: `why` is the reason of the end if nothing else is."""
+        """No screen has the controls, and no driver steps the users. `why` becomes the reason unless there is another one."""
         self._quit = why
 
-    def fail(self, what: What, error: str, exit_code: int, output: tuple[str, ...] = ()) -> None:
+    def fail(self, what: FailureSource, error: str, exit_code: int, output: tuple[str, ...] = ()) -> None:
         """Record a failure: a headless run ends; on a screen the run continues without load until `recover`."""
         self._failures[what] = Failure(error, exit_code, output)
         self.wake()
 
-    def recover(self, what: What) -> None:
+    def recover(self, what: FailureSource) -> None:
         """Remove a failure: the target was restarted, or the disk has space again."""
         self._failures.pop(what, None)
 

@@ -92,7 +92,7 @@ def build(
 
 
 def _of_workers(drained: Drained, own: GeneratorReading | None) -> GeneratorReading:
-    """The fullest worker, beside the threads of this process that draw and record."""
+    """The reading of the busiest worker, with the CPU of the threads of this process that draw the screen and record."""
     own, found = own or GeneratorReading(), drained.generator or GeneratorReading()
     return msgspec.structs.replace(found, screen_cpu_ratio=own.screen_cpu_ratio, recorder_cpu_ratio=own.recorder_cpu_ratio)
 

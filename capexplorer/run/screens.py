@@ -1,8 +1,8 @@
 """The screens of a run, and which of them holds the controls: at most one at any moment.
 
-A screen that may steer gets the controls when nobody has them. Another one asks for them: the holder sees that, and hands
-them over with a key, or keeps them by going on to steer. A holder that does neither loses them after ANSWER_S: its terminal may
-hang.
+A screen that may steer gets the controls when no screen has them. Otherwise it asks for them. The holder sees the request and
+hands the controls over with a key, or keeps them by steering. A holder that does neither loses them after ANSWER_S, since its
+terminal may hang.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..load import native
 from ..model.stream import Clock, Param
 
 ANSWER_S = 15.0
-"""A holder has so long to keep the controls that another screen asks for."""
+"""Seconds that the holder has to keep controls that another screen asks for."""
 
 
 @dataclass(eq=False, slots=True)
@@ -42,22 +42,22 @@ class Screens:
         self._asked_s = 0.0
         self._lock = native.allocate_lock()
 
-    # -- as it is
+    # -- the present state
 
     @property
     def count(self) -> int:
-        """Screens there are, those that only watch included."""
+        """Number of screens, those that only watch included."""
         return len(self._screens)
 
     @property
     def holder(self) -> str | None:
-        """The name of the screen that holds the controls."""
+        """The name of the screen that holds the controls; None if no screen does."""
         holder = self._holder
         return holder.name if holder is not None else None
 
     @property
     def asked_by(self) -> str | None:
-        """The name of the screen that asks for them."""
+        """The name of the screen that asks for them; None if no screen does."""
         asker = self._asker
         return asker.name if asker is not None else None
 
@@ -75,22 +75,22 @@ class Screens:
                 self._record({"holder": screen.name, "kept": True})
             yield holds
 
-    # -- as it changes
+    # -- changes
 
     def begin(self, screen: Screen) -> None:
-        """The run's own screen, before any other: that it has the controls goes without saying."""
+        """Add the run's own screen, before any other. It gets the controls, which is not recorded."""
         self._screens.append(screen)
         self._holder = screen
 
     def join(self, screen: Screen) -> None:
-        """A screen is attached; it gets the controls if it may steer and nobody has them."""
+        """Add an attached screen. It gets the controls if it may steer and no screen has them."""
         with self._lock:
             self._screens.append(screen)
             if self._holder is None and screen.may_steer:
                 self._hand_to(screen)
 
     def leave(self, screen: Screen) -> None:
-        """A screen has gone. If it held the controls, who asks for them gets them, else who may steer and came first."""
+        """Remove a screen. If it held the controls, the screen that asks for them gets them, else the earliest that may steer."""
         with self._lock:
             if screen not in self._screens:
                 return
@@ -102,7 +102,7 @@ class Screens:
                 self._hand_to(next_one or next((each for each in self._screens if each.may_steer), None))
 
     def ask(self, screen: Screen) -> None:
-        """This screen asks for the controls. Without effect while another one does."""
+        """Ask for the controls for this screen. Has no effect while another screen asks for them."""
         with self._lock:
             if not screen.may_steer or self._holder is screen:
                 return
@@ -113,13 +113,13 @@ class Screens:
                 self._record({"asked_by": screen.name})
 
     def give(self, screen: Screen) -> None:
-        """This screen hands the controls to the one that asks for them."""
+        """Hand the controls of this screen to the one that asks for them."""
         with self._lock:
             if self._holder is screen and self._asker is not None:
                 self._hand_to(self._asker)
 
     def look(self) -> None:
-        """Hand the controls over where the holder did not answer in time; to be called now and then."""
+        """Hand the controls over if the holder did not answer within ANSWER_S. Call it several times a second."""
         with self._lock:
             if self._asker is not None and self._monotonic() - self._asked_s >= ANSWER_S:
                 self._hand_to(self._asker)

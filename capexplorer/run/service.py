@@ -24,6 +24,7 @@ from ..target.supervisor import GRACE_S, Supervisor
 from .options import RunOptions
 
 _REPORTED_S = 3.0
+"""Seconds until the supervisor has reported an end."""
 
 NULL_RESPONDER = TargetSpec(
     title="null responder",
@@ -48,9 +49,10 @@ class Service:
         self.reach: Callable[[], str | None] = lambda: None
         """Returns why an already running service cannot be reached; None if it can. Blocks for seconds."""
         self.pid: int | None = None
-        """Of its first process; None where that runs elsewhere, or is not known, or in containers, which are watched as parts."""
+        """Process id of its first process; None if that runs on another machine, is not known, or runs in containers, which are
+        watched as parts."""
         self.containers: Sequence[ReportedContainer] = ()
-        """Of a Compose file, once they are ready."""
+        """The containers of a Compose file, once they are ready."""
         self._first_run = 1
         """Number of the supervisor's first run that is the target's; earlier runs were the null responder's."""
 
@@ -90,7 +92,7 @@ class Service:
 
     @property
     def has_containers(self) -> bool:
-        """Whether it is the services of a Compose file."""
+        """Whether the target is a Compose file, whose services run in containers."""
         return self.spec is not None and self.spec.compose
 
     @property
@@ -120,7 +122,7 @@ class Service:
 
     @property
     def stop_s(self) -> float:
-        """How long its end may take, and be reported."""
+        """Seconds within which its end is reported at the latest."""
         least_s = self.spec.least_grace_s if self.spec is not None else 0.0
         return max(GRACE_S, least_s) + _REPORTED_S
 

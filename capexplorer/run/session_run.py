@@ -48,7 +48,7 @@ from .worker_reports import WorkerReports, Workers
 STOP_USERS_S = 10.0
 
 LAST_OUTPUT_S = 0.2
-"""Lines that users print as they stop take a while through the pipes."""
+"""Seconds in which lines that users print while they stop arrive through the pipes."""
 
 
 class SessionRun:
@@ -119,7 +119,7 @@ class SessionRun:
         tracker, work = self.load_control.levels.tracker, self.options.profile.work
         self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.load_target, tracker, work, self.requests)
         self.pump.on_beat = self._sampler.beat
-        if not self.service.has_containers:  # else once it is known which there are
+        if not self.service.has_containers:  # otherwise in `_on_ready`, when the containers are known
             self._watch(self.options.profile.watch)
         self.load_control.levels.on_opened = self.host.begin_level
         self.load_control.start_alarm()
@@ -165,7 +165,7 @@ class SessionRun:
         self._sampler.close()
 
     def _write_requests(self) -> str | None:
-        """The name of the file with the kept requests; None: none was asked for, or it cannot be written."""
+        """Write the kept requests. Returns the name of their file; None if none was asked for or it cannot be written."""
         if not self.options.keep_bodies or self.path is None:
             return None
         try:
@@ -192,11 +192,11 @@ class SessionRun:
             self._watch(composed_parts(self.service.containers, self.options.profile.watch))
         if self.load_control.levels.tracker.index < 0:
             gc.freeze()  # objects from start-up are permanent: garbage collections under load skip them
-            gc.set_threshold(700, 10, 10)  # Python's default again: connections that nobody has any more close soon
+            gc.set_threshold(700, 10, 10)  # Python's default again, so that unreferenced connections are closed soon
         self._let_users_run()
 
     def _watch(self, parts: Iterable[PartSpec]) -> None:
-        """Add parts; those that are watched already stay, and those beyond the most that can be are named in the log."""
+        """Watch parts in addition to those that are watched already. Parts beyond PARTS_MOST are named in the log instead."""
         for part in parts:
             if len(self.parts.watched) < PARTS_MOST:
                 self.parts.add(part)
@@ -212,10 +212,10 @@ class SessionRun:
     # -- reports of the load thread
 
     def load_report(self, report: LoadReport) -> None:
-        """On users, or on workers that run them."""
+        """Handle a report of the load thread, on users or on the workers that run them."""
         match report:
             case SecondReported():
-                pass  # the pump looks whether its tick is due
+                pass  # the pump then checks whether its tick is due
             case WorkersChanged():
                 self._worker_reports.changed(self.workers, report)
             case TookOver():
@@ -248,7 +248,7 @@ class SessionRun:
             self.log.add("capexplorer", "warning", line)
         self._emit_log(ended_s)
         self._emit_user_errors(ended_s)
-        self._look_at_load(ended_s)
+        self._check_load_health(ended_s)
         self._worker_reports.ticked(self.workers)
         self.sink.emit(sample)
         if sample.suspended_s:
@@ -268,7 +268,7 @@ class SessionRun:
         if mark is not None:
             self.sink.emit(mark)
 
-    def _look_at_load(self, t_s: float) -> None:
+    def _check_load_health(self, t_s: float) -> None:
         """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
         for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.load_target.load):
             self.sink.emit(mark)

@@ -1,8 +1,8 @@
 """Detects that the process was suspended: stopped by a signal (ctrl+z), frozen, or asleep with its machine. In the pump's thread.
 
-The users are suspended too, so such seconds do not describe the service. Three signs distinguish this from other delays: the
-pump's beat is late (so it is when the disk holds the pump up), the load thread's timer is late (so it is when user code blocks),
-and the process used no CPU meanwhile (as it does when one thread computes and blocks all others).
+The users are suspended too, so such seconds do not describe the service. A suspension has three signs, each of which alone may
+have another cause: the pump's beat is late (a slow disk delays it, too), the load thread's timer is late (user code that blocks
+delays it, too), and the process used almost no CPU meanwhile (it uses much when one thread computes and blocks all others).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..load.lag import Lag
 
 BEAT_S = 0.1
 LEAST_S = 0.5
-"""Seconds; a shorter stop looks like a busy machine. The loop lag shows it."""
+"""Seconds from which a stop counts as a suspension; a shorter one is not distinct from a busy machine, and shows as loop lag."""
 
 CPU_MOST = 0.5
 """Cores: a process that used more than that was not stopped."""
@@ -26,7 +26,7 @@ def _with_sleep_s() -> float:
 
 
 class SuspensionDetector:
-    """`beat` ten times a second, `look` once a tick."""
+    """Call `beat` ten times a second, and `look` once a tick."""
 
     def __init__(
         self,
@@ -38,10 +38,10 @@ class SuspensionDetector:
         self._beat = (clock_s(), awake_s(), cpu_s())
         self._longest_s = self._asleep_s = 0.0
         """Since the last look."""
-        self._stood_still = False
+        self._is_suspended = False
 
     def beat(self) -> None:
-        """The pump runs."""
+        """Note that the pump runs."""
         before, self._beat = self._beat, (self._clock_s(), self._awake_s(), self._cpu_s())
         passed_s, awake_s, cpu_s = (now - then for now, then in zip(self._beat, before, strict=True))
         self._asleep_s += max(0.0, passed_s - awake_s)
@@ -49,12 +49,12 @@ class SuspensionDetector:
             self._longest_s = max(self._longest_s, passed_s - BEAT_S)
 
     def look(self, lag: Lag) -> float | None:
-        """`Sample.suspended_s` of the tick that ends now. `lag`: of the load thread in it."""
+        """The value of `Sample.suspended_s` for the tick that ends now. `lag`: that of the load thread in this tick."""
         self.beat()
         longest_s, asleep_s = self._longest_s, self._asleep_s
         self._longest_s = self._asleep_s = 0.0
         held_up = (lag.max_ms or 0.0) >= LEAST_S * 1000
-        before, self._stood_still = self._stood_still, asleep_s >= LEAST_S or (held_up and longest_s >= LEAST_S)
-        if self._stood_still:
+        before, self._is_suspended = self._is_suspended, asleep_s >= LEAST_S or (held_up and longest_s >= LEAST_S)
+        if self._is_suspended:
             return max(longest_s, asleep_s)
         return 0.0 if before else None

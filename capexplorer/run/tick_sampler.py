@@ -40,10 +40,10 @@ class TickSampler:
         self._work = sampling.WorkMeter(work)
         self._suspension = SuspensionDetector()
         self.requests = self.failures = 0
-        """Of the session so far, warm-up included."""
+        """Requests and failures of the session so far, warm-up included."""
 
     def beat(self) -> None:
-        """Several times a second."""
+        """Check for a suspension, and poll the parts shortly before a tick. Called several times a second."""
         self._suspension.beat()
         self._parts.beat(self._pump.until_tick_s)
 
@@ -54,13 +54,13 @@ class TickSampler:
         self._probes.watch(service.pid, port, service.metrics_url, has_unwatched_service=has_unwatched_service)
 
     def sample(self, started_s: float, ended_s: float) -> Sample:
-        """What users did and probes read in a tick, by seconds of the session."""
+        """The sample of the tick between these two times in seconds of the session."""
         drained, lag = self._host.drain(self._pump.boundary_s), self._host.thread.lag.drain()
         tick = drained.tick
         self._kept_requests.add(tick.kept)
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
-        beside = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
-        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=beside)
+        workers_cpu_ratio = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
+        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=workers_cpu_ratio)
         suspended_s, offered_per_s = self._suspension.look(lag), self._load_target.offered_per_s
         wanted = self._load_target.wanted if offered_per_s is None else drained.users  # the pool's
         phase, settled = self._tracker.tick(

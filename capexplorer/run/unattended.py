@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from .live import LiveRun  # imports Locust, which patches the process
 
 POLL_S = 0.25
-"""Between two checks."""
+"""Seconds between two checks."""
 
 
 class Unattended:
-    """Begins when it is made. Read `reason` a few times a second, in one thread."""
+    """Counts the time from its construction. Read `reason` a few times a second, in one thread."""
 
     def __init__(self, run: LiveRun) -> None:
         self._run = run
         self._attendance = Attendance(run.unattended_s)
         self._is_stopped = False
-        self._look()  # a failure between this moment and the first question for a reason is a new one
+        self._look()  # so that a failure before `reason` is first read counts as a new one
 
     def stop(self) -> None:
         """End the run. From any thread."""
@@ -48,6 +48,6 @@ class Unattended:
         return self._attendance.look(
             time.monotonic(),
             attended=self._run.screens.holder is not None,
-            driven=self._run.goes_by_itself,
+            driven=self._run.is_driven,
             failure=self._run.outcome.failure,
         )

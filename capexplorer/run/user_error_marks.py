@@ -1,6 +1,7 @@
-"""Exceptions in user code as a mark: users that die make less load than wanted.
+"""The mark on exceptions in user code, by which users end, so that there is less load than requested.
 
-Paced as all causes are. No log can show it again: what a request raised is in the samples, what the code around it raised is not.
+Its revisions are paced like those of all causes. Analysis of a log cannot find it: samples contain the exceptions of requests,
+but not those of the user code around them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A worker's process: the load thread runs users, the main thread drains them once a second and hands each second over."""
+"""A worker's process: the load thread runs users; once a second the main thread drains their requests and reports them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..load.load_host import LoadHost
 from ..load.load_reports import Report, RunnerEnded
 from ..load.workers import job as jobs
 from ..load.workers import joining
-from ..load.workers.desk import ENDED
 from ..load.workers.job import Job, WorkerHello
 from ..load.workers.second import encode
 from ..load.workers.worker_engine import WorkerEngine, second_of
+from ..load.workers.worker_registry import ENDED
 from ..load.workload import Workload
 from ..probe.probes import WorkerProbes
 from ..session.redact_request import RequestRedaction
@@ -40,15 +40,15 @@ KEPT_A_SECOND_MOST = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """How it finds its run, and what it may do."""
+    """How a worker finds its run, and which hosts it may load."""
 
     host: str
     port: int
     locustfile: Path | None = None
-    """On this machine; None: where the run says."""
+    """The locustfile on this machine; None: at the path that the run gives."""
     allow_hosts: tuple[str, ...] = ()
     token: str = ""
-    """Shows that the run started it."""
+    """The token that the run gave to a worker which it started itself; empty for others."""
     join_within_s: float = 30.0
 
 
@@ -62,7 +62,7 @@ class WorkerProcess:
             versions=jobs.versions(), host=socket.gethostname(), pid=os.getpid(), cpus=os.cpu_count() or 1, token=options.token
         )
         self._boundary_s = time.monotonic() + INTERVAL_S
-        """Of the ticks of the run, by this machine's clock; a guess until the run has reported them."""
+        """The end of the present tick, by this machine's clock; a guess until the run has sent the boundaries of its ticks."""
         self._ending = False
         engine = partial(
             WorkerEngine,
@@ -73,7 +73,9 @@ class WorkerProcess:
         self._host = LoadHost(self._on_report, engine=engine)
 
     def join(self) -> None:
-        """Become a worker. Raises InputError: no run there, refused, another locustfile, a service that may not be loaded."""
+        """Get the run's job and join. Raises InputError if there is no run or it refuses this worker, if the locustfile
+        differs, or if load to the service is not allowed here.
+        """
         self._host.start()
         options = self._options
         job = self._host.call(lambda: joining.ask(options.host, options.port, self._hello, options.join_within_s))
@@ -112,7 +114,9 @@ class WorkerProcess:
         return workload.from_locustfile(path, job.url)
 
     def work(self) -> str:
-        """Report each second until the run ends it, or `end` is called. Returns why the run wants it no more; empty: in order."""
+        """Report each second until the run ends this worker or `end` is called. Returns the run's reason; empty for a normal
+        end.
+        """
         probes = WorkerProbes(self._host.thread.native_id, get_native_id(), with_ports=not is_loopback(self._options.host))
         began_s = time.monotonic()
         while not self._is_over():
@@ -128,7 +132,7 @@ class WorkerProcess:
         return self._ending or self._host.thread.has_ended or self._host.engine.runner.has_ended
 
     def _wait_for_boundary(self) -> float | None:
-        """Sleep to the next boundary, but no longer than LOOK_S. The moment; None before it."""
+        """Sleep until the next boundary, but no longer than LOOK_S. Returns the time there; None if it has not been reached."""
         left_s = self._boundary_s - time.monotonic()
         if left_s > LOOK_S:
             native.sleep(LOOK_S)
@@ -156,13 +160,13 @@ class WorkerProcess:
         host.thread.post(lambda: host.engine.runner.report(report))
 
     def end(self) -> None:
-        """Leave the run, soon. From any thread, or a signal's handler."""
+        """Make `work` return soon. From any thread, or a signal handler."""
         self._ending = True
 
     # -- in the load thread
 
     def _on_boundary(self, boundary_s: float) -> None:
-        """The next boundary is a whole number of seconds after this one."""
+        """Take over a boundary between ticks: the next one is a whole number of seconds after it."""
         behind_s = time.monotonic() - boundary_s
         self._boundary_s = boundary_s + INTERVAL_S * (behind_s // INTERVAL_S + 1)
 

@@ -38,7 +38,7 @@ from capexplorer.remote.protocol import (
     encode,
     from_run,
 )
-from capexplorer.run.control_peer import A_SECOND_BYTES, HELLO_WITHIN_S, UNREAD_MOST_BYTES, UNREAD_WITHIN_S, Peer
+from capexplorer.run.control_peer import A_SECOND_MOST_BYTES, HELLO_WITHIN_S, UNREAD_MOST_BYTES, UNREAD_WITHIN_S, Peer
 from capexplorer.run.request_store import RequestStore
 from capexplorer.run.screens import Screen, Screens
 
@@ -248,12 +248,12 @@ def test_a_peer_that_requests_more_answers_than_it_reads_is_dropped() -> None:
 def test_bytes_beyond_the_limit_of_a_second_are_received_in_the_next_one() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
-    while peer.may_send(rig.now_s):
+    while peer.may_receive(rig.now_s):
         rig.send(peer, NewLevel(number=1))
     size = len(frame(encode(NewLevel(number=1))))
-    assert len(rig.controls.calls) <= A_SECOND_BYTES // size + 1
+    assert len(rig.controls.calls) <= A_SECOND_MOST_BYTES // size + 1
     rig.now_s += 1.0
-    assert peer.may_send(rig.now_s)
+    assert peer.may_receive(rig.now_s)
 
 
 def test_at_the_end_of_a_run_its_screens_get_a_last_message() -> None:

@@ -15,7 +15,7 @@ from capexplorer.model.events import Event, Mark, Verdict
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
-from capexplorer.run.live_marks import LOOKS_AT, is_due
+from capexplorer.run.live_marks import JUDGED_AT, is_due
 from capexplorer.session.reader import read
 from trials.timeline_digest import digest
 
@@ -194,7 +194,7 @@ def test_verdicts_are_known_at_the_moment_that_is_replayed(tmp_path: Path) -> No
 
 
 def test_levels_are_judged_as_they_settle_and_at_each_doubling() -> None:
-    assert [seconds for seconds in range(1, 1000) if is_due(seconds)] == [*LOOKS_AT, 120, 240, 480, 960]
+    assert [seconds for seconds in range(1, 1000) if is_due(seconds)] == [*JUDGED_AT, 120, 240, 480, 960]
 
 
 def test_detectors_raise_no_error_on_random_seconds(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def test_a_failure_before_the_first_question_ends_the_run() -> None:
     """A headless run whose sessions folder could not be made once went on for ever, where it failed that early."""
     outcome = RunOutcome()
-    run = SimpleNamespace(unattended_s=300.0, outcome=outcome, screens=SimpleNamespace(holder=None), goes_by_itself=True)
+    run = SimpleNamespace(unattended_s=300.0, outcome=outcome, screens=SimpleNamespace(holder=None), is_driven=True)
     unattended = Unattended(cast("LiveRun", run))
     outcome.fail("log", "the sessions folder cannot be made", 4)
     assert unattended.reason == "the sessions folder cannot be made"

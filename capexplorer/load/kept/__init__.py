@@ -1,1 +1,1 @@
-"""The bounded sample of whole requests: which are kept, how a client's reply is read, and what is made of it."""
+"""The bounded sample of whole requests: selects requests, copies them from the clients' replies, and parses them."""

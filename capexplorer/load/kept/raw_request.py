@@ -1,6 +1,6 @@
-"""What is taken of a request while it is reported: references and short slices, no parsing and no text. In the load thread.
+"""Copies references and short slices of a request when it is reported, without parsing or decoding. In the load thread.
 
-A reply is not held itself: its body may have megabytes. Only a body that the client has already read is looked at.
+No reference to the reply is kept, since its body may have megabytes. A body that the client has not read is not copied.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 
 class RawRequest(NamedTuple):
-    """One request, as its client has it."""
+    """One request in the form in which its client has it."""
 
     method: str
     name: str
     url: str
     began_s: float
-    """`time.monotonic`."""
+    """`time.monotonic` of its start."""
     response_ms: float
     level: int | None
     error: str
-    """Empty: it succeeded."""
+    """The failure's full text; empty if the request succeeded."""
     kind: str
-    """What failures with the same signature have in common."""
+    """The kind of its failure signature; empty if the request succeeded."""
     sent_head: object
-    """Text of a head, or a mapping."""
+    """The request's head as text or bytes, or its headers as a mapping."""
     sent_body: tuple[str | bytes, int]
-    """(beginning, whole length)."""
+    """(beginning, whole length in bytes or characters)."""
     status: int | None
     head: object
-    """Bytes of a head, or a mapping; None: no reply."""
+    """The reply's head as bytes, or its headers as a mapping; None: no reply."""
     body: bytes
-    """At most one byte more than is kept."""
+    """The beginning of the reply's body, one byte longer than is kept if the body is."""
     body_bytes: int
     connect_s: float | None
-    """None: not known, or no connection was opened."""
+    """Seconds to connect; None: not known, or no connection was opened."""
     kept_connection: bool | None
     first_s: float | None
-    """From the request's begin to the first byte, or to the head with `to_head`."""
+    """Seconds from the request's start to the reply's first byte, or to its whole head if `to_head`."""
     to_head: bool
 
 
 class _Seen(NamedTuple):
-    """What only the client of a reply knows."""
+    """The fields of a RawRequest that each client provides in its own way."""
 
     sent_head: object = None
     sent_body: object = b""
@@ -72,7 +72,7 @@ def taken(
     error: str = "",
     kind: str = "",
 ) -> RawRequest:
-    """`start_s`: `time.time` when it began; None: it ended just now."""
+    """The copy of a request. `start_s`: `time.time` at its start; None: it ended just now, after `response_ms`."""
     age_s = response_ms / 1000 if start_s is None else max(0.0, time.time() - start_s)
     seen = _of_lean(response) if hasattr(response, "head_bytes") else _of_others(response, start_s)
     body = _body(response)
@@ -114,7 +114,7 @@ def _of_lean(response: LeanResponse) -> _Seen:
 
 
 def _of_others(response: Any, start_s: float | None) -> _Seen:
-    """FastHttpUser and HttpUser; anything else has no part of it."""
+    """The fields of FastHttpUser and HttpUser; those of other clients stay empty."""
     request = getattr(response, "request", None)
     head = getattr(response, "_sent_request", None)
     connect_s = None if start_s is None else connected_in_s(start_s)
@@ -131,7 +131,9 @@ def _of_others(response: Any, start_s: float | None) -> _Seen:
 
 
 def _head_after_s(response: Any) -> float | None:
-    """Both clients know the time to the reply's head; after redirects it is that of the last request alone."""
+    """The time to the reply's head, which both clients measure; None after redirects, where it is that of the last request
+    alone.
+    """
     elapsed = getattr(response, "elapsed", None)
     if not isinstance(elapsed, timedelta) or not getattr(response, "status_code", None) or getattr(response, "history", None):
         return None
@@ -139,13 +141,13 @@ def _head_after_s(response: Any) -> float | None:
 
 
 def _body(response: Any) -> bytes:
-    """As far as the client holds it: of requests `_content`, of geventhttpclient and the lean client `_cached_content`."""
-    held = (getattr(response, name, None) for name in ("_content", "_cached_content"))
-    return next((body for body in held if isinstance(body, bytes)), b"")
+    """The body if the client has read it: `_content` of requests, `_cached_content` of geventhttpclient and the lean client."""
+    bodies = (getattr(response, name, None) for name in ("_content", "_cached_content"))
+    return next((body for body in bodies if isinstance(body, bytes)), b"")
 
 
 def _slice(body: object) -> tuple[str | bytes, int]:
-    """(beginning, whole length); of a stream its type."""
+    """(beginning, whole length); for a stream the name of its type, and 0."""
     if isinstance(body, str | bytes | bytearray | memoryview):
         return bytes(body[: BODY_MOST_BYTES + 1]) if not isinstance(body, str) else body[: BODY_MOST_BYTES + 1], len(body)
     return ("", 0) if body is None else (f"({type(body).__name__})", 0)

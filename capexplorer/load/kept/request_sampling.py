@@ -1,7 +1,7 @@
 """Decides which requests are kept, by cheap checks before anything is copied. Their number is bounded for any traffic.
 
 `wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m benchmarks kept_requests`).
-`drain` runs in the recorder's thread once a second: it reads and cleans at most a few of those that were taken.
+`drain` runs in the recorder's thread once a second: it parses a few of those that were taken and removes secrets from them.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Clean = Callable[[KeptRequest], KeptRequest]
 
 A_DRAIN_MOST = 20
 A_DRAIN_BYTES = 16_384
-"""Requests that are read in one second, and bytes of their bodies: 4 KiB of JSON take 2.4 ms beside the load, most of it to find
-secrets. The others wait, and newer ones take their place."""
+"""Most requests, and bytes of their bodies, that are parsed in one second: 4 KiB of JSON take 2.4 ms while load runs, most
+of it to find secrets. The others wait, and may be replaced by newer ones."""
 
 LAST_EVERY_S = 0.01
-"""Of failures with the same signature that come faster, not each is taken as the last so far: taking one costs 8 us."""
+"""Least seconds between two failures of a signature that are taken as its latest one: taking one costs 8 us."""
 
 _ENDPOINTS_MOST = 50
-"""Endpoints of a level whose slowest request is kept, by the name that user code gives them."""
+"""Most endpoints of a level whose slowest request is kept, counted by the name that user code gives them."""
 
 _Where = tuple[Any, ...]
-"""A place before it is put in words."""
+"""The key of a place: its kind, then a signature, a slot, or a level and an endpoint."""
 
 
 class RequestSampling:
@@ -48,26 +48,28 @@ class RequestSampling:
         draw: Callable[[], float] = random.random,
         monotonic: Clock = time.monotonic,
     ) -> None:
-        """`draw`: evenly from 0 to below 1."""
+        """`draw`: returns a uniform random number from 0 up to but not including 1."""
         self._clean, self._a_drain_most, self._draw, self._monotonic = clean, a_drain_most, draw, monotonic
         self._level: int | None = None
         self._slowest: dict[tuple[str, str], float] = {}
-        """ms, by endpoint; of this level."""
+        """Longest response time of each endpoint in this level, ms."""
         self._failures: dict[FailureSignature, float] = {}
-        """From when on the next one is taken as the last so far (`time.monotonic`)."""
+        """`time.monotonic` from which the next failure of a signature is taken as its latest one."""
         self._seen = 0
         self._next_even = 1
-        """The number of the request that is next in the even sample."""
+        """Number of the next request of the uniform random sample."""
         self._weight = 1.0
         self._taken: dict[_Where, RawRequest] = {}
-        """Waiting to be read; a newer one for the same place replaces an older one."""
+        """Requests that wait to be parsed; a newer one for the same place replaces an older one."""
 
     def begin_level(self, index: int) -> None:
-        """Requests from now on are of this level."""
+        """Attribute requests from now on to this level."""
         self._level, self._slowest = index, {}
 
     def wants(self, method: str, name: str, response_ms: float) -> bool:
-        """Count a request that has ended. Whether to keep it although it succeeded. Call `take` for it, or for a failure."""
+        """Count a request that has ended. Returns whether to call `take` for it even if it succeeded; call it for every
+        failure.
+        """
         self._seen += 1
         return response_ms > self._slowest.get((method, name), -1.0) or self._seen >= self._next_even
 
@@ -83,7 +85,9 @@ class RequestSampling:
         url: str | None,
         warm: bool,
     ) -> None:
-        """The request that was counted last. `exception` where it failed; `start_s`: `time.time` when it began."""
+        """Copy the request that `wants` counted last, if it has a place. `exception`: why it failed; `start_s`: `time.time` at
+        its start.
+        """
         is_even = self._seen >= self._next_even
         is_slowest = warm and response_ms > self._slowest.get((method, name), -1.0) and self._counts_as_slowest((method, name))
         failure = None if signature is None else self._place_of(signature)
@@ -104,7 +108,7 @@ class RequestSampling:
         return endpoint in self._slowest or len(self._slowest) < _ENDPOINTS_MOST
 
     def _place_of(self, signature: FailureSignature) -> _Where | None:
-        """Of a failure that is to be kept."""
+        """The place of a failure; None if it is not to be kept."""
         due_s, now_s = self._failures.get(signature), self._monotonic()
         if due_s is None:
             if len(self._failures) >= FAILURES_MOST:
@@ -117,7 +121,9 @@ class RequestSampling:
         return "last", signature
 
     def _even_slot(self) -> int:
-        """Where this request goes, and which is next: a reservoir that skips what it does not keep (Li 1994, Algorithm L)."""
+        """The slot of this request in the uniform sample; also draws which request is next (reservoir sampling with skips: Li
+        1994, Algorithm L).
+        """
         if self._seen < EVEN_MOST:
             self._next_even = self._seen + 1
             return self._seen - 1
@@ -127,11 +133,11 @@ class RequestSampling:
         return slot
 
     def drain(self) -> tuple[PlacedRequest, ...]:
-        """Those that were taken since, the longest waiting first, as many as fit. In the recorder's thread."""
+        """The requests taken so far that fit the bounds, those that have waited longest first. In the recorder's thread."""
         return self._read(self._a_drain_most, A_DRAIN_BYTES)
 
     def drain_all(self) -> tuple[PlacedRequest, ...]:
-        """All that wait."""
+        """All requests that wait."""
         return self._read(math.inf, math.inf)
 
     def _read(self, most: float, most_bytes: float) -> tuple[PlacedRequest, ...]:

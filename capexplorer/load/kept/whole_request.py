@@ -1,4 +1,4 @@
-"""From what was taken of a request to the request whole: heads parsed, bodies as text, all of it cut. Removes no secrets."""
+"""Parses the copy of a request into a kept request: heads into headers, bodies into text, cut to bounds. Removes no secrets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _METHOD_MOST = 32
 
 
 def whole(raw: RawRequest, why: Why) -> KeptRequest:
-    """`t_s` is `time.monotonic`."""
+    """The kept request. Its `t_s` is `time.monotonic` at its start."""
     brief = RequestBrief(
         why=why,
         t_s=raw.began_s,
@@ -62,7 +62,7 @@ def _phases(raw: RawRequest) -> Phases:
 
 
 def _headers(head: object) -> Headers:
-    """Of a head as bytes or text, or a mapping; as many as HEAD_MOST characters hold."""
+    """The headers of a head (bytes or text) or a mapping, as many as fit into HEAD_MOST characters."""
     found, left = [], HEAD_MOST
     for name, value in _fields(head):
         left -= len(name) + len(value)
@@ -88,7 +88,7 @@ def _fields(head: object) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: object) -> str:
-    """Headers are texts or bytes; what else user code has put there is shown by its type."""
+    """A header as text; of a value that is neither text nor bytes, the name of its type."""
     if isinstance(value, bytes):
         return value.decode("latin-1")
     return value if isinstance(value, str) else f"({type(value).__name__})"

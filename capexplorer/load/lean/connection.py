@@ -19,7 +19,7 @@ _READ = 1
 
 
 def connect(origin: Origin, *, connect_timeout_s: float, timeout_s: float, tls: Any) -> Connection:
-    """Open one. `timeout_s`: of each request on it, as a whole. Raises OSError, ConnectTimedOut."""
+    """Open a connection. `timeout_s`: limit for each whole request on it. Raises OSError, ConnectTimedOut."""
     try:
         sock = gevent.socket.create_connection((origin.host, origin.port), connect_timeout_s)
         if origin.scheme == "http":
@@ -38,7 +38,9 @@ def _encrypted(sock: Any, tls: Any, host: str) -> Any:
 
 
 class Connection:
-    """Open until a reply, a failure, the service or its user ends it; each of them is counted."""
+    """A connection that lasts until a reply, a failure, the service or its user ends it. Each end is counted in
+    `keep_alive.closes`.
+    """
 
     def __init__(self, sock: Any, timeout_s: float) -> None:
         self._sock, self._timeout_s = sock, timeout_s
@@ -64,7 +66,7 @@ class Connection:
         raise NotImplementedError
 
     def is_usable(self) -> bool:
-        """Whether another request can be sent. One that the service has closed meanwhile is closed here, too."""
+        """Whether another request can be sent. If the service has closed the connection, it is closed here too."""
         if self.is_open and self._is_lost():
             self.end(by_service=True)
         return self.is_open
@@ -73,20 +75,20 @@ class Connection:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close it from the side of the user, unless the service has closed it already; count who did."""
+        """Close it from the user's side, and count which side closed it first."""
         if self.is_open:
             self.end(by_service=self._is_lost())
 
     def end(self, *, by_service: bool) -> None:
-        """Close it, and count who did."""
+        """Close it, and count which side did."""
         self.is_open = False
         closes.add(by_service=by_service)
         self._sock.close()
 
 
 class Wake:
-    """What the loop calls when a socket is readable or a request has timed out. It has no reference to the connection, so
-    that a connection which nobody uses any more is freed although the loop knows its watcher."""
+    """The callbacks of the event loop for a readable socket and for a timeout. It has no reference to the connection, so that an
+    unreferenced connection is freed although the loop refers to its watcher."""
 
     __slots__ = ("is_lost", "sleeper", "timed_out")
 
@@ -96,7 +98,7 @@ class Wake:
         self.is_lost = self.timed_out = False
 
     def on_readable(self, watcher: Any) -> None:
-        """Wake the greenlet that waits for a reply. Where none waits, the service has ended the connection."""
+        """Wake the greenlet that waits for a reply. If none waits, the service has ended the connection."""
         if self.sleeper is not None:
             self.sleeper.switch()
         else:
@@ -111,13 +113,13 @@ class Wake:
 
 
 class PlainConnection(Connection):
-    """Without TLS. One watcher for its whole life: starting one for each wait, as gevent's `recv` does, takes half of the time of
-    a request (19,000 against 34,000 requests per CPU second)."""
+    """A connection without TLS. It has one watcher for its whole life: starting one for each wait, as gevent's `recv` does,
+    takes half of a request's CPU time (19,000 against 34,000 requests per CPU second)."""
 
     def __init__(self, sock: Any, timeout_s: float) -> None:
         super().__init__(sock, timeout_s)
         self._raw = sock._sock
-        """Its calls do not wait."""
+        """The socket below gevent's; its calls do not block."""
         self._hub = get_hub()
         self._wake = wake = Wake()
         self._watcher = self._hub.loop.io(sock.fileno(), _READ, ref=False)
@@ -146,7 +148,9 @@ class PlainConnection(Connection):
             self._timer.stop()
 
     def _send(self, data: bytes) -> OSError | None:
-        """The error of a service that closed before it had read all: it may have replied before that."""
+        """Send the request. Returns the error if the service closed before it had read everything, since it may have replied
+        before.
+        """
         try:
             try:
                 sent = self._raw.send(data)
@@ -159,7 +163,7 @@ class PlainConnection(Connection):
         return None
 
     def _send_rest(self, data: memoryview) -> None:
-        """More than fits into the socket's buffer; meanwhile a reply may come."""
+        """Send what does not fit into the socket's buffer. A reply that arrives meanwhile is read afterwards."""
         self._watcher.stop()
         try:
             self._sock.settimeout(self._timeout_s)
@@ -171,12 +175,12 @@ class PlainConnection(Connection):
         return self._wake.is_lost
 
     def end(self, *, by_service: bool) -> None:
-        """Close it, and count who did."""
+        """Close it, and count which side did."""
         self._watcher.close()
         super().end(by_service=by_service)
 
     def __del__(self) -> None:
-        """Of a user that is gone. The collector may run in any thread, and the loop's watchers are the load thread's."""
+        """Close the connection of a user that has ended. The collector may run in any thread, so the loop's thread does it."""
         if self.is_open:
             self._hub.loop.run_callback_threadsafe(_free, self._watcher, self._sock)
 
@@ -187,7 +191,7 @@ def _free(watcher: Any, sock: Any) -> None:
 
 
 class TlsConnection(Connection):
-    """With TLS, where bytes may wait in OpenSSL: gevent's own calls."""
+    """A connection with TLS. It uses gevent's own calls, since received bytes may wait in OpenSSL's buffer."""
 
     def _exchange(self, data: bytes, reply: Reply) -> None:
         ends_s = time.monotonic() + self._timeout_s

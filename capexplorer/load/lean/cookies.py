@@ -1,4 +1,4 @@
-"""Cookies of one user, by the standard library's rules; only for users that ask for them."""
+"""The cookies of one user, by the rules of the standard library. Only users with `keeps_cookies` have them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .reply import Reply
 
 
 class Cookies:
-    """A jar; cookies that user code adds are sent, too."""
+    """A cookie jar. Cookies that user code adds to it are sent too."""
 
     def __init__(self) -> None:
         self.jar = CookieJar()
@@ -28,7 +28,7 @@ class Cookies:
         return replace(prepared, data=b"%b\r\nCookie: %b\r\n%b" % (first, found.encode("latin-1"), rest))
 
     def keep(self, prepared: Prepared, reply: Reply) -> None:
-        """Those that a reply sets."""
+        """Store the cookies that a reply sets."""
         self.jar.extract_cookies(_CookieReply(reply), Request(prepared.url))  # type: ignore[arg-type]
 
 

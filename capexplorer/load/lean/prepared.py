@@ -18,11 +18,11 @@ DEFAULT_HEADERS = {"User-Agent": "capexplorer-lean", "Accept-Encoding": "gzip, d
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FORBIDDEN = re.compile(r"[\r\n\0]")
 _WITH_BODY = ("POST", "PUT", "PATCH")
-"""Methods whose empty body is announced, too."""
+"""Methods whose requests have a Content-Length even without a body."""
 
 
 class Origin(NamedTuple):
-    """Where connections lead to; one that is idle serves any request to the same origin."""
+    """The server that a connection leads to. An idle connection can serve any request to the same origin."""
 
     scheme: str
     host: str
@@ -35,21 +35,21 @@ class Prepared:
 
     method: str
     url: str
-    """Without user and password."""
+    """The absolute URL, without user and password."""
     origin: Origin
     data: bytes
-    """Head and body."""
+    """Head and body as they are sent."""
     is_head: bool
     asks_to_close: bool
-    """With `Connection: close` the service ends the connection because we asked for it."""
+    """Whether it has `Connection: close`, so that the service ends the connection on our request."""
     fields: Mapping[str, str] = field(repr=False)
-    """Its headers, without Host."""
+    """The headers without Host."""
     body: bytes = field(repr=False)
 
     def moved(self, url: str, *, as_get: bool) -> Prepared:
-        """The same request for another URL, where a redirect led. `as_get`: without the body, unless it is HEAD.
+        """The same request for the URL of a redirect. `as_get`: as a GET without body, unless it is HEAD.
 
-        Credentials go to no other host.
+        Credentials are not sent to another host.
         """
         drops_body = as_get and not self.is_head
         drops = {"content-length", "content-type"} if drops_body else set()
@@ -69,9 +69,9 @@ def prepare(
     json: Any = None,
     auth: tuple[str, str] | None = None,
 ) -> Prepared:
-    """The request of an absolute http or https URL. Raises ValueError: no such URL, or a header that is none.
+    """The request for an absolute http or https URL. Raises ValueError for another URL, and for an invalid method or header.
 
-    `json` counts only without `data`; a mapping as `data` is a form. Headers given here replace the default ones.
+    `json` is used only without `data`; a mapping as `data` is sent as a form. `headers` replace the default ones.
     """
     parts = urlsplit(requote_uri(url if params is None else _with_query(url, params)))
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -1,7 +1,7 @@
-"""One reply, framed by llhttp from bytes that arrive in any cut. Bounded: in its head, and in its body.
+"""One reply, framed by llhttp from bytes that arrive in pieces of any size. The sizes of its head and its body are bounded.
 
-Every callback that the parser makes in Python costs, and the headers of a reply alone would be a dozen. So they are not called
-back for; the head is kept as it came, and parsed if someone asks.
+Each callback of the parser into Python costs time, and the headers of one reply would need a dozen. So there are no callbacks for
+headers: the head is kept as received, and parsed only when headers are read.
 """
 
 from __future__ import annotations
@@ -17,42 +17,44 @@ from geventhttpclient.response import HTTPConnectionClosed
 from ..bodies import BodyTooLarge, unpacked
 
 HEAD_MOST_BYTES = 65_536
-"""Of a head with all interim replies before it; http.client takes no longer line."""
+"""Most bytes of a head with the interim replies before it; http.client limits a single line to as much."""
 
 _SWITCHING_PROTOCOLS = 101
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _INTERIM = re.compile(rb"HTTP/\d\.\d 1(?!01)\d\d")
 
 _ignore = deque[str](maxlen=0).append
-"""The cheapest callable that takes a text and forgets it."""
+"""The cheapest callable that ignores a text."""
 
 
 class Reply(HTTPResponseParser):
-    """Fed until `is_complete`."""
+    """A reply that is being received: call `take` with received bytes until `is_complete`."""
 
     _on_status = _on_header_field = _on_header_value = staticmethod(_ignore)
 
     def __init__(self, *, is_head: bool, most_bytes: int) -> None:
-        """`is_head`: a reply to HEAD has no body, also where its headers announce one. `most_bytes`: of the decompressed body."""
+        """`is_head`: it replies to HEAD, so it has no body even if its headers announce one. `most_bytes`: limit of the
+        decompressed body.
+        """
         self.is_complete = False
         self.status = 0
         """0 until the final head is complete."""
         self.body = bytearray()
         self._on_body = self.body.extend
         self.has_ended = False
-        """The service closed the connection."""
+        """Whether the service closed the connection."""
         self.connect_s: float | None = None
-        """How long it took to open the connection; None: an open one was used, or there is none yet."""
+        """Seconds to open the connection; None: an open one was used, or there is none yet."""
         self.has_connection = False
         self.first_byte_s: float | None = None
-        """`time.perf_counter` at which the first bytes came."""
+        """`time.perf_counter` at which the first bytes arrived."""
         self._is_head, self._most_bytes = is_head, most_bytes
         self._head = b""
-        """As received: interim heads before it, and the beginning of the body behind."""
+        """The head as received, with interim heads before it and the beginning of the body after it."""
         self._has_interim = False
 
     def take(self, data: bytes) -> None:
-        """More bytes; none: the stream has ended. Raises HTTPParseError, BodyTooLarge."""
+        """Take in received bytes; empty bytes mean the end of the stream. Raises HTTPParseError, BodyTooLarge."""
         if not self.status:
             if self.first_byte_s is None and data:
                 self.first_byte_s = time.perf_counter()
@@ -63,7 +65,7 @@ class Reply(HTTPResponseParser):
         try:
             self.feed(data)
         except HTTPParseError:
-            if not self.is_complete:  # else bytes behind the reply are no HTTP: it stands, and its connection is not used again
+            if not self.is_complete:  # else the reply is valid, and its connection is not used again because of what follows it
                 raise
         if not self.status and len(self._head) > HEAD_MOST_BYTES:
             raise HTTPParseError(f"head larger than {HEAD_MOST_BYTES} bytes")
@@ -72,7 +74,7 @@ class Reply(HTTPResponseParser):
             raise BodyTooLarge(self._most_bytes)
 
     def content(self) -> bytes:
-        """The body without its content encoding. Raises BodyTooLarge, zlib.error, brotli.error."""
+        """The decompressed body. Raises BodyTooLarge, zlib.error, brotli.error."""
         body = bytes(self.body)
         if not body or not self._may_be_encoded():
             return body
@@ -80,11 +82,11 @@ class Reply(HTTPResponseParser):
         return unpacked(body, encoding.strip().lower(), self._most_bytes) if isinstance(encoding, str) else body
 
     def _may_be_encoded(self) -> bool:
-        """False is certain; True asks for the headers."""
+        """Whether the body may be compressed, by a cheap check: False is certain, True needs the headers to be parsed."""
         return self._has_interim or b"ontent-encoding:" in self._head[: self._head.find(b"\r\n\r\n")].lower()
 
     def headers(self) -> Headers:
-        """Parsed at each call."""
+        """The headers, parsed at each call."""
         lines = self.final_head().decode("latin-1").splitlines()
         found = Headers()
         name = ""
@@ -96,7 +98,7 @@ class Reply(HTTPResponseParser):
         return found
 
     def final_head(self) -> bytes:
-        """Status line and headers as they came, without interim replies before them."""
+        """Status line and headers as received, without interim replies before them."""
         rest = self._head
         while (end := _HEAD_END.search(rest)) is not None:
             if not _INTERIM.match(rest):
@@ -104,7 +106,7 @@ class Reply(HTTPResponseParser):
             rest = rest[end.end() :]
         return rest
 
-    # -- callbacks of the parser; True is an error, but for the head: it ends the message there
+    # -- callbacks of the parser. Returning True is an error, except after the headers, where it means that there is no body
 
     def _on_message_begin(self) -> bool:
         return self.is_complete  # more than one reply to one request

@@ -18,13 +18,13 @@ from .reply import Reply
 
 
 class Timing(NamedTuple):
-    """When a request's phases ended, as far as it came; seconds since it began."""
+    """The durations of a request's phases, as far as they were reached."""
 
     connect_s: float | None = None
-    """How long it took to connect; None: an open connection was used, or none could be opened."""
+    """Seconds to connect; None: an open connection was used, or none could be opened."""
     has_connection: bool = False
     first_s: float | None = None
-    """At its first byte."""
+    """Seconds from the request's start to the reply's first byte."""
 
 
 class LeanResponse:
@@ -39,21 +39,21 @@ class LeanResponse:
         attempted: Reply | None = None,
         started_s: float = 0.0,
     ) -> None:
-        """`reply` and `content` are None with an error; `attempted` is what had come by then.
-        `started_s`: `time.perf_counter`.
+        """`reply` and `content` are None with an error; `attempted` is then the reply as far as it was received. `started_s`:
+        `time.perf_counter` at the request's start.
         """
         self.request = request
         self.content = self._cached_content = content
         self.error = error
         self.encoding: str | None = None
-        """Set it to read `text` in another than the reply's own."""
+        """Set this to decode `text` by another encoding than the reply's."""
         self.status_code: int = reply.status if reply is not None else 0
         self._reply = reply
         self._attempted, self._started_s = attempted, started_s
 
     @property
     def timing(self) -> Timing:
-        """Of the last request after redirects."""
+        """The timing of the last request after redirects."""
         reply = self._attempted
         if reply is None:
             return Timing()
@@ -61,12 +61,12 @@ class LeanResponse:
         return Timing(reply.connect_s, reply.has_connection, first_s)
 
     def head_bytes(self, most: int) -> bytes | None:
-        """Status line and headers as they came, at most so many bytes; None without a reply."""
+        """At most this many bytes of status line and headers as received; None without a reply."""
         return None if self._reply is None else self._reply.final_head()[:most]
 
     @property
     def url(self) -> str:
-        """The one that was asked last: after redirects, where they led."""
+        """The URL of the last request after redirects."""
         return self.request.url
 
     @property
@@ -76,12 +76,12 @@ class LeanResponse:
 
     @cached_property
     def headers(self) -> Headers | None:
-        """By name in any case."""
+        """The headers by name, regardless of upper and lower case; None without a reply."""
         return None if self._reply is None else self._reply.headers()
 
     @property
     def text(self) -> str | None:
-        """The content, decoded as the reply says, or as it looks."""
+        """The content, decoded by `encoding`, by the reply's headers, or by an encoding guessed from the content."""
         if self.content is None:
             return None
         if self.encoding is None:
@@ -109,17 +109,20 @@ class LeanResponse:
 
 
 class CaughtResponse(LeanResponse):
-    """Of `catch_response=True`: reported when its with-block ends, as user code has decided, or as the reply says."""
+    """The response with `catch_response=True`. It is reported when its with-block ends: by the decision of user code, else by its
+    status or error."""
 
     _report: Any
     _manual_result: bool | Exception | None = None
-    """Locust's name, which `self.rest` of its users reads."""
+    """User code's decision. The name is Locust's, whose `RestMixin.rest` reads it."""
 
     def __enter__(self) -> CaughtResponse:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> bool:
-        """An exception of user code is reported as no request, unless it is a ResponseError or the block had decided before."""
+        """Report the request. If user code raised an exception other than ResponseError before any decision, nothing is
+        reported.
+        """
         if self._manual_result is not None:
             self._report(self._manual_result if isinstance(self._manual_result, Exception) else None)
             return kind is None
@@ -145,5 +148,5 @@ class CaughtResponse(LeanResponse):
 
 
 def status_error(request: Prepared, reply: Reply) -> Exception | None:
-    """Of a status from 400 up, as FastHttpUser raises it."""
+    """The error of a status from 400 up, of the type that FastHttpUser raises; None for lower ones."""
     return LocustBadStatusCode(request.url, code=reply.status) if reply.status >= 400 else None

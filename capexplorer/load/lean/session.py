@@ -14,7 +14,7 @@ import brotli
 import gevent.ssl
 from geventhttpclient._parser import HTTPParseError
 
-from ..bodies import BodyTooLarge, kept
+from ..bodies import BodyTooLarge, body_limit
 from .connection import Connection, connect
 from .cookies import Cookies
 from .prepared import Origin, Prepared, prepare
@@ -22,14 +22,14 @@ from .reply import Reply
 from .response import CaughtResponse, LeanResponse, status_error
 
 REDIRECTS_MOST = 30
-"""As the other clients."""
+"""The same limit as that of the other clients."""
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _FAILURES = (OSError, HTTPParseError, BodyTooLarge, zlib.error, brotli.error)
-"""What makes a request a failed one; everything else is an error of user code."""
+"""Exceptions that make a request fail; any other is an error of user code."""
 
 _prepare_plain = lru_cache(maxsize=4096)(prepare)
-"""For requests that are but a method and a URL."""
+"""Prepared requests that consist only of method and URL."""
 
 
 class TooManyRedirects(OSError):
@@ -43,7 +43,7 @@ def _tls(insecure: bool) -> Any:
 
 
 class LeanSession:
-    """The interface of Locust's other clients, as far as there is no streaming."""
+    """Has the interface of Locust's other clients, without streaming."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class LeanSession:
         timeout: float = 60.0,
         keeps_cookies: bool = False,
     ) -> None:
-        """`timeout`: of a request as a whole, in seconds, with its body. `insecure`: any certificate will do."""
+        """`timeout`: limit for a whole request with its body, in seconds. `insecure`: accept any certificate."""
         self.base_url = base_url
         self.cookies = Cookies() if keeps_cookies else None
         self.request_name: str | None = None
-        """Of requests without a name of their own."""
+        """The name of requests that are sent without one; None: their URL."""
         self._user = user
         self._event = user.environment.events.request
         self._insecure = insecure
@@ -125,7 +125,7 @@ class LeanSession:
 
     @contextmanager
     def rename_request(self, name: str) -> Iterator[None]:
-        """Requests in this block have this name."""
+        """A context in which requests without a name of their own have this name."""
         self.request_name = name
         try:
             yield
@@ -149,7 +149,7 @@ class LeanSession:
         context: Mapping[str, Any] | None = None,
         follow: Callable[[Prepared, Reply], tuple[Prepared, Reply]] | None = None,
     ) -> LeanResponse:
-        """Send what was prepared before. `follow`: what to do about redirects."""
+        """Send a prepared request. `follow`: follows redirects; None: they are not followed."""
         start_time, started_s = time.time(), time.perf_counter()
         reply: Reply | None = None
         content: bytes | None = None
@@ -190,18 +190,18 @@ class LeanSession:
         return response
 
     def _reply_to(self, prepared: Prepared) -> Reply:
-        """Over an idle connection, or a new one."""
+        """Send the request over an idle connection or a new one, and read its reply."""
         if self.cookies is not None:
             prepared = self.cookies.added(prepared)
         idle = self._idle.get(prepared.origin)
         if idle is None:
             idle = self._idle[prepared.origin] = []
-        reply = Reply(is_head=prepared.is_head, most_bytes=kept.most_bytes)
+        reply = Reply(is_head=prepared.is_head, most_bytes=body_limit.most_bytes)
         try:
             connection = self._usable(idle, prepared.origin, reply)
             connection.exchange(prepared, reply)
         except _FAILURES as failure:
-            failure.reply = reply  # type: ignore[union-attr]  # how far it came
+            failure.reply = reply  # type: ignore[union-attr]  # what was received of it
             raise
         if connection.is_open:
             idle.append(connection)
@@ -222,7 +222,7 @@ class LeanSession:
         return connection
 
     def _redirected(self, prepared: Prepared, reply: Reply) -> tuple[Prepared, Reply]:
-        """The request and the reply at the end of redirects."""
+        """Follow redirects. Returns the last request and its reply."""
         for _ in range(REDIRECTS_MOST):
             location = reply.headers().get("location") if reply.status in _REDIRECTS else None
             if not isinstance(location, str):

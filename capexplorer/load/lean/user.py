@@ -12,19 +12,19 @@ from .session import LeanSession
 
 
 class LeanHttpUser(User, RestMixin[Any]):
-    """In place of FastHttpUser or HttpUser in a locustfile; `self.client` is a LeanSession."""
+    """A base class for locustfiles in place of FastHttpUser or HttpUser; `self.client` is a LeanSession."""
 
     abstract = True
 
     client: LeanSession
     insecure: bool = True
-    """Any TLS certificate will do, as with FastHttpUser."""
+    """Whether any TLS certificate is accepted, as with FastHttpUser."""
     connection_timeout: float = 60.0
     """Seconds to connect, TLS handshake included."""
     network_timeout: float = 60.0
-    """Seconds of a request as a whole, with its body."""
+    """Seconds for a whole request with its body."""
     keeps_cookies: bool = False
-    """True: cookies that replies set are sent back."""
+    """Whether cookies that replies set are sent back."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

@@ -1,1 +1,1 @@
-"""Rate levels in the load thread: an arrival schedule, users that wait for arrivals, and what becomes of each arrival."""
+"""Rate levels in the load thread: an arrival schedule, users that wait for arrivals, and the outcome of each arrival."""

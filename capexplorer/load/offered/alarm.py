@@ -1,4 +1,5 @@
-"""Sleeps until a moment to some microseconds. Timers of gevent's loop have milliseconds: epoll's timeout is rounded up to them.
+"""Sleeps until a moment, exact to some microseconds. Timers of gevent's loop are only exact to milliseconds, to which epoll's
+timeout is rounded up.
 
 On Linux a timerfd wakes the loop; elsewhere, or where no descriptor is left, a timer of gevent does.
 """
@@ -18,7 +19,7 @@ from gevent.hub import get_hub
 _libc = ctypes.CDLL(None)
 _CLOCK_MONOTONIC, _ABSOLUTE = 1, 1
 _READABLE = 1
-"""Of gevent's loop."""
+"""The event mask of gevent's loop for a readable descriptor."""
 
 
 class _Setting(ctypes.Structure):
@@ -28,7 +29,7 @@ class _Setting(ctypes.Structure):
 
 
 class Alarm:
-    """`wait_until` in one greenlet; `ring` ends its wait, from others of the same thread."""
+    """One greenlet calls `wait_until`; others of the same thread end its wait by `ring`."""
 
     def __init__(self) -> None:
         self._rung = Event()
@@ -36,7 +37,9 @@ class Alarm:
         self._watcher: Any = get_hub().loop.io(self._descriptor, _READABLE) if self._descriptor >= 0 else None
 
     def wait_until(self, at_s: float) -> None:
-        """Sleep until this moment (`time.monotonic`; infinite: for ever), or until it rings. Returns at once if it has rung."""
+        """Sleep until this moment (`time.monotonic`; infinite: forever) or until `ring`. Returns at once if `ring` was called
+        before.
+        """
         if self._rung.is_set() or at_s <= time.monotonic():
             pass
         elif self._watcher is None or at_s == math.inf:
@@ -55,7 +58,7 @@ class Alarm:
             self._set(time.monotonic())
 
     def close(self) -> None:
-        """After the last wait."""
+        """Free the timer. Call it after the last wait."""
         if self._watcher is not None:
             self._watcher.close()
             os.close(self._descriptor)
@@ -68,7 +71,7 @@ class Alarm:
 
 
 def _timer_descriptor() -> int:
-    """-1: there is none."""
+    """A timerfd; -1 if there is none on this system or no descriptor is free."""
     try:
         return int(_libc.timerfd_create(_CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC))
     except AttributeError:  # not on Linux

@@ -1,4 +1,5 @@
-"""Arrivals meet idle users: who runs which, what queues, and what is dropped and why. Pure: times are passed in.
+"""Assigns arrivals to idle users, queues those for which no user is idle, and drops those that cannot be queued. Pure: times are
+passed in.
 
 Every change goes to `record` as one entry (see `ledger`) that keeps planned = finished + failed + dropped + queued + running.
 """
@@ -10,36 +11,40 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
-from .iteration import Iteration, Seat
+from .iteration import IdleUser, Iteration
 from .ledger import Entry
 
 QUEUE_S = 1.0
 QUEUE_LEAST = 10
-"""An iteration for which no user is free queues while fewer than a second's arrivals do (at least ten): what comes back from a
-stall that short is delayed, not lost. Beyond that it is dropped, so that an overload takes no memory and ends soon after."""
+"""An iteration for which no user is idle is queued while the queue has fewer than the arrivals of QUEUE_S (at least
+QUEUE_LEAST), so that a stall of that length delays iterations without loss. Beyond that it is dropped, which bounds the
+memory and the backlog of an overload."""
 
 LATE_MOST_S = 1.0
-"""An arrival that the load thread handles later than this, with no user free, was dropped for that reason."""
+"""An arrival for which no user is idle, and which the load thread handles later than this, is dropped with the reason `late`."""
 
 TASKS = 20
-"""Tasks whose mean time is one measurement of the task time."""
+"""Number of tasks whose mean duration is one measurement of the task time."""
 
 Reason = Literal["max_users", "target", "starting", "late"]
 
 
 class Dispatch:
-    """`arrive` and `park` in any order, `ended` or `abandoned` for each iteration that a user got."""
+    """Call `arrive` for arrivals and `park` for idle users, in any order; then `ended` or `abandoned` for each assigned
+    iteration.
+    """
 
-    def __init__(self, record: Callable[[Entry], None], wake: Callable[[Seat], None]) -> None:
-        """`wake`: let the user of a seat run its iteration, soon."""
+    def __init__(self, record: Callable[[Entry], None], wake: Callable[[IdleUser], None]) -> None:
+        """`wake`: lets an idle user run its iteration soon."""
         self.offered_per_s = 0.0
         self.max_users = 0
         self.users: Callable[[], int] = lambda: 0
-        """Users of the pool, those that are starting included."""
+        """Returns the users of the pool, those that are starting included."""
         self.running: dict[str, int] = {}
         """Iterations that run, by user class."""
-        self.idle: dict[str, dict[Seat, None]] = {}
-        """By user class; the one that became idle last is the next, so that few connections do most of the work."""
+        self.idle: dict[str, dict[IdleUser, None]] = {}
+        """Idle users by user class. The user that became idle last gets the next arrival, so that few connections carry most
+        of the load."""
         self._record_entry, self._wake = record, wake
         self._under_way: set[Iteration] = set()
         self._queues: dict[str, deque[Iteration]] = {}
@@ -61,7 +66,7 @@ class Dispatch:
         self._record_entry((what, seconds, self.in_flight))
 
     def queued_of(self, kind: str) -> int:
-        """Those of one user class."""
+        """Iterations of one user class that wait for a user."""
         return len(self._queues.get(kind, ()))
 
     # -- arrivals
@@ -69,13 +74,13 @@ class Dispatch:
     def arrive(self, planned_s: float, now_s: float, kind: str) -> None:
         """An iteration was due at `planned_s`."""
         iteration, late_s = Iteration(planned_s, kind), max(0.0, now_s - planned_s)
-        seats = self.idle.get(kind)
-        if seats:
-            seat, _ = seats.popitem()
+        idle_users = self.idle.get(kind)
+        if idle_users:
+            idle_user, _ = idle_users.popitem()
             self._start(iteration, now_s)
             self._record("started", late_s)
-            seat.iteration = iteration
-            self._wake(seat)
+            idle_user.iteration = iteration
+            self._wake(idle_user)
         elif self._queued < max(QUEUE_LEAST, self.offered_per_s * QUEUE_S) and late_s < LATE_MOST_S:
             self._queues.setdefault(kind, deque()).append(iteration)
             self._queued += 1
@@ -84,7 +89,7 @@ class Dispatch:
             self._record(self._why(late_s), late_s)
 
     def _why(self, late_s: float) -> Reason:
-        """Why no user is free for so long."""
+        """Why an arrival is dropped."""
         if late_s >= LATE_MOST_S:
             return "late"
         if self.users() < self.max_users or sum(self.running.values()) < self.max_users:
@@ -94,11 +99,11 @@ class Dispatch:
 
     # -- users
 
-    def park(self, seat: Seat, now_s: float) -> Iteration | None:
-        """A user is idle: the iteration that it runs at once, or None and it is kept until one arrives."""
-        queue = self._queues.get(seat.kind)
+    def park(self, idle_user: IdleUser, now_s: float) -> Iteration | None:
+        """Note that a user is idle. Returns the queued iteration that it must run now; None: it waits for an arrival."""
+        queue = self._queues.get(idle_user.kind)
         if not queue:
-            self.idle.setdefault(seat.kind, {})[seat] = None
+            self.idle.setdefault(idle_user.kind, {})[idle_user] = None
             return None
         iteration = queue.popleft()
         self._queued -= 1
@@ -111,15 +116,15 @@ class Dispatch:
         self.running[iteration.kind] = self.running.get(iteration.kind, 0) + 1
         self._under_way.add(iteration)
 
-    def left(self, seat: Seat) -> None:
-        """A user has ended while it was idle, or before it began what it had got."""
-        if seat.iteration is not None:
-            self.abandoned(seat.iteration)
+    def left(self, idle_user: IdleUser) -> None:
+        """Note that a user has ended while it was idle, or before it began the iteration that it was assigned."""
+        if idle_user.iteration is not None:
+            self.abandoned(idle_user.iteration)
         else:
-            self.idle.get(seat.kind, {}).pop(seat, None)
+            self.idle.get(idle_user.kind, {}).pop(idle_user, None)
 
     def ended(self, iteration: Iteration, now_s: float) -> None:
-        """Its task has ended."""
+        """Note that the iteration's task has ended."""
         self.running[iteration.kind] -= 1
         self._under_way.discard(iteration)
         if iteration.failed:
@@ -133,20 +138,20 @@ class Dispatch:
             self._tasks, self._task_sum_s = 0, 0.0
 
     def abandoned(self, iteration: Iteration) -> None:
-        """Its user has ended before its task did."""
+        """Note that the iteration's user has ended before its task did."""
         self.running[iteration.kind] -= 1
         self._under_way.discard(iteration)
         self._record("abandoned")
 
     # -- the end of a rate
 
-    def clear(self) -> list[Seat]:
-        """No rate is offered any more: what queues is dropped. The idle users."""
+    def clear(self) -> list[IdleUser]:
+        """End the rate: drop the queued iterations. Returns the idle users."""
         for queue in self._queues.values():
             while queue:
                 queue.popleft()
                 self._queued -= 1
                 self._record("unqueued")
-        seats = [seat for seats in self.idle.values() for seat in seats]
+        idle_users = [idle_user for of_class in self.idle.values() for idle_user in of_class]
         self.idle.clear()
-        return seats
+        return idle_users

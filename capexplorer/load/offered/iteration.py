@@ -1,4 +1,4 @@
-"""One iteration, and a user that waits for one."""
+"""One iteration of an offered rate, and a user that waits for one."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Iteration:
         """Name of the user class."""
         self.started_s = 0.0
         self.failed = False
-        """One of its requests has failed."""
+        """Whether one of its requests has failed."""
 
 
 def current_iteration() -> Iteration | None:
-    """That of the user that runs now; None outside of one."""
+    """The iteration of the user whose greenlet runs now; None if there is none."""
     iteration: Iteration | None = getattr(getcurrent(), "iteration", None)
     return iteration
 
 
-class Seat:
+class IdleUser:
     """An idle user. `waiter` is switched to with its iteration; with None where no rate is offered any more."""
 
     __slots__ = ("iteration", "kind", "waiter")
@@ -36,4 +36,4 @@ class Seat:
         self.kind = kind
         self.waiter = waiter
         self.iteration: Iteration | None = None
-        """What it got, and may not have begun."""
+        """The iteration that it was assigned, which it may not have begun yet."""

@@ -1,7 +1,8 @@
-"""What became of iterations, from the load thread to the recorder's: one entry each through a deque, added up once a tick.
+"""The outcomes of iterations, passed from the load thread to the recorder's by a deque of entries, which are added up once a
+tick.
 
-Each entry moves one iteration from one state to another, so whatever part of them a tick takes, planned = finished + failed +
-dropped + queued + running. That no entry is missing is checked against the load thread's own count of what is in flight.
+Each entry moves one iteration from one state to another. So planned = finished + failed + dropped + queued + running holds at any
+entry at which a tick ends. Each entry also has the load thread's own count of iterations in flight, which shows missing entries.
 """
 
 from __future__ import annotations
@@ -14,26 +15,26 @@ from ...model.histogram import LatencyHistogram
 from ...model.offered import NO_DROPS, Drops, OfferedTick
 
 Entry = tuple[str, float, int]
-"""What happened; how late it was planned (arrivals) or the time from plan (finished), in seconds; and the iterations that are in
-flight after it, which the load thread counts one by one."""
+"""(what happened; seconds: how late an arrival was handled, or the time from plan of a finished iteration; iterations in flight
+after it, as counted in the load thread)."""
 
 _ARRIVALS = ("started", "queued", "max_users", "target", "starting", "late")
-"""What an arrival became, of which all but the first two are reasons of a drop."""
+"""The outcomes of an arrival; all but the first two are reasons for which it was dropped."""
 
 
 class Ledger:
     """`record` in the load thread, `drain` in the recorder's."""
 
     def __init__(self) -> None:
-        self.record_rate_per_s: float | None = None
-        """The schedule's; None: there is none. Set in the load thread."""
+        self.offered_per_s: float | None = None
+        """The rate of the schedule; None: no rate is offered. Set in the load thread."""
         self._entries: deque[Entry] = deque()
         self.record = self._entries.append
         self._queued = self._running = 0
 
     def drain(self) -> OfferedTick | None:
-        """Since the last call; None if nothing is or was in flight and no rate is offered."""
-        offered_per_s = self.record_rate_per_s
+        """The iterations since the last call; None if no rate is offered and no iteration is or was in flight."""
+        offered_per_s = self.offered_per_s
         entries = [self._entries.popleft() for _ in range(len(self._entries))]
         if offered_per_s is None and not entries and not self._queued and not self._running:
             return None
@@ -80,5 +81,5 @@ def _drops(counts: Counter[str]) -> Drops:
 
 
 def _rank(values: Sequence[float], q: float) -> float | None:
-    """Nearest rank of sorted values."""
+    """The quantile `q` of sorted values by nearest rank; None without values."""
     return values[max(0, math.ceil(q * len(values)) - 1)] if values else None

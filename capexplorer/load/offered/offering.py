@@ -1,7 +1,7 @@
 """Offers iterations at a rate to the users of this process, in the load thread. Users call `take` before each task.
 
-A user of a rate level does not wait between tasks: it is idle until an arrival takes it. When the rate ends, what queues is
-dropped, tasks that run go on, and idle users wait once as their `wait_time` says before they go on as users of a closed level.
+A user of a rate level does not wait between tasks: it is idle until it gets an arrival. When the rate ends, queued iterations are
+dropped, running tasks continue, and idle users wait for one `wait_time` before they continue as users of a closed-loop level.
 """
 
 from __future__ import annotations
@@ -21,40 +21,42 @@ from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST
 from ...model.offered import Arrivals
 from .alarm import Alarm
 from .dispatch import Dispatch
-from .iteration import Iteration, Seat, current_iteration
+from .iteration import IdleUser, Iteration, current_iteration
 from .ledger import Ledger
 from .pool import LOOK_EVERY_S, Pool
 from .schedule import ArrivalSchedule
 
 PREPARE_MOST_S = 5.0
-"""How long a rate may wait for its users to start (their `on_start` may log in) before it begins without them."""
+"""Seconds that a rate waits at most for its users to start (their `on_start` may log in) before it begins without them."""
 
-STOOD_STILL_S = 5.0
-"""A schedule that is so late goes on from now: the process was suspended, and arrivals of hours must not come at once."""
+SUSPENDED_S = 5.0
+"""Lateness in seconds from which the schedule skips to the present: the process was suspended, and the arrivals of that time must
+not all come at once."""
 
 RELEASE_AFTER_S, RELEASE_WITHIN_S = 0.1, 1.0
-"""Idle users go on only once those too many for the next level have been stopped."""
+"""Least and most seconds after the end of a rate until idle users continue, so that users which the next level does not need are
+stopped first."""
 
 
 class Offering:
-    """`offer` and `close` by the engine; `take`, then `ended` or `abandoned` by users."""
+    """The engine calls `offer` and `close`; users call `take`, then `ended` or `abandoned`."""
 
     def __init__(self, ledger: Ledger, random: Random | None = None) -> None:
         self.is_on = False
-        """Users wait for arrivals."""
+        """Whether users wait for arrivals."""
         self.pool: Pool | None = None
         self._random = random or Random()
         self._ledger = ledger
         self.dispatch = Dispatch(self._ledger.record, _wake)
         self._schedule: ArrivalSchedule | None = None
         self._kinds: tuple[list[str], list[float]] = ([], [])
-        """User classes, and their shares summed up."""
+        """User classes, and the cumulative sums of their shares."""
         self._alarm: Alarm | None = None
         """Wakes the schedule."""
         self._turn = 0
-        """Grows with each call of `offer` and `close`, which replaces what an earlier one began."""
+        """Counts calls of `offer` and `close`, so that one which still waits notices that it was replaced."""
         self._pausing: set[Any] = set()
-        """Waiters of users that wait between tasks."""
+        """The gevent waiters of users that wait between tasks."""
 
     # -- by the engine
 
@@ -68,7 +70,9 @@ class Offering:
         shares: Mapping[str, float],
         began: Callable[[], None],
     ) -> None:
-        """Offer iterations at this rate once its users are there, or `at_once`. `shares`: of user classes. `began`: it does."""
+        """Offer iterations at this rate once its users have started, or `at_once`. `shares`: the share of each user class.
+        `began` is called when the schedule has the rate.
+        """
         assert self.pool is not None  # an engine that offers has one
         self._turn += 1
         self.dispatch.max_users = max_users
@@ -93,7 +97,7 @@ class Offering:
         if turn != self._turn:
             return
         now_s = time.monotonic()
-        self.dispatch.offered_per_s = self._ledger.record_rate_per_s = offered_per_s
+        self.dispatch.offered_per_s = self._ledger.offered_per_s = offered_per_s
         if self._schedule is None or self._schedule.arrivals != arrivals:
             self._schedule = ArrivalSchedule(offered_per_s, arrivals, now_s, self._random)
             self._ring()
@@ -110,31 +114,33 @@ class Offering:
             self._alarm.ring()
 
     def close(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
-        """No rate is offered any more. Idle users go on a moment later, and not before `may_go_on` (for a second)."""
+        """End the rate. Idle users continue after RELEASE_AFTER_S, when `may_go_on` returns True or RELEASE_WITHIN_S has
+        passed.
+        """
         if not self.is_on:
             return
         self._turn += 1
         self.is_on, self._schedule = False, None
-        self._ledger.record_rate_per_s, self.dispatch.offered_per_s = None, 0.0
+        self._ledger.offered_per_s, self.dispatch.offered_per_s = None, 0.0
         self._ring()
-        seats = self.dispatch.clear()
-        gevent.spawn(self._release, seats, may_go_on)
+        idle_users = self.dispatch.clear()
+        gevent.spawn(self._release, idle_users, may_go_on)
 
     @staticmethod
-    def _release(seats: list[Seat], may_go_on: Callable[[], bool]) -> None:
+    def _release(idle_users: list[IdleUser], may_go_on: Callable[[], bool]) -> None:
         until_s = time.monotonic() + RELEASE_WITHIN_S
         gevent.sleep(RELEASE_AFTER_S)
         while not may_go_on() and time.monotonic() < until_s:
             gevent.sleep(LOOK_EVERY_S)
-        for seat in seats:
-            _wake(seat)
+        for idle_user in idle_users:
+            _wake(idle_user)
 
     # -- greenlets
 
     def _run(self, schedule: ArrivalSchedule, alarm: Alarm) -> None:
         while self._schedule is schedule:
             now_s = time.monotonic()
-            if now_s - schedule.next_s > STOOD_STILL_S:
+            if now_s - schedule.next_s > SUSPENDED_S:
                 schedule.skip_to(now_s)
             self._plan_due(schedule, now_s)
             alarm.wait_until(schedule.next_s)
@@ -155,11 +161,11 @@ class Offering:
 
     @property
     def takes_now(self) -> bool:
-        """Whether the user that runs now is to wait for an arrival: not one in the middle of an iteration."""
+        """Whether the user whose greenlet runs now must wait for an arrival before its next task."""
         return self.is_on and current_iteration() is None
 
     def pause(self, seconds: float) -> None:
-        """A wait between two tasks: none at a rate level, and cut short when one begins."""
+        """Wait between two tasks; not at a rate level, and not longer than until a rate level begins."""
         if self.takes_now:
             return
         hub = get_hub()
@@ -173,21 +179,21 @@ class Offering:
                 self._pausing.discard(waiter)
 
     def take(self, user: Any) -> Iteration | None:
-        """Wait until an arrival takes this user. None: no rate is offered, or not any more."""
+        """Wait until this user gets an arrival. None: no rate is offered, or it has ended."""
         while self.is_on:
-            seat = Seat(type(user).__name__, Waiter(get_hub()))
-            iteration = self.dispatch.park(seat, time.monotonic()) or self._idle(user, seat)
+            idle_user = IdleUser(type(user).__name__, Waiter(get_hub()))
+            iteration = self.dispatch.park(idle_user, time.monotonic()) or self._idle(user, idle_user)
             if iteration is not None:
                 getcurrent().iteration = iteration
                 return iteration
         return None
 
-    def _idle(self, user: Any, seat: Seat) -> Iteration | None:
+    def _idle(self, user: Any, idle_user: IdleUser) -> Iteration | None:
         user._state = LOCUST_STATE_WAITING  # Locust may stop it
         try:
-            iteration: Iteration | None = seat.waiter.get()
+            iteration: Iteration | None = idle_user.waiter.get()
         except BaseException:  # it is stopped
-            self.dispatch.left(seat)
+            self.dispatch.left(idle_user)
             raise
         if user._state == LOCUST_STATE_STOPPING:
             if iteration is not None:
@@ -197,16 +203,16 @@ class Offering:
         return iteration
 
     def ended(self, iteration: Iteration, *, failed: bool = False) -> None:
-        """Its task has come to an end; `failed`: with an exception."""
+        """Note that the iteration's task has ended; `failed`: with an exception."""
         getcurrent().iteration = None
         iteration.failed = iteration.failed or failed
         self.dispatch.ended(iteration, time.monotonic())
 
     def abandoned(self, iteration: Iteration) -> None:
-        """Its user was stopped in the middle of the task."""
+        """Note that the iteration's user was stopped during its task."""
         getcurrent().iteration = None
         self.dispatch.abandoned(iteration)
 
 
-def _wake(seat: Seat) -> None:
-    get_hub().loop.run_callback(seat.waiter.switch, seat.iteration)
+def _wake(idle_user: IdleUser) -> None:
+    get_hub().loop.run_callback(idle_user.waiter.switch, idle_user.iteration)

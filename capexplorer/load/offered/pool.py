@@ -1,4 +1,4 @@
-"""The users of a rate level: enough of them idle that arrivals seldom wait for one, and at most guards.max_users."""
+"""The pool of users of a rate level: keeps so many idle that arrivals seldom wait, up to guards.max_users."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from ..user_code import UserErrors
 from .dispatch import Dispatch
 
 SPARE_S = 0.25
-"""Idle users are kept for the arrivals of this long: a service that stalls for 200 ms finds none missing."""
+"""Idle users are kept for the arrivals of this many seconds, so that none is missing while a service stalls for 200 ms."""
 
 CHUNK = 5
-"""Users made between two turns of the hub: about 1 ms, which is then the most that they delay an arrival."""
+"""Users started before other greenlets run again: this takes about 1 ms, by which an arrival is delayed at most."""
 
 LOOK_EVERY_S = 0.02
 
 FIRST_MOST = 100
-"""Users that Locust's own dispatch starts with; it would start them in one go, and the others follow in chunks."""
+"""Most users that Locust's own dispatch starts, since it starts them without a break; the others follow in chunks."""
 
 
 class PoolUsers(Protocol):
     """The users of an engine. Called in the load thread."""
 
     def shares(self) -> Mapping[str, float]:
-        """Of each user class among arrivals, by its weight; together 1."""
+        """The share of each user class among arrivals, by its weight; the sum is 1."""
 
     def wanted(self) -> Mapping[str, int]:
-        """Users that run or start, by user class."""
+        """Users that run or are starting, by user class."""
 
     def begin(self, users: int) -> None:
-        """Make sure that a test runs with at least so many users, in place of a step that is under way."""
+        """Begin a Locust test with at least this many users, in place of a step that is under way."""
 
     def can_grow(self) -> bool:
         """Whether the first users have been started."""
@@ -43,7 +43,7 @@ class PoolUsers(Protocol):
 
 
 class Pool:
-    """`aim` at a rate, then `run` keeps the spare."""
+    """Call `aim` with a rate and `begin`, then `look` regularly, which starts users that are missing."""
 
     def __init__(self, dispatch: Dispatch, users: PoolUsers, errors: UserErrors) -> None:
         self._dispatch, self._users, self._errors = dispatch, users, errors
@@ -61,7 +61,7 @@ class Pool:
         self._users.begin(min(max(len(self._spare), spare), FIRST_MOST))
 
     def missing(self, kind: str) -> int:
-        """Users of a class that are to be started."""
+        """Number of users of a class that must be started."""
         dispatch = self._dispatch
         idle, running = len(dispatch.idle.get(kind, ())), dispatch.running.get(kind, 0)
         starting = max(0, self._users.wanted().get(kind, 0) - idle - running)
@@ -69,7 +69,7 @@ class Pool:
 
     @property
     def is_ready(self) -> bool:
-        """Whether every user that the pool wants is there and idle, or busy; those that may not be started are not missed."""
+        """Whether all users that the pool needs, and may start, are idle or run an iteration."""
         if not self._users.can_grow():
             return False
         wanted, dispatch = self._users.wanted(), self._dispatch
@@ -82,8 +82,8 @@ class Pool:
         if not self._users.can_grow():
             return
         for kind in self._spare:
-            room = self._dispatch.max_users - sum(self._users.wanted().values())
-            count = min(self.missing(kind), room)
+            allowed = self._dispatch.max_users - sum(self._users.wanted().values())
+            count = min(self.missing(kind), allowed)
             while count > 0:
                 with self._errors.counted():
                     self._users.add(kind, min(CHUNK, count))

@@ -1,4 +1,4 @@
-"""The users of a pool, by what a runner of Locust knows of them."""
+"""The users of a pool, counted and started by a Locust runner."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from locust.runners import STATE_RUNNING
 
 BEGIN_PER_S = 100.0
-"""Spawn rate of the first users: Locust warns of more."""
+"""Spawn rate of the first users, per second: Locust warns about higher ones."""
 
 
 def shares_of(classes: Iterable[Any]) -> dict[str, float]:
-    """Of each user class among arrivals: its weight; `fixed_count` of a class without one. Together 1."""
+    """The share of each user class among arrivals, by its weight, or by its `fixed_count` without a weight. The sum is 1."""
     weights = {kind.__name__: float(kind.weight or kind.fixed_count) for kind in classes}
     total = sum(weights.values())
     return {name: weight / total for name, weight in weights.items() if weight}
@@ -30,21 +30,21 @@ class LocalUsers:
         return shares_of(self._runner.user_classes)
 
     def wanted(self) -> Mapping[str, int]:
-        """As of the last dispatch, and those that were added to it."""
+        """Users by class as of the last dispatch, with those that were added since."""
         counts: Mapping[str, int] = self._runner._local_worker_node.user_classes_count
         return counts
 
     def begin(self, users: int) -> None:
-        """As Locust begins a test: with its events."""
+        """Begin a test as Locust does, with its events."""
         self._step(max(users, self._runner.user_count), BEGIN_PER_S)
 
     def can_grow(self) -> bool:
-        """Not while Locust's own dispatch starts users."""
+        """False while Locust's own dispatch starts users."""
         runner = self._runner
         return runner.state == STATE_RUNNING and (runner.spawning_greenlet is None or runner.spawning_greenlet.ready())
 
     def add(self, kind: str, count: int) -> None:
-        """Beside Locust's dispatch, which knows nothing of them; `Replacement` does."""
+        """Start users without Locust's dispatcher. Its counts are updated here, by which `Replacement` finds dead users."""
         node = self._runner._local_worker_node
         node.user_classes_count = {**node.user_classes_count, kind: node.user_classes_count.get(kind, 0) + count}
         self._runner.target_user_count += count
@@ -52,7 +52,7 @@ class LocalUsers:
 
 
 class WorkerUsers:
-    """`PoolUsers` of a WorkerRunner. The run begins the test, with the first users; further ones are the worker's own."""
+    """`PoolUsers` of a WorkerRunner. The master begins the test with the first users; the worker adds further ones itself."""
 
     def __init__(self, runner: Any) -> None:
         self._runner = runner
@@ -62,19 +62,19 @@ class WorkerUsers:
         return shares_of(self._runner.user_classes)
 
     def wanted(self) -> Mapping[str, int]:
-        """As the run said last, and those that were added to it."""
+        """Users by class as the master last requested, with those that were added since."""
         counts: Mapping[str, int] = self._runner.target_user_classes_count
         return counts
 
     def begin(self, users: int) -> None:
-        """The run does."""
+        """Do nothing: the master begins the test."""
 
     def can_grow(self) -> bool:
-        """Once the run has begun the test."""
+        """Whether the master has begun the test."""
         return bool(self._runner.worker_state == STATE_RUNNING)
 
     def add(self, kind: str, count: int) -> None:
-        """Unknown to the run's own dispatch."""
+        """Start users that the master's dispatcher does not know."""
         counts = self._runner.target_user_classes_count
         self._runner.target_user_classes_count = {**counts, kind: counts.get(kind, 0) + count}
         self._runner.target_user_count += count

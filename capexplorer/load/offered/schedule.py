@@ -1,8 +1,8 @@
 """When iterations are due, at random (a Poisson process) or with equal gaps. Pure: times and random numbers are passed in.
 
-Gaps are drawn in mean gaps and divided by the rate, so that a change of the rate stretches what is left of a gap: this
-is time rescaling of a unit-rate Poisson process (Cinlar, Introduction to Stochastic Processes, section 4.7), and evenly spaced
-arrivals keep their phase.
+Gaps are drawn in units of the mean gap and divided by the rate, so that a change of the rate scales the rest of a gap. For random
+arrivals this is time rescaling of a unit-rate Poisson process (Cinlar, Introduction to Stochastic Processes, section 4.7); evenly
+spaced arrivals keep their phase.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class ArrivalSchedule:
         self.arrivals = arrivals
         self._random = random
         self._at_s = began_s
-        """Up to here gaps are used up."""
-        first = self._gap() if arrivals == "poisson" else random.random()  # workers must not arrive in step
+        """Time from which `_left` counts."""
+        first = self._gap() if arrivals == "poisson" else random.random()  # so that the arrivals of workers do not coincide
         self._left = first
-        """To the next arrival from there, in mean gaps."""
+        """Rest of the gap to the next arrival, in mean gaps."""
 
     def _gap(self) -> float:
         return self._random.expovariate(1.0) if self.arrivals == "poisson" else 1.0
@@ -42,11 +42,11 @@ class ArrivalSchedule:
             yield self._at_s
 
     def change(self, offered_per_s: float, at_s: float) -> None:
-        """Another rate from `at_s` on, up to which all that was due has been taken."""
+        """Change the rate at `at_s`. All arrivals due by then must have been taken."""
         self._left -= max(0.0, at_s - self._at_s) * self.offered_per_s
         self._left = max(self._left, 0.0)
         self._at_s, self.offered_per_s = max(at_s, self._at_s), offered_per_s
 
     def skip_to(self, at_s: float) -> None:
-        """Plan nothing before `at_s`: this process stood still."""
+        """Plan no arrival before `at_s`: the process was suspended until then."""
         self._at_s = max(at_s, self._at_s)

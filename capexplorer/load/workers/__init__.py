@@ -1,1 +1,2 @@
-"""Load from worker processes, by Locust's own distributed engine: a MasterRunner here, WorkerRunners there."""
+"""Load from worker processes, by Locust's distributed mode: a MasterRunner in the run's process, a WorkerRunner in each
+worker's."""

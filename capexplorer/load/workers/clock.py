@@ -1,6 +1,6 @@
-"""A worker's clock against the master's, measured by round trips. Pure: times are passed in.
+"""The offset between a worker's clock and the master's, measured by round trips. Pure: times are passed in.
 
-The offset of the trip that took least is the best one (as NTP has it): it is wrong by half of that trip at most.
+As in NTP, the offset of the shortest trip is taken, whose error is at most half of that trip.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import deque
 
 TRIPS = 8
-"""Latest round trips among which the shortest is taken: clocks drift by some us a second."""
+"""Number of latest round trips among which the shortest is taken: clocks drift by some microseconds a second."""
 
 
 class ClockOffset:
-    """What to add to a worker's time to have the master's."""
+    """The seconds to add to a worker's time for the master's time."""
 
     def __init__(self) -> None:
         self._trips: deque[tuple[float, float]] = deque(maxlen=TRIPS)
-        """(seconds it took, offset)."""
+        """(duration, offset) of each trip, in seconds."""
 
     def trip(self, sent_s: float, worker_s: float, received_s: float) -> None:
         """A message that left at `sent_s` came back at `received_s`, with the worker's time."""
@@ -29,10 +29,10 @@ class ClockOffset:
 
     @property
     def offset_s(self) -> float:
-        """0 until a trip was made."""
+        """The offset of the shortest trip; 0 before the first trip."""
         return min(self._trips)[1] if self._trips else 0.0
 
     @property
     def error_s(self) -> float | None:
-        """Half of the shortest trip."""
+        """The largest possible error: half of the shortest trip; None before the first trip."""
         return min(self._trips)[0] / 2 if self._trips else None

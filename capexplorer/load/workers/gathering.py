@@ -1,7 +1,7 @@
-"""Seconds of several workers, put together by the master's clock: which belong to a tick, and whether it is whole.
+"""Assigns the seconds that workers report to ticks by the master's clock, and decides whether a tick is whole.
 
 Pure: times are passed in, and are seconds of the master's `time.monotonic`. A tick that is not whole (a worker is missing, or
-gave another second than this one) is recorded as it is and counts in no level's figures, so what comes late is mixed into none.
+reported another second) is recorded as it is, and counts in no level's figures, so that late reports distort none.
 """
 
 from __future__ import annotations
@@ -13,57 +13,64 @@ from dataclasses import dataclass
 from .second import WorkerSecond
 
 WITHIN_S = 0.3
-"""How far from a tick's boundary a worker may have drained: a busy machine wakes it late, and clocks are known to some ms."""
+"""Seconds by which the end of a worker's second may differ from a tick's boundary: a busy machine wakes the worker late, and
+clock offsets are exact to some ms."""
 
 KEPT = 60
-"""Seconds of one worker that wait to be taken: those of a minute in which the master stood still."""
+"""Most seconds of one worker that wait to be taken: those of a minute in which the master was suspended."""
 
 IN_TURN_MOST = 6
-"""Seconds of a plain Locust worker that wait: two reports. With more, its clock is faster, and one is caught up with."""
+"""Most seconds of a plain Locust worker that wait: those of two reports. If more wait, its clock is faster, and a tick takes
+two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What workers gave for one tick."""
+    """The workers' seconds of one tick."""
 
     seconds: tuple[tuple[str, WorkerSecond], ...]
     """By worker, in the order in which they are expected; placed on the master's clock."""
     late: frozenset[str]
-    """Expected workers that have not given the second that ends with this tick."""
+    """Expected workers that have not reported the second that ends with this tick."""
     is_whole: bool
+    """Whether each expected worker reported exactly the second of this tick."""
 
 
 class Gathering:
-    """`add` what comes, `take` once a tick."""
+    """Call `add` for each reported second, and `take` once a tick."""
 
     def __init__(self) -> None:
         self._expected: tuple[str, ...] = ()
         self._since_s = 0.0
         self._waiting: dict[str, deque[WorkerSecond]] = {}
         self._in_turn: set[str] = set()
-        """Workers whose seconds come late and by a grid of their own: each tick takes the next one."""
+        """Workers whose seconds arrive late and with boundaries of their own: each tick takes the next one."""
 
     def expect(self, workers: Iterable[str], at_s: float) -> None:
-        """From `at_s` on these workers make the load; a tick that began before is not whole. Other workers are forgotten."""
+        """Set the workers that make the load from `at_s` on. A tick that began before is not whole. Seconds of other workers are
+        dropped.
+        """
         self._expected, self._since_s = tuple(workers), at_s
         self._waiting = {worker: self._waiting.get(worker, deque(maxlen=KEPT)) for worker in self._expected}
 
     def add(self, worker: str, second: WorkerSecond, *, in_turn: bool = False) -> None:
-        """One second, placed on the master's clock. Of a worker that is not expected: dropped. `in_turn`: by no common grid."""
+        """Add one second, by the master's clock. That of a worker which is not expected is dropped. `in_turn`: the worker's
+        seconds do not have the boundaries of ticks.
+        """
         if worker in self._waiting:
             self._waiting[worker].append(second)
             if in_turn:
                 self._in_turn.add(worker)
 
     def is_complete(self, boundary_s: float) -> bool:
-        """Whether every expected worker has given the second that ends at this boundary."""
+        """Whether every expected worker has reported the second that ends at this boundary."""
         return all(
             worker in self._in_turn or (waiting and waiting[-1].ended_s >= boundary_s - WITHIN_S)
             for worker, waiting in self._waiting.items()
         )
 
     def take(self, boundary_s: float) -> Gathered:
-        """All that ended by this boundary."""
+        """The seconds that ended by this boundary."""
         seconds: list[tuple[str, WorkerSecond]] = []
         late = set()
         for worker, waiting in self._waiting.items():

@@ -1,6 +1,6 @@
-"""What a worker gets when it joins (what its users do), and the checks before it may join: version and locustfile.
+"""The job that a worker gets when it joins, which describes its users, and the checks of its version and its locustfile.
 
-A locustfile is not sent: a worker runs only code that lies on its own machine. Both sides compare its digest.
+A locustfile is not sent: a worker runs only code of its own machine. Its digest is compared with that of the run's file.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from ...profile import MAX_BODY_MB, Users
 T = TypeVar("T")
 
 VERSIONED = ("capexplorer", "locust")
-"""Software of which both sides need the same version."""
+"""Packages that must have the same version on both sides."""
 
 
 class WorkerHello(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker says of itself."""
+    """How a worker identifies itself."""
 
     versions: dict[str, str]
     host: str
     pid: int
     cpus: int
     token: str = ""
-    """Of a worker that this run started itself."""
+    """The token of a worker that this run started itself; empty for others."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What its users do."""
+    """The users that a worker runs."""
 
     users: Users | None = None
-    """Of a profile; None: a locustfile's."""
+    """The users of a profile; None: those of a locustfile."""
     locustfile: str | None = None
-    """Path on the machine of the run."""
+    """The locustfile's path on the machine of the run."""
     digest: str | None = None
     """SHA-256 of the locustfile."""
     url: str | None = None
-    """Host of the users; None: their own."""
+    """The host for the users; None: they have their own."""
     max_body_mb: float = MAX_BODY_MB
 
 
 def versions() -> dict[str, str]:
-    """Of this process."""
+    """Versions of Python and of the packages in VERSIONED, in this process."""
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in VERSIONED}}
 
 
@@ -71,7 +71,7 @@ def why_refused(hello: WorkerHello) -> str | None:
 
 
 def check_locustfile(job: Job, path: Path) -> None:
-    """Raises InputError where the worker's locustfile is another one than the run's."""
+    """Raises InputError if the worker's locustfile differs from the run's."""
     found = digest_of(path)
     if found != job.digest:
         theirs = (job.digest or "")[:12]
@@ -82,12 +82,12 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def encode(value: WorkerHello | Job) -> bytes:
-    """For a message."""
+    """The bytes of a message."""
     return _encode(value)
 
 
 def decode(found: object, kind: type[T]) -> T:
-    """Of a message. Raises InputError for anything that `encode` does not write."""
+    """The value of a message's bytes. Raises InputError for anything that `encode` does not write."""
     try:
         return msgspec.msgpack.decode(found if isinstance(found, bytes) else b"", type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

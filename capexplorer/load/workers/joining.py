@@ -1,4 +1,4 @@
-"""A worker asks a run for its job, over a connection that serves for nothing else. In the load thread."""
+"""A worker's request for its job, over a connection used only for that. In the load thread."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from locust.rpc import Message, zmqrpc
 
 from ...errors import InputError
 from . import job as jobs
-from .desk import HELLO, JOB, REFUSED
 from .job import Job, WorkerHello
+from .worker_registry import HELLO, JOB, REFUSED
 
 ASK_EVERY_S = 2.0
 
 
 def ask(host: str, port: int, hello: WorkerHello, within_s: float) -> Job:
-    """The job. Raises InputError: refused, or no answer in time (there is no run, or its secret is another one)."""
+    """The job. Raises InputError if the run refuses this worker, or does not answer in time (there is no run, or secrets
+    differ).
+    """
     client = zmqrpc.Client(host, port, f"{hello.host}_{uuid4().hex}")  # type: ignore[no-untyped-call]
     deadline_s = time.monotonic() + within_s
     try:

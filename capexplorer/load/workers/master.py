@@ -1,4 +1,4 @@
-"""Locust's MasterRunner with our own rules for who may join and who is lost, and with dispatches that never block messages."""
+"""Locust's MasterRunner with our own rules on admitted and lost workers, and with dispatches that do not block messages."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from msgpack import OutOfData  # type: ignore[import-untyped]
 LOOK_EVERY_S = 0.25
 
 
-class Desk(Protocol):
-    """Who decides about workers."""
+class MessageHandler(Protocol):
+    """Admits and removes workers, and handles their messages."""
 
     def receive(self, client_id: str, message: Message) -> bool:
-        """A message has come; whether Locust is to handle it."""
+        """Handle a message. Returns whether Locust must handle it too."""
 
     def handled(self, client_id: str, message: Message) -> None:
-        """Locust has handled it."""
+        """Called after Locust has handled a message."""
 
     def lose(self, client_id: str, why: str) -> None:
-        """Give up a worker, if it is one."""
+        """Remove a worker. Has no effect for another client."""
 
     def look(self) -> None:
         """Called every LOOK_EVERY_S."""
 
 
 class Master(MasterRunner):
-    """`dispatch` is its `start`."""
+    """The runner. Call `dispatch` in place of `start`, which does nothing."""
 
-    def __init__(self, environment: Environment, host: str, port: int, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, environment: Environment, host: str, port: int, handler: MessageHandler) -> None:
+        self._handler = handler
         super().__init__(environment, host, port)
         receive = self.server.recv_from_client
 
@@ -43,48 +43,45 @@ class Master(MasterRunner):
                 return receive()  # type: ignore[no-untyped-call]
             except (gevent.GreenletExit, RPCReceiveError):
                 raise
-            except (
-                ValueError,
-                TypeError,
-                IndexError,
-                OutOfData,
-            ) as error:  # else a stranger's bytes end the greenlet that takes messages
+            except (ValueError, TypeError, IndexError, OutOfData) as error:  # else malformed bytes end the receiving greenlet
                 raise RPCReceiveError(f"not a message: {error}") from error
 
         self.server.recv_from_client = receive_well_formed  # type: ignore[method-assign]
 
     def start(self, user_count: int, spawn_rate: float, wait: bool = False, user_classes: Any = None) -> None:
-        """Nothing. Locust calls this where workers come and go, in the greenlet that takes messages: the engine dispatches."""
+        """Do nothing. Locust calls this when workers join or leave, in the greenlet that receives messages; the engine
+        dispatches in another one.
+        """
 
     def dispatch(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Send users to workers at this rate. Blocks until all are sent, and up to a second more until they run."""
         super().start(users, spawn_rate, user_classes=classes)
 
     def heartbeat_worker(self) -> NoReturn:
-        """In place of Locust's own count of heartbeats, of which a worker may miss four."""
+        """Call `look` regularly, in place of Locust's count of heartbeats, of which a worker may miss four."""
         while True:
             gevent.sleep(LOOK_EVERY_S)
-            self._desk.look()
+            self._handler.look()
 
     def handle_message(self, client_id: str, msg: Message) -> None:
-        """Messages that the desk leaves to Locust."""
+        """Pass a message to the handler, and to Locust if the handler says so."""
         try:
-            if self._desk.receive(client_id, msg):
+            if self._handler.receive(client_id, msg):
                 super().handle_message(client_id, msg)
-                self._desk.handled(client_id, msg)
-        except Exception as error:  # noqa: BLE001 - else one peer's message ends the greenlet that takes everybody's
-            self._desk.lose(client_id, f"its message `{msg.type}` cannot be read: {type(error).__name__}")
+                self._handler.handled(client_id, msg)
+        except Exception as error:  # noqa: BLE001 - else a message of one peer ends the greenlet that receives all messages
+            self._handler.lose(client_id, f"its message `{msg.type}` cannot be read: {type(error).__name__}")
 
     def send_to(self, client_id: str, kind: str, data: Any = None) -> None:
-        """One message to one peer."""
+        """Send one message to one peer."""
         self.server.send_to_client(Message(kind, data, client_id))  # type: ignore[no-untyped-call]
 
     def active(self) -> list[Any]:
-        """Locust's nodes that can be sent users."""
+        """Locust's worker nodes that users can be sent to."""
         return [*self.clients.ready, *self.clients.spawning, *self.clients.running]
 
     def forget(self, client_id: str) -> None:
-        """Send this worker no users any more."""
+        """Remove this worker from Locust's list, so that it gets no users."""
         node = self.clients.get(client_id)
         if node is None:
             return
@@ -94,5 +91,5 @@ class Master(MasterRunner):
 
     @property
     def is_stopped(self) -> bool:
-        """The locustfile has stopped the test."""
+        """Whether the locustfile has stopped the test."""
         return self.state in (STATE_STOPPING, STATE_STOPPED)

@@ -1,4 +1,4 @@
-"""Workers' seconds as one tick: counts and sums add, histograms merge. In the recorder's thread; knows no clock."""
+"""Merges the seconds of workers into one tick: adds counts and sums, and merges histograms. In the recorder's thread; pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _COUNTED = (
     "requests", "failures", "received_bytes", "latency_sum_ms", "failure_latency_sum_ms", "clamped",
     "warmup_requests", "warmup_failures",
 )  # fmt: skip
-"""Fields of an EndpointTick that add."""
+"""Fields of an EndpointTick that are summed."""
 
 
 class Merging:
-    """One session's. Names and failures are bounded here once more: every worker has bounds of its own."""
+    """The merging of one session. It bounds endpoint names and failures of all workers together; each worker bounds its own."""
 
     def __init__(self, work_endpoints: Iterable[str] = ()) -> None:
         self.names = EndpointNames()
@@ -56,7 +56,7 @@ class Merging:
         )
 
     def drain_all_failures(self) -> None:
-        """From now on a tick has all failures that wait, however many: there will be no later one."""
+        """Let the next tick, which is the last, have all waiting failures without a bound."""
         self.failures.most_bytes = math.inf
 
     def _by_endpoint(self, seconds: Sequence[WorkerSecond]) -> dict[tuple[str, str], list[EndpointTick]]:
@@ -93,6 +93,8 @@ def _activity(seconds: Sequence[WorkerSecond]) -> ActivitySums:
 
 
 def _warm_users(seconds: Sequence[WorkerSecond]) -> int | None:
-    """None where a worker does not say; of several seconds of one worker each counts, and such a tick counts nowhere."""
+    """Warm users of all workers; None if one does not report them. Several seconds of one worker are all added: such a tick is
+    not whole and counts in no figures.
+    """
     known = [second.warm_users for second in seconds if second.warm_users is not None]
     return sum(known) if len(known) == len(seconds) else None

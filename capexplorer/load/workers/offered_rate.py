@@ -1,4 +1,4 @@
-"""Messages to workers about an offered rate, and the sum of what they report of its iterations."""
+"""Messages to workers about an offered rate, and the sum of the iterations that they report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...model.histogram import merged
 from ...model.offered import NO_DROPS, Arrivals, Drops, OfferedTick
 
 RATE, RATE_BEGAN, RATE_ENDED = "capexplorer_rate", "capexplorer_rate_began", "capexplorer_rate_ended"
-"""Kinds of messages: offer this rate; the schedule has it; offer none."""
+"""Kinds of messages: offer this rate; the worker's schedule has the rate; end the rate."""
 
 LATENESS = ("late_p50_ms", "late_p99_ms", "late_max_ms")
 
@@ -20,7 +20,7 @@ class WorkerRate(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's part of an offered rate. The sum of independent Poisson processes is one, of the summed rate."""
 
     turn: int
-    """Number of the message; the answer has it."""
+    """Number of the message, which the answer repeats."""
     offered_per_s: float
     arrivals: Arrivals
     max_users: int
@@ -28,34 +28,38 @@ class WorkerRate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split(whole: WorkerRate, workers: int) -> list[WorkerRate]:
-    """Equal rates; users that add up, at least one each."""
+    """One part for each worker: equal rates, and shares of the users that add up, at least one each."""
     shares = [whole.max_users * (at + 1) // workers - whole.max_users * at // workers for at in range(workers)]
     per_s = whole.offered_per_s / workers
     return [msgspec.structs.replace(whole, offered_per_s=per_s, max_users=max(1, share)) for share in shares]
 
 
-def as_plain(rate: WorkerRate) -> dict[str, Any]:
-    """For a message."""
+def to_message(rate: WorkerRate) -> dict[str, Any]:
+    """The data of a message."""
     plain: dict[str, Any] = msgspec.to_builtins(rate)
     return plain
 
 
-def from_plain(data: object) -> WorkerRate:
-    """Of a message. Raises msgspec.ValidationError."""
+def from_message(data: object) -> WorkerRate:
+    """The rate in a message's data. Raises msgspec.ValidationError."""
     return msgspec.convert(data, WorkerRate)
 
 
 class MergedRate:
-    """`tick` once a tick. Iterations of workers that are gone were stopped with them."""
+    """The sum over workers; call `tick` once a tick. Iterations of workers that left count as dropped with the reason
+    `stopped`.
+    """
 
     def __init__(self) -> None:
         self._in_flight: dict[str, tuple[int, int]] = {}
-        """(queued, running) by worker, as it has reported last."""
+        """(queued, running) of each worker by its latest report."""
 
     def tick(self, reported: Iterable[tuple[str, OfferedTick | None]], workers: Collection[str]) -> OfferedTick | None:
-        """Seconds of workers in the order they came; `workers`: those that there are now. None: no rate is offered."""
+        """The sum of reported seconds, given in the order of receipt. `workers`: those that have joined now. None: no rate is
+        offered and nothing is in flight.
+        """
         stopped = sum(queued + running for worker, (queued, running) in self._in_flight.items() if worker not in workers)
-        self._in_flight = {worker: there for worker, there in self._in_flight.items() if worker in workers}
+        self._in_flight = {worker: counts for worker, counts in self._in_flight.items() if worker in workers}
         ticks, rates = [], dict.fromkeys(self._in_flight, 0.0)
         for worker, tick in reported:
             if tick is None:

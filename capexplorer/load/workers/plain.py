@@ -1,7 +1,7 @@
-"""What a plain Locust worker reports, as seconds of capexplorer: response times of two digits, failures by text alone.
+"""Converts the reports of a plain Locust worker, with response times of two digits and failures only as texts, into seconds.
 
-It reports every three seconds, by a clock and at moments of its own. A report is cut into as many equal parts as it has seconds,
-of which each tick takes one, so its figures are up to four seconds late; a level settles so much later.
+Such a worker reports every three seconds, by its own clock. A report is split into as many equal parts as it has seconds, and
+each tick takes one of them. So its figures are up to four seconds late, and levels settle that much later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ class PlainStats:
         self._reported_s: float | None = None
 
     def seconds(self, data: Mapping[str, Any], cpu_ratio: float | None, now_s: float) -> list[WorkerSecond]:
-        """The parts of one report, one for each of the next ticks. Locust's first report of a worker is of no known length."""
+        """The parts of one report, one for each of the next ticks. Empty for the worker's first report, whose length is not
+        known.
+        """
         began_s, self._reported_s = self._reported_s, now_s
         if began_s is None:
             return []
@@ -51,12 +53,12 @@ class PlainStats:
 
 
 def _share(count: int, part: int, parts: int) -> int:
-    """Of `count` what falls to this part: whole numbers that add up."""
+    """The share of `count` in this part, a whole number; the shares of all parts add up to `count`."""
     return count * (part + 1) // parts - count * part // parts
 
 
 def _endpoint(entry: Mapping[str, Any], part: int, parts: int) -> EndpointTick:
-    """Locust does not tell the response times of failures from those of successes: all are in the histogram, in proportion."""
+    """One endpoint's part. Locust does not separate response times of failures and successes; they are split in proportion."""
     requests, failures = _share(entry["num_requests"], part, parts), _share(entry["num_failures"], part, parts)
     failures = min(failures, requests)
     succeeded = (requests - failures) / requests if requests else 0.0

@@ -1,4 +1,4 @@
-"""What a worker reports of one second: it travels inside Locust's own `stats` message, as one value of bytes under KEY.
+"""A worker's report on one second, which is sent in Locust's own `stats` message, as a value of bytes under KEY.
 
 Bounded: endpoint names, failures and user errors are bounded where they are recorded. Decoding checks every type, since a report
 comes from another process, or another machine.
@@ -14,7 +14,7 @@ from ...model.kept_request import PlacedRequest
 from ...model.readings import GeneratorReading, PortsReading
 
 KEY = "capexplorer"
-"""Of the report's dict."""
+"""The key of the report in the message's dict."""
 
 USER_ERRORS_MOST = 20
 """Kinds of exceptions in user code that one report names."""
@@ -32,7 +32,7 @@ class Activity(msgspec.Struct, frozen=True, array_like=True):
 
 
 class UserErrorCount(msgspec.Struct, frozen=True, array_like=True):
-    """Exceptions in user code of one kind."""
+    """Number of equal exceptions in user code."""
 
     type: str
     text: str
@@ -41,15 +41,15 @@ class UserErrorCount(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One worker's second. Times are `time.monotonic` of the worker's machine until the master has placed it on its own."""
+    """One worker's second. Times are `time.monotonic` of the worker's machine until the master converts them to its own."""
 
     began_s: float
     ended_s: float
     users: int
-    """At its end."""
+    """Users at its end."""
     warm_users: int | None = None
     endpoints: tuple[EndpointTick, ...] = ()
-    """Without percentiles: the master finds them again."""
+    """Without percentiles, which the master computes from the histograms."""
     failures: tuple[FailureTick, ...] = ()
     retried: tuple[FailureTick, ...] = ()
     all_requests: int = 0
@@ -64,11 +64,11 @@ class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     replaced: int = 0
     """Dead users replaced, since the worker began."""
     generator: GeneratorReading | None = None
-    """Of the worker's process; loop lag included."""
+    """Reading of the worker's process, with its loop lag."""
     kept: tuple[PlacedRequest, ...] = ()
     """Requests that are kept whole."""
     ports: PortsReading | None = None
-    """Of its machine, where that is another one."""
+    """Reading of its machine's ports, if that is not the master's machine."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -76,12 +76,12 @@ _decode = msgspec.msgpack.Decoder(WorkerSecond).decode
 
 
 def encode(second: WorkerSecond) -> bytes:
-    """For a report."""
+    """The bytes of a report."""
     return _encode(second)
 
 
 def decode(found: object) -> WorkerSecond:
-    """Of a report. Raises InputError for anything that `encode` does not write."""
+    """The second of a report's bytes. Raises InputError for anything that `encode` does not write."""
     if not isinstance(found, bytes):
         raise InputError("a worker's report is not of this version")
     try:

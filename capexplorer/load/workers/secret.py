@@ -1,7 +1,7 @@
 """A shared secret for the port of a run: ZeroMQ's CURVE, with the server's key pair derived from the secret.
 
 A stranger cannot complete the handshake without the server's public key, which is derived from the secret and never sent, and
-no other process can answer in the server's place. Messages are encrypted. Who has the secret is trusted fully.
+no other process can answer in the server's place. Messages are encrypted. A process that has the secret is trusted fully.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from locust.rpc import zmqrpc
 from zmq.utils import z85
 
 VARIABLE = "CAPEXPLORER_SECRET"
-"""Of the environment: command lines are seen by everybody on a machine."""
+"""The environment variable with the secret, since command lines are visible to all users of a machine."""
 
 LENGTH_LEAST = 16
 
 
 def install(secret: str) -> None:
-    """From now on Locust's sockets of this process use it. Once a process."""
+    """Let Locust's sockets of this process use the secret from now on. Call once per process."""
     server_secret, server_public = _key_pair(secret)
     begin: Any = zmqrpc.BaseSocket.__init__
 

@@ -1,4 +1,4 @@
-"""Users of a worker process: the run's spawn messages start and stop them."""
+"""The engine of a worker process: the master's spawn messages start and stop its users."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..lag import Lag
 from ..offered.pool import Pool
 from ..offered.pool_users import WorkerUsers
 from ..user_code import UserError, UserErrors
-from .offered_rate import RATE_BEGAN, from_plain
+from .offered_rate import RATE_BEGAN, from_message
 from .second import USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
 from .worker_runner import Worker
 
 
 class WorkerEngine(InProcessEngine):
-    """A `LoadEngine` whose users are stepped from elsewhere."""
+    """The `LoadEngine` of a worker, whose users the master sets."""
 
     def __init__(
         self, context: EngineContext, address: tuple[str, int], hello: bytes, on_boundary: Callable[[float], None]
@@ -34,7 +34,7 @@ class WorkerEngine(InProcessEngine):
         self._address, self._hello, self._on_boundary = address, hello, on_boundary
 
     def create_runner(self, environment: Environment) -> None:
-        """A WorkerRunner that has joined when this returns. Raises ConnectionError."""
+        """Make a WorkerRunner and join. Raises ConnectionError."""
         offering = self._context.offering
         self.runner = runner = environment.runner = Worker(
             environment,
@@ -48,12 +48,12 @@ class WorkerEngine(InProcessEngine):
         self.replace_dead_users(lambda: runner.target_user_classes_count)
 
     def _offer(self, runner: Any, data: object) -> None:
-        """A rate of the run's; None: no rate. The first may come while `create_runner` still joins."""
+        """Offer a rate that the master sent; None: end it. The first may arrive before `create_runner` returns."""
         offering = self._context.offering
         if data is None:
             offering.close(lambda: runner.user_count <= runner.target_user_count)
             return
-        users, rate = WorkerUsers(runner), from_plain(data)
+        users, rate = WorkerUsers(runner), from_message(data)
         if offering.pool is None:
             offering.pool = Pool(offering.dispatch, users, self._context.errors)
         offering.offer(
@@ -83,7 +83,7 @@ def second_of(
     generator: GeneratorReading,
     ports: PortsReading | None,
 ) -> WorkerSecond:
-    """One second as it is reported."""
+    """The report on one second."""
     tick = drained.tick
     return WorkerSecond(
         began_s=began_s,
@@ -109,7 +109,7 @@ def second_of(
 
 
 def _bare(tick: EndpointTick) -> EndpointTick:
-    """Without what the master finds again."""
+    """The tick without percentiles, which the master computes from the histograms."""
     return msgspec.structs.replace(tick, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None)
 
 
@@ -118,7 +118,7 @@ def _with_lag(generator: GeneratorReading, lag: Lag) -> GeneratorReading:
 
 
 def _user_errors(errors: UserErrors) -> tuple[UserErrorCount, ...]:
-    """The most frequent kinds since the last call; the count of further kinds is the last one's."""
+    """The USER_ERRORS_MOST most frequent exceptions since the last call; the count of the last one includes all others."""
     counts: Counter[UserError] = Counter(errors.waiting.popleft() for _ in range(len(errors.waiting)))
     common = counts.most_common(USER_ERRORS_MOST)
     rest = counts.total() - sum(count for _, count in common)

@@ -1,4 +1,5 @@
-"""Locust's WorkerRunner, which also says who it is, reports each second, and stops its users where the run is silent."""
+"""Locust's WorkerRunner, which in addition identifies itself, reports each second, and stops its users if the master is
+silent."""
 
 from __future__ import annotations
 
@@ -14,18 +15,18 @@ from locust.env import Environment
 from locust.rpc import Message
 from locust.runners import STATE_INIT, WorkerRunner
 
-from .desk import CLOCK, WHO
 from .second import KEY
+from .worker_registry import CLOCK, WHO
 
 ABANDONED_S = 3.0
-"""Seconds without a message of the run, which answers each heartbeat, after which users stop: nobody measures that load."""
+"""Seconds without a message of the master, which answers each heartbeat, after which users stop: their load is not measured."""
 
 GIVEN_UP_S = 15.0
-"""Seconds without one after which the worker ends."""
+"""Seconds without a message of the master after which the worker ends."""
 
 
 class Worker(WorkerRunner):
-    """`report` sends what one second held."""
+    """The runner. `report` sends the report on one second."""
 
     def __init__(
         self,
@@ -39,14 +40,13 @@ class Worker(WorkerRunner):
         on_level: Callable[[int], None],
         keeps_users: Callable[[], bool],
     ) -> None:
-        """`hello`: as in its request for a job. `on_boundary`: gets a boundary between ticks, by this machine's clock.
-        `on_rate`: gets this runner and a rate to offer; None: none any more. `on_level`: gets
-        the index of a level that begins. `keeps_users`: a rate is offered, whose pool is not
-        made smaller.
+        """`hello`: the same as in its request for a job. `on_boundary` gets a boundary between ticks, by this machine's clock.
+        `on_rate` gets this runner and the message of a rate to offer; None ends the rate. `on_level` gets the index of a level
+        that begins. `keeps_users` returns whether a rate is offered, whose pool the master's messages must not reduce.
         """
         self._on_rate, self._on_level, self._keeps_users = on_rate, on_level, keeps_users
         self.ended_because = ""
-        """Why the run wants it no more; empty while it does, and where the run has ended."""
+        """Why the master ended this worker; empty before that, and at the normal end of the run."""
         self.has_ended = False
         self._hello, self._on_boundary = hello, on_boundary
         self._waiting: deque[bytes] = deque(maxlen=60)
@@ -55,12 +55,12 @@ class Worker(WorkerRunner):
         super().__init__(environment, host, port)
 
     def report(self, second: bytes) -> None:
-        """Send this with the next report of Locust's, which is now."""
+        """Send this report now, in a `stats` message of Locust."""
         self._waiting.append(second)
         self._news.set()
 
     def stats_reporter(self) -> NoReturn:
-        """In place of Locust's own period: a report at the end of a second, by the clock of the run."""
+        """Send waiting reports as soon as there are any, in place of Locust's fixed period."""
         while True:
             self._news.wait()
             self._news.clear()
@@ -70,12 +70,12 @@ class Worker(WorkerRunner):
                 self.send_message("stats", data)
 
     def connect_to_master(self) -> None:
-        """Say who it is, and then that it is ready."""
+        """Identify this worker, and then report that it is ready."""
         self.send_message(WHO, self._hello)  # type: ignore[arg-type]
         super().connect_to_master()  # type: ignore[no-untyped-call]
 
     def handle_message(self, msg: Message) -> None:
-        """Our own kinds of messages, and then Locust's."""
+        """Handle our own kinds of messages, and let Locust handle its own."""
         self._heard_s = time.monotonic()
         match msg.type:
             case "capexplorer_clock":
@@ -91,14 +91,16 @@ class Worker(WorkerRunner):
             case "capexplorer_refused":
                 self.ended_because = str(msg.data)
             case "quit":
-                self.has_ended = True  # the process ends in order: its main thread looks
+                self.has_ended = True  # the main thread sees this and ends the process gracefully
             case "stop":
                 self._stop_for_now()
             case _:
                 super().handle_message(msg)
 
     def _stop_for_now(self) -> None:
-        """The locustfile of the run has stopped the test: as Locust does, but not as if user code of this worker had."""
+        """Stop the test as Locust does, since the run's locustfile has stopped it. `Worker.stop` is not called on the instance,
+        where it would count as a call by this worker's user code.
+        """
         self._on_rate(self, None)
         type(self).stop(self)
         self.send_message("client_stopped")
@@ -106,14 +108,14 @@ class Worker(WorkerRunner):
         self.worker_state = STATE_INIT
 
     def start_worker(self, user_classes_count: dict[str, int], **kwargs: Any) -> None:
-        """Start and stop users as the run says; it does not know those that a pool has added."""
+        """Start and stop users as the master requests, but keep those that a pool has added, which the master does not know."""
         if self._keeps_users():
-            there = self.target_user_classes_count
-            user_classes_count = {kind: max(count, there.get(kind, 0)) for kind, count in user_classes_count.items()}
+            present = self.target_user_classes_count
+            user_classes_count = {kind: max(count, present.get(kind, 0)) for kind, count in user_classes_count.items()}
         super().start_worker(user_classes_count, **kwargs)
 
     def heartbeat_timeout_checker(self) -> NoReturn:
-        """In place of Locust's minute of silence."""
+        """Check how long the master has been silent, in place of Locust's check for a minute of silence."""
         while True:
             gevent.sleep(0.5)
             silent_s = time.monotonic() - self._heard_s

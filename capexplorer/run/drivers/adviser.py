@@ -1,7 +1,6 @@
-"""What to do next, from the levels measured so far: the screen shows these proposals and the autopilot takes them. Runs in the
-pump's thread.
+"""Proposes the next step from the levels measured so far: the screen shows the proposals, and the autopilot carries them out.
 
-`analysis` judges the levels, and `load.autopilot_policy` decides; this passes the verdict from one to the other.
+Runs in the pump's thread. `analysis` judges the levels, and `load.autopilot_policy` decides; this module passes the verdict on.
 """
 
 from __future__ import annotations
@@ -33,19 +32,20 @@ DISTURBED_MOST = 3
 """Consecutive levels disturbed by other processes below the low-load line after which the search ends without a knee."""
 
 AGAIN_S = 10.0
-"""Seconds after which a proposal that nobody takes is made again: ports, neighbours and the knee may have changed."""
+"""Seconds after which a proposal that was not carried out is made again: free ports, other processes and the knee may have
+changed."""
 
 SETTLED_LEVELS = 3
-"""Number of latest levels by which the time to settle is estimated."""
+"""Number of latest levels from which the time to settle is estimated."""
 
 
 Growth = Literal["possible", "coming", "none"]
-"""Whether one more worker may be started, is on its way, or neither."""
+"""Whether one more worker may be started, one was started and has not joined yet, or neither."""
 
 
 class Adviser:
-    """`propose` once a second; `took` or `deviated` when users were set. A step that was proposed advances the search;
-    any other one begins a search with the levels measured so far.
+    """Call `propose` once a second, and `took` or `set_by_hand` when users were set. A step that was proposed advances the
+    search; any other step begins a new search with the levels measured so far.
     """
 
     def __init__(self, timeline: Timeline, max_users: int, growth: Callable[[], Growth]) -> None:
@@ -70,8 +70,8 @@ class Adviser:
         """Levels disturbed by other processes, which the verdict does not use."""
 
     def begin(self, first_users: int = 1, *, only_verifies: bool = False) -> None:
-        """A search with the levels measured so far; `first_users`: where it begins if no users run. `only_verifies`: of the knee
-        that is known now, which is verified without a search.
+        """Begin a search with the levels measured so far. `first_users`: where it begins if no users run. `only_verifies`:
+        verify the knee that is known now, without a search.
         """
         known = self._timeline.current_verdict if only_verifies else None
         self._verdict = known.capacity if known is not None else CapacityVerdict()
@@ -97,7 +97,7 @@ class Adviser:
 
     @property
     def is_due(self) -> bool:
-        """Whether a new proposal may differ from the latest; a look at an epoch costs 5 to 25 ms."""
+        """Whether a new proposal may differ from the latest. This is checked first, since judging an epoch takes 5 to 25 ms."""
         level = self._timeline.level
         is_new = level is None or level.opened.index != self._level
         return is_new or isinstance(self._proposed, Hold) or self._timeline.last_s - self._looked_s >= AGAIN_S

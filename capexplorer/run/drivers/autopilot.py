@@ -1,6 +1,6 @@
 """The autopilot as a driver: each second it takes the proposal of the next step, if that is due. Runs in the pump's thread.
 
-The `Adviser` makes the proposals, also while the autopilot is off: then they are published alone.
+The `Adviser` makes the proposals. While the autopilot is off, they are published but not carried out.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class AutopilotDriver:
         grow: Callable[[], None] = lambda: None,
         publish: Callable[[Proposal], None] | None = None,
     ) -> None:
-        """`growth`: whether another worker may start. `grow`: starts it. `publish`: takes each second's proposal, also while the
-        autopilot is off; None: there are none then.
+        """`growth`: returns whether another worker may start. `grow`: starts it. `publish`: takes each second's proposal, also
+        while the autopilot is off; if it is None, proposals are made only while the autopilot is on.
         """
         self._grow, self._publish = grow, publish
         self._timeline, self._load_target, self._max_users = timeline, load_target, max_users

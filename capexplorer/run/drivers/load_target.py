@@ -10,7 +10,8 @@ from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .driver import Driver, DriverSeat, Manual, Plan, Shape
 
 POOL_SPAWN_RATE = 1_000.0
-"""Users per second that a pool of a rate level grows by at most: about what the load thread can make beside its requests."""
+"""Users per second by which the pool of a rate level grows at most: about as many as the load thread can start while it also
+sends requests."""
 
 AUTOMATIC_SPAWN_RATE_MOST = 100.0
 """Maximum spawn rate in users per second if none was set; Locust warns about higher rates."""

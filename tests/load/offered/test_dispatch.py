@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capexplorer.load.offered.dispatch import LATE_MOST_S, QUEUE_LEAST, TASKS, Dispatch
-from capexplorer.load.offered.iteration import Iteration, Seat
+from capexplorer.load.offered.iteration import IdleUser, Iteration
 from capexplorer.load.offered.ledger import Entry, Ledger
 from capexplorer.model.events import Drops, OfferedTick
 
@@ -20,13 +20,13 @@ class Rig:
     def __init__(self, users: int = 0, max_users: int = 100, rate: float = 10.0, lost: str = "") -> None:
         """`lost`: the first report of this kind does not arrive."""
         self.ledger = Ledger()
-        self.ledger.record_rate_per_s = rate
+        self.ledger.offered_per_s = rate
         self.lost = lost
-        self.dispatch = Dispatch(self.report, lambda seat: self.woken.append(seat))
+        self.dispatch = Dispatch(self.report, lambda idle_user: self.woken.append(idle_user))
         self.dispatch.offered_per_s, self.dispatch.max_users = rate, max_users
         self.dispatch.users = lambda: self.users
         self.users, self.now_s = 0, 0.0
-        self.woken: list[Seat] = []
+        self.woken: list[IdleUser] = []
         self.running: list[Iteration] = []
         for _ in range(users):
             self.join()
@@ -41,17 +41,17 @@ class Rig:
         self.users += 1
         self.park(kind)
 
-    def park(self, kind: str = "A") -> Seat:
-        seat = Seat(kind, None)
-        got = self.dispatch.park(seat, self.now_s)
+    def park(self, kind: str = "A") -> IdleUser:
+        idle_user = IdleUser(kind, None)
+        got = self.dispatch.park(idle_user, self.now_s)
         if got is not None:
             self.running.append(got)
-        return seat
+        return idle_user
 
     def arrive(self, count: int = 1, kind: str = "A", late_s: float = 0.0) -> None:
         for _ in range(count):
             self.dispatch.arrive(self.now_s - late_s, self.now_s, kind)
-        self.running += [seat.iteration for seat in self.woken if seat.iteration is not None]
+        self.running += [idle_user.iteration for idle_user in self.woken if idle_user.iteration is not None]
         self.woken.clear()
 
     def end(self, *, failed: bool = False) -> None:
@@ -159,7 +159,7 @@ def test_the_end_of_a_rate_drops_what_queues_and_frees_the_idle() -> None:
     rig = Rig(users=1)
     rig.arrive(3)
     assert rig.dispatch.clear() == []
-    rig.ledger.record_rate_per_s = None
+    rig.ledger.offered_per_s = None
     tick = rig.tick()
     assert (tick.dropped, tick.running, tick.offered_per_s) == (Drops(stopped=2), 1, 0.0)
     rig.dispatch.ended(rig.running.pop(), 1.0)
@@ -169,10 +169,10 @@ def test_the_end_of_a_rate_drops_what_queues_and_frees_the_idle() -> None:
 
 def test_a_user_that_ends_before_it_starts_its_arrival_drops_it() -> None:
     rig = Rig()
-    rig.users, seat, idle = 2, rig.park(), rig.park()
+    rig.users, idle_user, idle = 2, rig.park(), rig.park()
     rig.dispatch.left(idle)
     rig.dispatch.arrive(0.0, 0.0, "A")
-    rig.dispatch.left(seat)
+    rig.dispatch.left(idle_user)
     assert rig.tick().dropped == Drops(stopped=1)
     assert not rig.dispatch.idle["A"]
 

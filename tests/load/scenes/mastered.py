@@ -16,10 +16,10 @@ from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
 from capexplorer.load.worker_changes import TookOver, WorkerRefused, WorkersChanged
 from capexplorer.load.workers import job as jobs
-from capexplorer.load.workers.desk import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
 from capexplorer.load.workers.job import Job, WorkerHello
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
 from capexplorer.load.workers.second import KEY, WorkerSecond, encode
+from capexplorer.load.workers.worker_registry import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import EndpointTick
 from capexplorer.profile import Task, Users
@@ -195,7 +195,7 @@ def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:
     two = _FakeWorker(rig, "there_2", HERE_ELSEWHERE, clock_s=-70.0)
     rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
     boundary_s = time.monotonic() + 2.0
-    rig.host.thread.post(lambda: rig.engine.desk.align_seconds(boundary_s))
+    rig.host.thread.post(lambda: rig.engine.registry.align_seconds(boundary_s))
     grids = rig.until(lambda: one.of(GRID) and two.of(GRID), one, two)
     off_s = [abs(worker.of(GRID)[-1]["boundary_s"] - worker.clock_s - boundary_s) for worker in (one, two)]
     rig.until(lambda: time.monotonic() > boundary_s, one, two)

@@ -19,7 +19,7 @@ from capexplorer.load.load_reports import Report, Spawned
 from capexplorer.load.offered.offering import Offering
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
-from capexplorer.load.workers.offered_rate import WorkerRate, as_plain
+from capexplorer.load.workers.offered_rate import WorkerRate, to_message
 from capexplorer.load.workers.worker_engine import WorkerEngine
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import Drops, OfferedTick
@@ -152,7 +152,7 @@ def a_rate_comes_before_a_worker_has_joined() -> bool:
     context = EngineContext(recorder, UserErrors(), lambda: None, offering, lambda report: None)
     engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
     runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")
-    engine._offer(runner, as_plain(WorkerRate(turn=1, offered_per_s=5.0, arrivals="even", max_users=2)))
+    engine._offer(runner, to_message(WorkerRate(turn=1, offered_per_s=5.0, arrivals="even", max_users=2)))
     is_on = offering.is_on
     engine._offer(runner, None)
     return is_on and not offering.is_on

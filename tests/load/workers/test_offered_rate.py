@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.load.workers.offered_rate import MergedRate, WorkerRate, as_plain, from_plain, split
+from capexplorer.load.workers.offered_rate import MergedRate, WorkerRate, from_message, split, to_message
 from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.histogram import LatencyHistogram
 
@@ -31,7 +31,7 @@ def test_a_worker_has_at_least_one_user() -> None:
 
 
 def test_a_workers_part_of_a_rate_is_decoded_as_it_was_encoded() -> None:
-    assert from_plain(as_plain(WHOLE)) == WHOLE
+    assert from_message(to_message(WHOLE)) == WHOLE
 
 
 def test_counts_add_and_the_latest_worker_says_how_late_the_schedule_was() -> None:

@@ -80,7 +80,7 @@ class _Host:
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         def step() -> None:
-            self._shape = self._offered_per_s = self.recorder.iterations.record_rate_per_s = None
+            self._shape = self._offered_per_s = self.recorder.iterations.offered_per_s = None
             self._aim(users, spawn_rate)
 
         self._thread.append(step)
@@ -88,7 +88,7 @@ class _Host:
     def set_rate(self, offered_per_s: float, arrivals: str, max_users: int, *, at_once: bool = False) -> None:
         def step() -> None:
             self._shape = None
-            self._offered_per_s = self.recorder.iterations.record_rate_per_s = offered_per_s
+            self._offered_per_s = self.recorder.iterations.offered_per_s = offered_per_s
             self._aim(POOL, 100.0)
 
         self._thread.append(step)

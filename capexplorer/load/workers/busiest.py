@@ -1,4 +1,5 @@
-"""The workers' own readings in one tick: the fullest one stands for the generator, and a bounded number has rows."""
+"""The readings of the workers in one tick: that of the busiest represents the generator, and a bounded number of workers has
+rows."""
 
 from __future__ import annotations
 
@@ -12,23 +13,23 @@ from .second import WorkerSecond
 
 
 class Known(Protocol):
-    """What is known of a worker beside its seconds."""
+    """The facts of a worker that do not change from second to second."""
 
     name: str
     is_here: bool
 
     @property
     def is_plain(self) -> bool:
-        """A plain Locust worker."""
+        """Whether it is a plain Locust worker."""
 
 
-def fullest(seconds: Mapping[str, WorkerSecond]) -> GeneratorReading | None:
-    """Readings of the worker whose load thread was busy, or waited for a core, most."""
-    found = _fullest(seconds)
+def busiest(seconds: Mapping[str, WorkerSecond]) -> GeneratorReading | None:
+    """The reading of the worker whose load thread used or waited for a core most; None if no worker gave one."""
+    found = _busiest(seconds)
     return seconds[found].generator if found is not None else None
 
 
-def _fullest(seconds: Mapping[str, WorkerSecond]) -> str | None:
+def _busiest(seconds: Mapping[str, WorkerSecond]) -> str | None:
     known = {worker: busy for worker, second in seconds.items() if (busy := _busy(second)) is not None}
     return max(known, key=lambda worker: known[worker]) if known else None
 
@@ -43,7 +44,7 @@ def _busy(second: WorkerSecond) -> float | None:
 def workers_reading(known: Mapping[str, Known], gathered: Gathered) -> WorkersReading:
     """All workers in one tick."""
     seconds = dict(gathered.seconds)
-    name = _fullest(seconds)
+    name = _busiest(seconds)
     here = [seconds[worker].generator for worker, each in known.items() if each.is_here and worker in seconds]
     return WorkersReading(
         count=len(known),
@@ -57,7 +58,9 @@ def workers_reading(known: Mapping[str, Known], gathered: Gathered) -> WorkersRe
 
 
 def _kept(known: Mapping[str, Known], seconds: Mapping[str, WorkerSecond]) -> list[str]:
-    """The fullest ones, and first those without a second: in the order in which they joined."""
+    """The at most WORKER_ROWS workers that have rows, in the order in which they joined: those without a report, then the
+    busiest.
+    """
     busy = {worker: math.inf if worker not in seconds else _busy(seconds[worker]) or 0.0 for worker in known}
     most = set(sorted(busy, key=lambda worker: -busy[worker])[:WORKER_ROWS])
     return [worker for worker in known if worker in most]

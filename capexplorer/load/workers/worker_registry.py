@@ -1,7 +1,8 @@
-"""Who may be a worker, which workers there are, and when one is lost. In the load thread.
+"""Admits workers, keeps the list of them, and notices when one is lost. In the load thread.
 
-A worker of capexplorer sends HELLO over a separate connection and gets its job, or a refusal; it then connects as a Locust worker
-and identifies itself before it reports that it is ready. A lost worker does not come back: it has to end, and may join again.
+A worker of capexplorer sends HELLO over a separate connection and gets its job or a refusal. Then it connects as a Locust
+worker and identifies itself before it reports that it is ready. Messages of a lost worker are refused: it has to end, and may
+join anew.
 """
 
 from __future__ import annotations
@@ -21,51 +22,54 @@ from . import job as jobs
 from .clock import ClockOffset
 from .job import Job, WorkerHello
 from .master import Master
-from .offered_rate import RATE, RATE_ENDED, WorkerRate, as_plain, split
+from .offered_rate import RATE, RATE_ENDED, WorkerRate, split, to_message
 from .plain import PlainStats
 
 HELLO, JOB, REFUSED = "capexplorer_hello", "capexplorer_job", "capexplorer_refused"
 WHO, CLOCK, GRID, ENDED = "capexplorer_worker", "capexplorer_clock", "capexplorer_grid", "capexplorer_ended"
 LEVEL = "capexplorer_level"
-"""Our own kinds of messages, beside Locust's."""
+"""The kinds of messages that are not Locust's."""
 
 SILENT_S = 3.0
-"""Seconds without a message after which a worker is lost: three reports. A worker that was stopped is marked within four."""
+"""Seconds without a message after which a worker is lost: the time of three reports. A suspended worker is marked within four."""
 
 CLOCK_EVERY_S = 10.0
 CLOCK_TRIPS_AT_FIRST = 3
 
-STOOD_STILL_S = 1.0
-"""A look that comes so late shows that this process stood still: silence was its own."""
+SUSPENDED_S = 1.0
+"""Lateness of a call of `look` in seconds from which this process was suspended itself, so that silence does not count."""
 
 
 @dataclass(slots=True)
 class KnownWorker:
-    """One that makes load, or is about to."""
+    """A worker that has joined."""
 
     name: str
     hello: WorkerHello | None
     """None: a plain Locust worker."""
     is_here: bool
-    """On this machine."""
+    """Whether it is on this machine."""
     heard_s: float
+    """`time.monotonic` of its latest message."""
     clock: ClockOffset = field(default_factory=ClockOffset)
     trips: int = 0
     asked_s: float = 0.0
-    """When its clock was asked last."""
+    """`time.monotonic` of the latest question for its clock."""
     rate_turn: int = 0
-    """Of the latest offered rate that its schedule has."""
+    """`WorkerRate.turn` of the rate that its schedule has."""
     plain: PlainStats = field(default_factory=PlainStats)
     """What a plain Locust worker has reported so far."""
 
     @property
     def is_plain(self) -> bool:
-        """A plain Locust worker."""
+        """Whether it is a plain Locust worker."""
         return self.hello is None
 
 
-class FrontDesk:
-    """A `Desk`. `on_change` is called after the set of workers has changed, `on_second(worker id, report)` with each report."""
+class WorkerRegistry:
+    """A `master.MessageHandler`. Calls `on_change` after the set of workers has changed, and `on_second(worker id, report)`
+    with each report.
+    """
 
     def __init__(
         self,
@@ -80,7 +84,7 @@ class FrontDesk:
         """`here`: name of this machine."""
         self.workers: dict[str, KnownWorker] = {}
         self.boundary_s: float | None = None
-        """A boundary between ticks, `time.monotonic`; None: not known yet."""
+        """`time.monotonic` of a boundary between ticks; None: not known yet."""
         self._job, self._report, self._on_change, self._on_second = job, report, on_change, on_second
         self._here, self._accepts_plain = here, accepts_plain
         self._introduced: dict[str, WorkerHello] = {}
@@ -93,7 +97,7 @@ class FrontDesk:
     # -- messages
 
     def receive(self, client_id: str, message: Message) -> bool:
-        """A message has come; whether Locust is to handle it."""
+        """Handle a message. Returns whether Locust must handle it too."""
         worker = self.workers.get(client_id)
         if worker is not None:
             worker.heard_s = time.monotonic()
@@ -111,7 +115,7 @@ class FrontDesk:
                     return True
                 self._refuse(client_id, client_id.rpartition("_")[0], "a plain Locust worker, and --plain-workers was not given")
             case _:
-                self._send(client_id, "quit")  # it was lost, or never admitted
+                self._send(client_id, "quit")  # from a worker that was lost or never admitted
         return False
 
     def _greet(self, client_id: str, data: object) -> None:
@@ -134,7 +138,7 @@ class FrontDesk:
     def _of_worker(self, client_id: str, worker: KnownWorker, message: Message) -> bool:
         match message.type:
             case "client_ready" if self.master is not None and client_id in self.master.clients:
-                self._send(client_id, "ack", {"index": 0})  # it has asked twice, since the first answer took long
+                self._send(client_id, "ack", {"index": 0})  # it repeated the message, since the first answer took long
                 return False
             case "capexplorer_clock":
                 worker.clock.trip(message.data["sent_s"], message.data["worker_s"], time.monotonic())
@@ -151,14 +155,14 @@ class FrontDesk:
                 return False
             case "capexplorer_rate_began":
                 worker.rate_turn = int(message.data)
-                self._look_at_rate()
+                self._report_rate_if_begun()
                 return False
             case "stats":
                 self._on_second(client_id, message.data)
         return True
 
     def handled(self, client_id: str, message: Message) -> None:
-        """Locust has handled it: a worker that is ready now has joined."""
+        """Note that Locust has handled a message: a worker that reported that it is ready has joined."""
         if message.type == "client_ready" and client_id not in self.workers:
             self._join(client_id)
 
@@ -173,12 +177,12 @@ class FrontDesk:
             self._ask_clock(client_id, worker)
         self._changed("joined", worker)
 
-    # -- as time goes on
+    # -- regularly, and on demand
 
     def look(self) -> None:
-        """Give up who was silent for too long; measure clocks."""
+        """Remove workers that were silent for SILENT_S, and measure clocks. Called every `master.LOOK_EVERY_S`."""
         now_s = time.monotonic()
-        if now_s - self._looked_s > STOOD_STILL_S:
+        if now_s - self._looked_s > SUSPENDED_S:
             for worker in self.workers.values():
                 worker.heard_s = now_s
         self._looked_s = now_s
@@ -189,25 +193,27 @@ class FrontDesk:
                 self._ask_clock(client_id, worker)
 
     def lose(self, client_id: str, why: str) -> None:
-        """It makes no load any more, as far as can be known."""
+        """Remove a worker that is assumed to make no load any more."""
         if client_id in self.workers:
             self._remove(client_id, "lost", why)
 
     def lose_process(self, token: str, why: str) -> None:
-        """The same of a worker that this run started: its process has ended."""
+        """Remove the worker with this token, whose process has ended."""
         for client_id, worker in tuple(self.workers.items()):
             if worker.hello is not None and worker.hello.token == token:
                 self.lose(client_id, why)
 
     def release(self, token: str) -> None:
-        """Send the users of this worker elsewhere, and let it end in order."""
+        """Move the users of the worker with this token to the others, and ask it to end."""
         for client_id, worker in tuple(self.workers.items()):
             if worker.hello is not None and worker.hello.token == token:
                 self._remove(client_id, "left")
                 self._send(client_id, "quit")
 
     def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
-        """Split a rate among the workers. Reported once the schedules of all of them have it. Plain Locust workers get none."""
+        """Split a rate among the workers. `Spawned` is reported when the schedules of all of them have it. Plain Locust workers
+        get no part of it.
+        """
         self._rate_turn += 1
         whole = WorkerRate(
             turn=self._rate_turn, offered_per_s=offered_per_s, arrivals=arrivals, max_users=max_users, at_once=at_once
@@ -215,27 +221,27 @@ class FrontDesk:
         self._rate = whole
         own = [client_id for client_id, worker in self.workers.items() if not worker.is_plain]
         for client_id, rate in zip(own, split(whole, len(own)) if own else (), strict=True):
-            self._send(client_id, RATE, as_plain(rate))
+            self._send(client_id, RATE, to_message(rate))
 
     def end_rate(self) -> None:
-        """Offer none any more."""
+        """End the offered rate."""
         self._rate = None
         for client_id in self.workers:
             self._send(client_id, RATE_ENDED)
 
     def begin_level(self, index: int) -> None:
-        """Requests from now on are of this level."""
+        """Let workers attribute requests from now on to this level."""
         for client_id, worker in self.workers.items():
             if not worker.is_plain:
                 self._send(client_id, LEVEL, index)
 
-    def _look_at_rate(self) -> None:
+    def _report_rate_if_begun(self) -> None:
         if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):
             users = int(self.master.user_count) if self.master is not None else 0
             self._report(Spawned(users, time.monotonic(), self._rate.offered_per_s))
 
     def align_seconds(self, boundary_s: float) -> None:
-        """Ticks end at this moment (`time.monotonic`) and each whole second from there."""
+        """Set the boundaries between ticks: this moment (`time.monotonic`) and every whole second from it."""
         self.boundary_s = boundary_s
         for client_id, worker in self.workers.items():
             self._send_boundary(client_id, worker)
@@ -262,5 +268,5 @@ class FrontDesk:
             self._send(client_id, GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
 
     def _send(self, client_id: str, kind: str, data: Any = None) -> None:
-        assert self.master is not None  # messages come once there is a master
+        assert self.master is not None  # no message arrives before there is a master
         self.master.send_to(client_id, kind, data)

@@ -1,4 +1,4 @@
-"""The controls of a run as one of its screens has them: they act while that screen holds them, and are without effect else."""
+"""The controls of a run for one of its screens. A call takes effect only while that screen holds the controls."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from ..model.stream import Controls, Param
 from .screens import Screen, Screens
 
 
-class HeldControls:
-    """Controls and Holding of one screen. A call and the hand-over to another screen never overlap."""
+class ScreenControls:
+    """Implements `Controls` and `Holding` of `model.stream` for one screen. A call never overlaps a hand-over to another
+    screen.
+    """
 
     def __init__(self, controls: Controls, screens: Screens, screen: Screen) -> None:
         self._controls, self._screens, self.screen = controls, screens, screen
@@ -38,7 +40,7 @@ class HeldControls:
 
     @property
     def connected(self) -> bool:
-        """Always: this screen is in the run's own process."""
+        """Always True, since this screen is in the run's own process."""
         return True
 
     def ask(self) -> None:
