@@ -1,4 +1,4 @@
-"""Round ticks for a picture's axis."""
+"""Round ticks for the axes of a picture."""
 
 from __future__ import annotations
 

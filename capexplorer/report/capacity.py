@@ -1,7 +1,8 @@
 """The capacity picture: goodput against users with error bars, and latency below it, one colour for each epoch.
 
-Our own SVG and not a chart library: the same bytes every time, no dependency, and 2 ms where rendering by vl-convert kept the
-GIL for 190 ms and its script bundle for 2 s, during which no load at all was made (measured; the live screen exports too).
+The SVG is written here instead of by a chart library: it has the same bytes every time and needs no dependency. It takes 2 ms;
+vl-convert held the GIL for 190 ms to render and for 2 s to bundle its script, and no load was made meanwhile (the live screen
+exports too).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ WIDTH, HEIGHT = 760, 480
 _LINE = 16
 """Height of one line of text below the panels."""
 _LEFT, _RIGHT = 64, 24
-_NO_CURVE = ("recovery", "held")
+_NO_CURVE = ("recovery", "disturbed")
 _LABELLED_MOST = 16
 """Maximum number of points with a label; more would overlap."""
 
@@ -33,7 +34,7 @@ class _Scene:
     latency: Panel
     latency_title: str
     solid_ms: Callable[[ReportedLevel], float | None]
-    """The latency of the solid line: p50, or the mean if the source has no percentiles."""
+    """Returns the latency of the solid line: p50, or the mean if the source has no percentiles."""
 
 
 def picture(timeline: Timeline) -> bytes | None:
@@ -164,13 +165,13 @@ def _has_few_values(row: ReportedLevel) -> bool:
 def _tooltip(row: ReportedLevel) -> str:
     latency = row.figures.latency_ms
     shown = ", ".join(f"{name} {figures.number(getattr(latency, name))} ms" for name in ("p50", "p95", "p99"))
-    rate = figures.beside(row.figures.goodput_rps, row.goodput_error_rps)
+    rate = figures.with_error(row.figures.goodput_rps, row.goodput_error_rps)
     epoch = f"epoch {row.opened.epoch}, " if row.opened.epoch else ""
     return f"{epoch}{figures.users(row.users)} users: {rate}/s, {shown}, {figures.percent(row.figures.failure_ratio)} failed"
 
 
 def _linear(scene: _Scene) -> Iterator[str]:
-    """The lowest level's goodput in proportion to users; the reader sees where the curve leaves this line."""
+    """The line of linear scaling: the lowest level's goodput in proportion to users."""
     least = min(scene.rows, key=lambda row: row.users)
     slope = (least.figures.goodput_rps or 0) / least.users
     if slope > 0 and len({row.users for row in scene.rows}) > 1:
@@ -185,15 +186,15 @@ def _epoch_legend(scene: _Scene) -> Iterator[str]:
 
 
 def _sign_lines(scene: _Scene, *, drawn: bool) -> list[str]:
-    """One line, if there is anything to explain. `drawn`: the detector's lines are there."""
+    """One line that explains the signs in use, if there are any. `drawn`: the detector's lines are drawn."""
     lowest = len({row.users for row in scene.rows}) > 1
     signs = {
         "solid: goodput, dashed: all requests": _failing(scene.rows),
         "hollow: a ramp's bins, or few values": any(_has_few_values(row) or row.kind == "ramp" for row in scene.rows),
         "squares: recovery": any(row.kind == "recovery" for row in scene.rows),
-        "squares: disturbed by other processes": any(row.kind == "held" for row in scene.rows),
+        "squares: disturbed by other processes": any(row.kind == "disturbed" for row in scene.rows),
         "dotted: linear scaling from the lowest level": lowest and not drawn,
         "dotted: linear scaling from low load": drawn,
     }
-    sentence = "; ".join(sign for sign, there in signs.items() if there)
+    sentence = "; ".join(sign for sign, is_used in signs.items() if is_used)
     return [sentence] if sentence else []

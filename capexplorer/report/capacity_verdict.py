@@ -1,6 +1,6 @@
-"""Draws the detector's verdict on the capacity picture: lines, knees with their intervals, the USL fit. Must not judge.
+"""Draws the detector's verdict on the capacity picture: lines, knees with their intervals, and the USL fit.
 
-For a log without verdicts it draws the marks, and linear scaling from the lowest level.
+For a log without verdicts it draws the marks. Nothing is judged here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import figures
 from .svg import Panel, Point, line, polyline, rectangle, text
 
 Verdicts = Mapping[int, Verdict]
-"""By epoch."""
+"""Verdicts by epoch."""
 
 _LABEL_PX = 15
 """Vertical distance between the labels of two epochs."""
@@ -24,7 +24,7 @@ _USL_POINTS = 80
 
 
 def knees(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[str]:
-    """Drawn behind everything else: bands over both panels, lines, and labels at the bottom of the goodput panel."""
+    """The knees of both panels as intervals, lines and labels. Drawn before everything else, so that it is behind it."""
     for place, (epoch, verdict) in enumerate(sorted(verdicts.items())):
         knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
         named = f"epoch {epoch}: " if len(verdicts) > 1 else ""
@@ -34,7 +34,7 @@ def knees(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[str]:
             x = latency.x(latency_knee.users)
             yield line("knee soft", (x, latency.top), (x, latency.bottom))
             yield text(
-                *_beside(x, latency, latency.top + 12),
+                *_label_position(x, latency, latency.top + 12),
                 kind="alarm",
                 sentence=f"{named}latency climbs from {latency_knee.users:g}",
             )
@@ -52,7 +52,7 @@ def _knee(knee: KneeVerdict, named: str, place: int, goodput: Panel, latency: Pa
     yield text(x - 6 if right else x + 6, y, named + wording.short_knee(knee), anchor="end" if right else "start", kind="alarm")
 
 
-def _beside(x: float, panel: Panel, y: float) -> Point:
+def _label_position(x: float, panel: Panel, y: float) -> Point:
     return (min(x + 5, panel.left + panel.width - 110), y)
 
 
@@ -63,7 +63,7 @@ def band(goodput: Panel, latency: Panel, low: float, high: float) -> str:
 
 
 def marked(timeline: Timeline, goodput: Panel, latency: Panel) -> Iterator[str]:
-    """The same, from marks only."""
+    """The knees drawn from marks, for a log without verdicts."""
     for mark in wording.current_marks(timeline).values():
         if mark.kind not in ("knee", "at_or_below", "bend"):
             continue
@@ -123,7 +123,7 @@ def foot_lines(verdicts: Verdicts) -> list[str]:
 
 
 def _shown(verdict: Verdict) -> CurveFit | None:
-    """If all levels lie beyond the knee there is no low-load line."""
+    """The fitted curve to draw; None if all levels lie beyond the knee, since there is then no low-load line."""
     knee = verdict.capacity.knee
     return None if knee is not None and knee.kind == "at_or_below" else verdict.capacity.curve
 

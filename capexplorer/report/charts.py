@@ -1,4 +1,4 @@
-"""Which charts a page has, and their data: titles, units, series, levels, marks. Drawing is `page.js`."""
+"""The charts of an HTML page and their data: titles, units, series, levels, marks. They are drawn by `page.js`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ CHARTS = (
 
 
 def data(timeline: Timeline) -> dict[str, Any]:
-    """Plain values; the same timeline gives the same values."""
+    """The data of all charts as plain values. The same timeline gives the same values."""
     decimals = {line.column: line.decimals for chart in CHARTS for line in chart.lines}
     times, series = points(timeline, decimals)
     return {

@@ -1,8 +1,8 @@
-"""`export --format csv`: levels.csv (a line per level or bin of a ramp), endpoints.csv (a line per endpoint of each of these),
-seconds.csv (a line per tick), causes.csv (a line per cause, bottleneck or leak), and with watched parts
-parts.csv (a line per part of each level or bin). Columns: docs/exports.md.
+"""`export --format csv`: a folder of tables, whose columns docs/exports.md describes.
 
-Empty: not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
+levels.csv has a line per level or bin of a ramp, endpoints.csv a line per endpoint of each of these, seconds.csv a line per tick,
+causes.csv a line per cause, bottleneck or leak, and, with watched parts, parts.csv a line per part of each level or bin. An empty
+cell was not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WHOLE = ("level", "users", "wanted", "settled")
 
 
 def render(timeline: Timeline) -> dict[str, bytes]:
-    """All files."""
+    """All files: name to contents."""
     return {
         "levels.csv": levels(timeline),
         "endpoints.csv": endpoints(timeline),
@@ -39,7 +39,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
 
 
 def levels(timeline: Timeline) -> bytes:
-    """The summary's levels, flat: `latency_ms.p50` is `latency_p50_ms`."""
+    """The summary's levels as flat columns: `latency_ms.p50` is `latency_p50_ms`."""
     rows = [_flat(level) for level in summarise(timeline)["levels"]]
     return table(rows[0] if rows else LEVEL_COLUMNS, (row.values() for row in rows))
 
@@ -73,7 +73,7 @@ ENDPOINT_COLUMNS = (
 
 
 def endpoints(timeline: Timeline) -> bytes:
-    """Each endpoint over the settled seconds of each level."""
+    """The figures of each endpoint over the settled seconds of each level."""
     return table(ENDPOINT_COLUMNS, map(_endpoint, endpoint_levels(timeline)))
 
 
@@ -102,11 +102,11 @@ PART_READINGS = {
     "connections": "server.connections", "connections_limit": "server.connections_limit", "active": "server.active",
     "lock_waits": "server.lock_waits",
 }  # fmt: skip
-"""Columns of parts.csv and the readings that they have."""
+"""Readings of parts by their column in parts.csv."""
 
 
 def parts(timeline: Timeline) -> bytes:
-    """Each watched part over the settled seconds of each level, or bin of a ramp."""
+    """The readings of each watched part over the settled seconds of each level or bin of a ramp."""
     titles = ("level", "epoch", "users", "part", READ_RATIO, *PART_READINGS)
     return table(titles, _parts(timeline))
 
@@ -128,7 +128,7 @@ CAUSE_COLUMNS = (
 
 
 def causes(timeline: Timeline) -> bytes:
-    """Current marks of causes, bottlenecks and leaks, as findings list them."""
+    """The current marks of causes, bottlenecks and leaks, in the order of `listed_findings`."""
     return table(CAUSE_COLUMNS, (_cause(each.mark, timeline.header) for each in findings(timeline) if each.where))
 
 
@@ -148,7 +148,7 @@ def _tick(value: float, whole: bool) -> float | int | None:
 
 
 def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
-    """A CSV file; texts among the cells cannot become formulas."""
+    """A CSV file, in which no text is taken for a formula by a spreadsheet."""
     written = io.StringIO(newline="")
     writer = csv.writer(written)
     writer.writerow(titles)

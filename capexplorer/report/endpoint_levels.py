@@ -1,6 +1,6 @@
-"""Each endpoint at each level and bin of a ramp: the lines of every table of endpoints by level. Must not format figures.
+"""The rows of every table of endpoints by level: each endpoint at each level and bin of a ramp. Figures are formatted elsewhere.
 
-Where a session has one endpoint alone its levels say the same, and pages and Markdown leave the table out.
+If a session has only one endpoint, its figures equal those of the levels, and pages and Markdown leave the table out.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class EndpointAtLevel:
     level: ReportedLevel
     endpoint: LevelEndpoint
     leaves_first: bool
-    """It has degraded by this level, as the first endpoint of its epoch."""
+    """Whether this is the first endpoint of its epoch that degrades, and it has degraded by this level."""
 
     @property
     def successes(self) -> int:
-        """Values that its percentiles rest on."""
+        """Number of values from which its percentiles are computed."""
         return self.endpoint.requests - self.endpoint.failures
 
     @property
@@ -36,22 +36,22 @@ class EndpointAtLevel:
 
     @property
     def failure_ratio(self) -> float | None:
-        """0 to 1; None without a request."""
+        """Share of requests that failed, from 0 to 1; None without a request."""
         return self.endpoint.failures / self.endpoint.requests if self.endpoint.requests else None
 
     @property
     def few_for_p95(self) -> bool:
-        """Its p95 rests on too few values."""
+        """Whether its p95 is computed from too few values."""
         return self.successes < P95_LEAST
 
     @property
     def few_for_p99(self) -> bool:
-        """The same of its p99."""
+        """Whether its p99 is computed from too few values."""
         return self.successes < P99_LEAST
 
 
 def endpoint_levels(timeline: Timeline) -> list[EndpointAtLevel]:
-    """In the order of the session; levels that never settled have none."""
+    """The rows in the order of the session. Levels that never settled have none."""
     first = first_to_degrade(timeline)
     return [
         EndpointAtLevel(row, each, leaves_first(each, row.users, first.get(row.opened.epoch)))
@@ -62,7 +62,7 @@ def endpoint_levels(timeline: Timeline) -> list[EndpointAtLevel]:
 
 
 def by_endpoint(rows: Sequence[EndpointAtLevel]) -> list[list[EndpointAtLevel]]:
-    """The same rows, one list an endpoint, the busiest endpoint first."""
+    """The rows grouped by endpoint, the endpoint with most requests first."""
     found: dict[tuple[str, str], list[EndpointAtLevel]] = {}
     for row in rows:
         found.setdefault((row.endpoint.method, row.endpoint.name), []).append(row)
@@ -70,12 +70,12 @@ def by_endpoint(rows: Sequence[EndpointAtLevel]) -> list[list[EndpointAtLevel]]:
 
 
 def first_to_degrade(timeline: Timeline) -> Mapping[int, EndpointDegradation | None]:
-    """By epoch."""
+    """The endpoint that degrades first in each epoch; None if no endpoint was found to."""
     return {epoch: verdict.first_endpoint for epoch, verdict in wording.reported(timeline).items()}
 
 
 def leaves_first(endpoint: LevelEndpoint, users: float, first: EndpointDegradation | None) -> bool:
-    """Whether this endpoint has degraded at so many users, as the first one."""
+    """Whether this endpoint is the `first` to degrade and has degraded at this user count."""
     return first is not None and (first.method, first.name) == (endpoint.method, endpoint.name) and users >= first.users
 
 

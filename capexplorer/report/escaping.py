@@ -1,7 +1,7 @@
-"""Escapes foreign text, with one function for each medium: all text of a target, a profile, a log or a user passes here.
+"""Escapes untrusted text, with one function for each format: all text of a target, a profile, a log or a user passes here.
 
-Control characters and what steers the direction of text are shown as signs, since neither a browser nor an editor shows them and
-both obey them. Right-to-left text is isolated, so that it cannot reorder what stands beside it.
+Control characters, and those that change the direction of text, are replaced by visible signs, since browsers and editors obey
+them without showing them. Right-to-left text is isolated, so that it cannot reorder adjacent text.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import unicodedata
 from markupsafe import Markup, escape
 
 _JOINERS = "\u200c\u200d"
-"""Emoji and Indic scripts need them, and they do not change direction."""
+"""Characters that join others, which emoji and Indic scripts need; they do not change the direction of text."""
 _ISOLATE, _END = "\u2068", "\u2069"
 _MARKDOWN = re.compile(r"([\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=//)|(?<=www)\.)")
-"""Characters that begin markup inside a line. No others are escaped, since people also read the source. Not for the beginning of
-a line."""
+"""Characters that begin markup within a line, but not at its beginning. No others are escaped, since people also read the
+source."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def visible(text: str) -> str:
-    """One line in which nothing is hidden: ESC becomes ␛, a right-to-left override <U+202E>."""
+    """The text as one line without hidden characters: ESC becomes ␛, a right-to-left override <U+202E>."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_sign, unicodedata.normalize("NFC", text)))
@@ -40,23 +40,23 @@ def _sign(character: str) -> str:
 
 
 def html(text: str) -> Markup:
-    """For an element's text or a quoted attribute."""
+    """The text of an element, or of a quoted attribute."""
     return escape(visible(text))
 
 
 def foreign(text: str) -> Markup:
-    """For an element's text, isolated: `<bdi>`."""
+    """The text of an element, isolated by `<bdi>`."""
     return Markup("<bdi>{}</bdi>").format(visible(text))
 
 
 def markdown(text: str) -> str:
-    """For running text or a table's cell: no markup, no link, no mention (a word joiner stands behind each @)."""
+    """Markdown for running text or a table's cell, without markup, links or mentions (each @ is followed by a word joiner)."""
     escaped = _MARKDOWN.sub(r"\\\1", _isolated(visible(text)))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u2060")
 
 
 def code(text: str) -> str:
-    """As a code span for Markdown, a table's cell included: the text stays as it was written."""
+    """A code span for Markdown, also within a table's cell, with the text as it was written."""
     shown = _isolated(visible(text)).replace("|", "\\|")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     space = " " if not shown.strip() or shown[0] in "` " or shown[-1] in "` " else ""
@@ -64,13 +64,13 @@ def code(text: str) -> str:
 
 
 def markdown_spans(text: str) -> str:
-    """Our own line with commands in backquotes: those stand as code spans, the rest is escaped."""
+    """Markdown of a line of advice: commands in backquotes become code spans, the rest is escaped."""
     parts = text.split("`")
     return "".join(code(part) if index % 2 and index < len(parts) - 1 else markdown(part) for index, part in enumerate(parts))
 
 
 def html_spans(text: str) -> Markup:
-    """The same for an element's text."""
+    """HTML of a line of advice: commands in backquotes become `<code>`, the rest is escaped."""
     parts = text.split("`")
     code = Markup("<code>{}</code>")
     shown = (
@@ -80,7 +80,7 @@ def html_spans(text: str) -> Markup:
 
 
 def cell(text: str) -> str:
-    """For a CSV cell: one line, and no formula when a spreadsheet opens it (OWASP, CSV injection)."""
+    """A CSV cell on one line, which a spreadsheet does not take for a formula (OWASP, CSV injection)."""
     shown = visible(text)
     return f"'{shown}" if shown.startswith(_FORMULA) else shown
 

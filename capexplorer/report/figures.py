@@ -20,8 +20,10 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def beside(value: float | None, error: float | None) -> str:
-    """With half of its 95% interval, both to its second digit (at most 3 decimals): `141.4 ± 2.1`; `141 ± –` without one."""
+def with_error(value: float | None, error: float | None) -> str:
+    """A value with `error`, half of its 95% interval, both to the error's second digit (at most 3 decimals): `141.4 ± 2.1`;
+    without an error `141 ± –`.
+    """
     if value is None:
         return MISSING
     if error is None:
@@ -44,7 +46,7 @@ def size(value: float | None) -> str:
 
 
 def users(value: float) -> str:
-    """A level's user count; for a ramp's bin, its mean."""
+    """A level's user count, or the mean of a ramp's bin, which may have a fraction: `1,200`, `37.5`."""
     return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
 
 

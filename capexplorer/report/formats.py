@@ -1,4 +1,4 @@
-"""The table of the formats of `export`: their names, and what each writes."""
+"""The table of the formats of `export`, and how they are written to stdout or to disk."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ..model.timeline import Timeline
 from ..wording import byte_units
 from . import csv, hgrm, json, locust_csv, markdown
 from .summary import summarise
-from .writing import Files, write_beside, write_folder
+from .writing import Files, write_files, write_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One way to write a session. It has `files` or `files_of_log`."""
+    """One format, which has either `files` or `files_of_log`."""
 
     name: str
     description: str
-    """What it is, for a form and for help."""
+    """A few words for the export form and for help."""
     suffix: str = ""
-    """Of the one file that it writes (a picture may stand beside it); empty: a folder of files."""
+    """Suffix of the file that it writes, which may have a picture in the same folder; empty: it writes a folder of files."""
     files: Callable[[Timeline, str], Files] | None = None
-    """From a timeline and the name of the output to files."""
+    """Makes the files from a timeline and the name of the output."""
     files_of_log: Callable[[Iterable[Event]], Files] | None = None
-    """From the events of a log to files, for a format that a timeline is not enough for."""
+    """Makes the files from the events of a log, for a format that needs more than a timeline has."""
     text: Callable[[Timeline], bytes] | None = None
-    """Its one text, for stdout; None: it has none."""
+    """Makes the text for stdout; None: the format cannot be written there."""
     text_lacks: str = ""
-    """What that text leaves out."""
+    """A note on what that text leaves out; empty if nothing."""
 
     @property
     def live(self) -> bool:
@@ -40,7 +40,7 @@ class Format:
 
 
 def _page(timeline: Timeline) -> bytes:
-    from . import html  # Jinja2: 0.05 s that the picker and the screen need not wait for
+    from . import html  # imports Jinja2, which takes 0.05 s: not needed at the start of the picker and the screen
 
     return html.render(timeline)
 
@@ -62,7 +62,7 @@ FORMATS: Mapping[str, Format] = {
             name="md",
             description="Markdown for a ticket or a pull request, with a picture",
             suffix=".md",
-            files=markdown.beside,
+            files=markdown.with_picture,
             text=markdown.render,
             text_lacks="without its picture; -o FILE writes both",
         ),
@@ -98,7 +98,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
-    """(text for stdout, a note on what it leaves out, or empty). Raises InputError for a format that only makes a folder."""
+    """(text for stdout, note on what it leaves out or empty). Raises InputError for a format that only makes a folder."""
     form = FORMATS[name]
     if form.text is None:
         raise InputError(f"--format {name}: writes several files; name a folder with -o")
@@ -106,7 +106,7 @@ def to_text(name: str, events: Iterable[Event]) -> tuple[bytes, str]:
 
 
 def to_disk(name: str, events: Iterable[Event], path: Path, *, force: bool) -> int:
-    """Write to `path`; returns the number of bytes. Raises InputError: exists already, or cannot be written."""
+    """Write a log's events to `path`. Returns the number of bytes. Raises InputError if the path exists or cannot be written."""
     form = FORMATS[name]
     if form.files_of_log is not None:
         return _written(form, form.files_of_log(events), path, force)
@@ -114,7 +114,7 @@ def to_disk(name: str, events: Iterable[Event], path: Path, *, force: bool) -> i
 
 
 def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
-    """Write from a timeline, which may still grow."""
+    """Write a timeline, which may still grow, to `path`. Returns the number of bytes. Raises InputError as `to_disk` does."""
     form = FORMATS[name]
     if form.files is None:
         raise InputError(f"{name}: cannot be written from the screen; export the saved session")
@@ -123,7 +123,7 @@ def write(name: str, timeline: Timeline, path: Path, *, force: bool) -> int:
 
 def _written(form: Format, files: Files, path: Path, force: bool) -> int:
     if form.suffix:
-        write_beside(path, files, force=force)
+        write_files(path, files, force=force)
     elif path.suffix in (".csv", ".hgrm"):
         raise InputError(f"{path}: this format writes several files; -o names a folder for them")
     else:

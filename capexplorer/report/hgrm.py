@@ -1,10 +1,11 @@
 """`export --format hgrm`: one HdrHistogram percentile distribution per level, in ms, in the format of HdrHistogram's plotters.
 
-Of a level of users: latencies of successes in settled seconds, all endpoints together, as measured: nothing is corrected for
-coordinated omission (the load is closed: users wait for their responses). A rate level has two files, which their names tell
-apart: service-time, the same as above, and time-from-plan, of iterations, from the moment at which each was due. Not the
-library's `output_percentile_distribution`, which does not scale the standard deviation, steps otherwise than HdrHistogram's
-original, and walks 23,552 counters in Python.
+The file of a level of users has the latencies of successes in settled seconds, of all endpoints together, as measured: nothing is
+corrected for coordinated omission, since in a closed-loop test users wait for their responses. A rate level has two files:
+`service-time`, with the same latencies, and `time-from-plan`, with the times of iterations from the moment at which each was due.
+
+The library's `output_percentile_distribution` is not used: it does not scale the standard deviation, has other steps than the
+original of HdrHistogram, and iterates over 23,552 counters in Python.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from ..model.timeline import Timeline
 from .rows import ReportedLevel, level_rows
 
 _TICKS_PER_HALF = 5
-"""Lines for each halving of what is left to 100%: the format's default."""
+"""Lines for each halving of the distance to 100%: the format's default."""
 _US_PER_MS = 1000
 
 
 def render(timeline: Timeline) -> dict[str, bytes]:
-    """A file for each level (or bin of a ramp) with a value. Raises InputError when none has one."""
+    """The files, one or two for each level or bin of a ramp that has latencies. Raises InputError if none has."""
     folds = {level.opened.index: level.fold for level in timeline.levels}
     files: dict[str, bytes] = {}
     for row in level_rows(timeline):
@@ -46,7 +47,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
 
 
 def distribution(histogram: LatencyHistogram) -> bytes:
-    """The text: value in ms, percentile 0 to 1, count up to there, 1/(1-percentile)."""
+    """The text of a file, with the columns value in ms, percentile from 0 to 1, cumulative count, and 1/(1-percentile)."""
     hdr = HdrHistogram.decode(histogram.encode())
     counters = np.frombuffer(hdr.counts, dtype=np.int64)
     used = np.flatnonzero(counters).tolist()
@@ -67,7 +68,7 @@ def distribution(histogram: LatencyHistogram) -> bytes:
 
 
 def _steps(values: Sequence[float], totals: Sequence[int]) -> Iterator[tuple[float, float, int]]:
-    """(value, percent, count up to there): with each halving of what is left to 100% the steps halve, too."""
+    """(value, percent, cumulative count) of each line. Steps halve with each halving of the distance to 100%."""
     percent = 0.0
     for value, total in zip(values, totals, strict=True):
         while 100 * total / totals[-1] >= percent:

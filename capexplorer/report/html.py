@@ -1,8 +1,8 @@
-"""`export --format html`: one self-contained page, without network, library or server.
+"""`export --format html`: one self-contained page, which needs neither network nor libraries nor a server.
 
-The page's policy (CSP) lets run exactly the one script whose digest it names, and load nothing at all: should a text from a
-target ever slip through the escaping, a browser would still not obey it. Charts are drawn by `page.js`, 300 lines of our own:
-Vega's bundle is 0.9 MB, wants `eval`, and took 2 s under the GIL to make, which on the live screen is 2 s without load.
+The page's content security policy (CSP) allows only the script whose digest it has, and no request: a browser would not execute
+text of a target even if it was not escaped. Charts are drawn by our own `page.js` of 300 lines: Vega's bundle has 0.9 MB, needs
+`eval`, and held the GIL for 2 s while it was made, during which a live screen makes no load.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEVEL_TITLES = (
     ("host CPU", "cores"), ("generator CPU", "cores"), ("generator lag p99", "ms"), ("ports used", ""),
 )  # fmt: skip
 _MEGABYTES = 2
-"""Of `byte_units.names`: in that unit are bytes in the table of levels."""
+"""Index in `byte_units.names` of the unit of bytes in the table of levels."""
 _ENDPOINT_TITLES = (("endpoint", ""), ("requests", ""), ("failed", ""), ("failed", "%"))
 _ENDPOINT_LEVEL_TITLES = (
     ("endpoint", ""), ("epoch", ""), ("users", ""), ("requests", ""), ("goodput", "/s"), ("mean", "ms"), ("p50", "ms"),
@@ -90,7 +90,7 @@ def _resource(name: str) -> str:
 
 
 def _data(timeline: Timeline) -> Markup:
-    """Never executed; `<` and `&` are written so that nothing in it can end the element."""
+    """The data of the charts as JSON, which is not executed. `<` and `&` are escaped, so that it cannot end its element."""
     text = msgspec.json.encode(charts.data(timeline)).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -144,7 +144,7 @@ def _marks(timeline: Timeline) -> _Marks | None:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A figure as it is shown, and exactly, to sort by."""
+    """A figure as it is shown, and its exact value for sorting."""
 
     shown: str
     exact: str
@@ -161,10 +161,10 @@ class _Levels:
     drawing: Markup | None
     rows: list[_Row]
     epochs: bool
-    """Whether there are several."""
+    """Whether there are several epochs."""
     recovery: bool
-    held: bool
-    """Whether there are levels that other processes held."""
+    disturbed: bool
+    """Whether there are levels that other processes disturbed."""
     p95_least: str = f"{P95_LEAST:,}"
     p99_least: str = f"{P99_LEAST:,}"
 
@@ -185,11 +185,11 @@ def _levels(timeline: Timeline) -> _Levels | None:
         rows=[_row(row) for row in rows],
         epochs=len(epochs(rows)) > 1,
         recovery=any(row.kind == "recovery" for row in rows),
-        held=any(row.kind == "held" for row in rows),
+        disturbed=any(row.kind == "disturbed" for row in rows),
     )
 
 
-_SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "held": "×", "rate": ""}
+_SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "disturbed": "×", "rate": ""}
 
 
 def _row(row: ReportedLevel) -> _Row:
@@ -219,7 +219,7 @@ class _EndpointLevels:
     titles: tuple[tuple[str, str], ...]
     rows: list[_EndpointLevelRow]
     leaves: bool
-    """Whether one of the endpoints degrades first; then the last column says which."""
+    """Whether an endpoint was found to degrade first, which the last column then shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +227,11 @@ class _EndpointLevelRow:
     name: str
     cells: list[_Cell]
     kinds: str
-    """For the style: `begins` is the first row of its endpoint, `leaves` one that has degraded first."""
+    """Classes for the style sheet: `begins`: the first row of its endpoint; `leaves`: the endpoint that degrades first."""
 
 
 def _endpoint_levels(timeline: Timeline) -> _EndpointLevels | None:
-    """None with one endpoint alone: the table of levels has its figures."""
+    """None if there is only one endpoint, whose figures are in the table of levels."""
     rows = endpoint_levels(timeline)
     endpoints = by_endpoint(rows)
     if len(endpoints) < 2:
@@ -257,7 +257,7 @@ def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _End
 
 
 def _failures(timeline: Timeline) -> list[tuple[tuple[str, str], list[_Cell]]]:
-    """Those of the whole session, the most frequent first."""
+    """The failures of the whole session, the most frequent first."""
     counts = sorted(timeline.failures.values(), key=lambda each: -each.count)
     return [_failure(each, timeline.examples.get(each.signature)) for each in counts]
 

@@ -1,4 +1,4 @@
-"""The keys of `offered` of a level in the JSON summary, and their columns in levels.csv."""
+"""The values of a level's key `offered` in the JSON summary, and their columns in levels.csv."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 def offered(opened: LevelOpened, found: OfferedFigures | None) -> dict[str, Any] | None:
-    """What a rate level offered over its settled seconds; its rate alone where it has none; None: a level of users."""
+    """The iterations of a rate level over its settled seconds; only its rate if it has none. None: a level of users."""
     if opened.offered_per_s is None:
         return None
     shown: dict[str, Any] = {
@@ -41,7 +41,7 @@ def offered(opened: LevelOpened, found: OfferedFigures | None) -> dict[str, Any]
 
 
 def columns(shown: dict[str, Any] | None) -> dict[str, Any]:
-    """The same, flat; empty for a level of users."""
+    """The same values as flat columns; None in each for a level of users."""
     if shown is None:
         return dict.fromkeys(COLUMNS)
     dropped, from_plan = shown.get("dropped") or {}, shown.get("from_plan_ms") or {}

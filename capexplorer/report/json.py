@@ -1,4 +1,4 @@
-"""`export --format json`: the summary as it is. The same session gives the same bytes."""
+"""`export --format json`: the summary. The same session gives the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knees and objectives as lines of a table: what each epoch's verdict says, with its intervals. As plain text."""
+"""The table of knees, capacities and objectives: the findings of each epoch's verdict with their intervals, as plain text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..model.verdicts import KneeVerdict, SloVerdict
 from . import figures
 
 TITLES = ("found", "users", "90% interval", "goodput /s", "limit", "confidence")
-"""The first and the last two are words."""
+"""Titles of the columns, of which the first and the last two have words."""
 
 
 def lines(timeline: Timeline) -> list[tuple[str, ...]]:
@@ -51,7 +51,7 @@ def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
         "knee" if knee.kind in ("at_or_below", "no_knee") else wording.MARK_KINDS[knee.kind],
         sentence + _users(knee.users),
         interval,
-        figures.MISSING if knee.capacity_rps is None else figures.beside(knee.capacity_rps, error_rps),
+        figures.MISSING if knee.capacity_rps is None else figures.with_error(knee.capacity_rps, error_rps),
         (knee.limit or figures.MISSING).replace("_", " ") if knee.kind in ("knee", "no_knee") else figures.MISSING,
         ", ".join(filter(None, (sure, wording.verified(knee)))),
     )
@@ -73,7 +73,7 @@ def _objective(slo: SloVerdict) -> tuple[str, ...]:
 
 
 def _rate(found: RateCapacity) -> tuple[str, ...]:
-    """In the column of users: what was served in full, or what bounds the capacity."""
+    """The row of a capacity as a rate, which is in the column of goodput. If only a bound is known, words say which."""
     words = {"capacity": "", "departs": "above ", "at_or_below": "below ", "keeps_up": "at least "}[found.kind]
     at = found.kept_per_s if found.kind == "departs" else found.high_per_s if found.kind == "at_or_below" else found.per_s
     interval = figures.MISSING

@@ -1,4 +1,4 @@
-"""Marks as a report lists them: those that stand, causes first, with evidence and advice. `wording` has the words."""
+"""The list of findings in a report: the current marks, causes first, with evidence and advice. `wording` has the sentences."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class ListedFinding:
     sentence: str
     """The finding, its user count and its confidence."""
     where: str
-    """Of a cause, a bottleneck or a leak: generator, host, network, target or check; else empty."""
+    """The place of a cause, a bottleneck or a leak: generator, host, network, target or check; else empty."""
     evidence: str
-    """`412 × at 3.1/s, 01:23 to 02:10, GET /x 380; ports used 1,998`; may hold foreign text."""
+    """`412 × at 3.1/s, 01:23 to 02:10, GET /x 380; ports used 1,998`. May contain untrusted text."""
     example: str
-    """For a cause: one failure, unchanged. Foreign text."""
+    """One failure of a cause, unchanged. Untrusted text."""
     advice: str
 
 
 def findings(timeline: Timeline) -> list[ListedFinding]:
-    """Retracted and superseded marks are in the log only; within a kind the most severe come first, equal ones in the order
-    found.
+    """The current marks, without retracted and superseded ones. Within a kind the most severe come first, equal ones in the
+    order in which they were found.
     """
     found = sorted(
         wording.current_marks(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), SEVERITIES.index(mark.severity))
@@ -60,7 +60,7 @@ def _finding(mark: Mark, epoch: str, header: Header | None) -> ListedFinding:
 
 
 def _seen(mark: Mark) -> str:
-    """`01:23 to 02:10`, in the session's time; empty where that is not known."""
+    """`01:23 to 02:10`, in session time; empty if it is not known."""
     cause = mark.finding
     if not isinstance(cause, Cause):
         return ""
@@ -69,8 +69,8 @@ def _seen(mark: Mark) -> str:
 
 
 def marked_s(timeline: Timeline) -> dict[str, float]:
-    """By key: the moment that a mark stands at, in seconds of the session: since when it has been of its kind; of a shift, when
-    the service changed, which is known only later.
+    """The time of each mark by its key, in seconds of the session: when it was first made with its present kind. For a shift it
+    is when the service changed, and for a cause when its evidence began, both of which are known only later.
     """
     since: dict[str, tuple[object, float]] = {}
     for entry in timeline.journal:
@@ -82,7 +82,9 @@ def marked_s(timeline: Timeline) -> dict[str, float]:
 
 
 def _at_s(mark: Mark) -> float:
-    """Of a cause: when its evidence began, however late the latest revision is."""
+    """The time that one revision of a mark gives: the time of the change of a shift, the start of a cause's evidence, else
+    `t_s`.
+    """
     match mark.finding:
         case Shift(at_s=at_s):
             return at_s

@@ -1,12 +1,12 @@
 """`export --format locust-csv`: the four files that `locust --csv PREFIX` writes, for tools that read those.
 
-Columns and their order are Locust's (2.47). Figures are Locust's as far as the log holds them; what differs:
-- Counts and rates hold all requests, `on_start` and first cycles included, as Locust's do. Latencies leave those and failures out
-  (the log keeps histograms of successes alone); averages hold failures, exactly. Percentiles have 3 digits where Locust has 2.
-- History has one `Aggregated` line a tick, as Locust writes it without `--csv-full-history`, at the tick's end, rates over the
-  ten seconds of ticks before; its percentiles are cumulative, as Locust's are.
-- Failures are signatures: numbers and addresses in their texts are folded. First and last seen are the tick's.
-- Exceptions of user code are failures in the log (or in its log lines); tracebacks are not kept: the file has only its header.
+Columns and their order are those of Locust 2.47. Figures are Locust's as far as the log has them: - Counts and rates include
+all requests, also those of `on_start` and of first cycles, as Locust's do. Percentiles, minimum and maximum are of successes
+without warm-up, since the log has histograms only of these; averages include failures. Percentiles have 3 digits where Locust
+has 2. - History has one `Aggregated` line a tick, as Locust writes it without `--csv-full-history`. Its rates are over the last
+ten seconds, its percentiles cumulative, as Locust's are. - Failures are signatures, in whose texts numbers and addresses are
+replaced. First and last seen are times of ticks. - The file of exceptions has only its header: the log has exceptions of user
+code as failures or log lines, without tracebacks.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def render(events: Iterable[Event]) -> dict[str, bytes]:
 
 
 class _Entry:
-    """Locust's StatsEntry: one endpoint, or all, from the start on."""
+    """The counterpart of Locust's StatsEntry: one endpoint, or all of them, since the start."""
 
     def __init__(self) -> None:
         self.requests = self.failures = 0
@@ -67,7 +67,7 @@ class _Entry:
         self._histogram = LatencyHistogram()
 
     def add(self, tick: EndpointTick, histogram: LatencyHistogram | None) -> None:
-        """One tick."""
+        """Add one tick."""
         self.requests += tick.requests + tick.warmup_requests
         self.failures += tick.failures + tick.warmup_failures
         self._timed += tick.requests
@@ -91,14 +91,14 @@ class _Entry:
         return ["N/A" if value is None else round(value) for value in found]
 
     def _latencies(self) -> list[object]:
-        """Median, average, least, greatest, mean size; 0 before the first, as Locust has it."""
+        """Median, average, minimum, maximum and mean size; 0 before the first request, as in Locust."""
         shown = self._histogram
         mean_ms, size = (self._latency_sum_ms / self._timed, self._bytes / self._timed) if self._timed else (0.0, 0.0)
         return [round(shown.percentile_ms(0.5) or 0), mean_ms, shown.min_ms or 0, shown.max_ms or 0, size]
 
 
 class _Run:
-    """The fold over a session."""
+    """Accumulates the events of a session."""
 
     def __init__(self) -> None:
         self.name = "session"
@@ -112,11 +112,11 @@ class _Run:
 
     @property
     def duration_s(self) -> float:
-        """From the first tick's beginning to the end of the last with a request."""
+        """Seconds from the start of the first tick to the end of the last tick with a request."""
         return self._last_s - (self._began_s or 0.0)
 
     def apply(self, event: Event) -> list[object] | None:
-        """A line of history for a tick."""
+        """Take in one event. Returns the line of history for a tick; None for other events."""
         if isinstance(event, Header):
             self.name, self._began = event.id, _moment(event.started_at)
         if not isinstance(event, Sample):
@@ -158,13 +158,15 @@ class _Run:
         return [each.method, each.name, wording.failure(each.signature), each.count, *seen]
 
     def _utc(self, t_s: float) -> str:
-        """As Locust writes moments."""
+        """A session time as Locust writes times."""
         moment = (self._began + timedelta(seconds=t_s)).astimezone(UTC)
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _moment(written: str) -> datetime:
-    """Without an offset it is UTC, so that the same log gives the same bytes everywhere; unknown (an import): 1970."""
+    """The time of an ISO 8601 text: UTC without an offset, so that a log gives the same bytes everywhere; 1970 if it is
+    unknown.
+    """
     try:
         moment = datetime.fromisoformat(written)
     except ValueError:

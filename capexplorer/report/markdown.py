@@ -1,7 +1,7 @@
 """`export --format md`: a report for a pull request or a ticket: verdict, capacity picture, levels, marks with advice,
 environment.
 
-The picture is a file beside it; on a clipboard or a pipe there is none. Foreign text stands in code spans or is escaped.
+The picture is a file in the same folder; on a clipboard or a pipe there is none. Untrusted text is in code spans or escaped.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
-_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "held": "× ", "rate": ""}
-_HELD = "Rows with ×: other processes used the CPU; these rows do not describe the service."
+_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "disturbed": "× ", "rate": ""}
+_DISTURBED = "Rows with ×: other processes used the CPU; these rows do not describe the service."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 _ENDPOINTS_MOST = 8
-"""Endpoints in the table of endpoints by level: a ticket has no room for forty."""
+"""Most endpoints in the table of endpoints by level: forty would be too many for a ticket."""
 
 _DEGRADES = "In bold: the endpoint whose own latency or failures degrade first, from that level on."
 _NONE_DEGRADES = "No endpoint was found to degrade before the others."
 
 
-def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
+def with_picture(timeline: Timeline, name: str) -> dict[str, bytes]:
     """The file `name` and its picture."""
     drawn = picture(timeline)
     if drawn is None:
@@ -42,7 +42,7 @@ def beside(timeline: Timeline, name: str) -> dict[str, bytes]:
 
 
 def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
-    """The report; with a link to a picture of this name."""
+    """The report. `picture_name`: the picture that it links to; None: no picture."""
     judged = wording.judgements(timeline).values()
     blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged)]
     if picture_name is not None:
@@ -82,7 +82,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     sentence += ["Rows with a tilde: bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
     sentence += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
-    sentence += [_HELD] if any(row.kind == "held" for row in rows) else []
+    sentence += [_DISTURBED] if any(row.kind == "disturbed" for row in rows) else []
     return ["## Levels", "\n".join(lines), *([" ".join(sentence)] if sentence else [])]
 
 
@@ -100,7 +100,7 @@ def _cells(row: ReportedLevel) -> list[str]:
         _SIGNS[row.kind] + figures.load(row.users, row.offered_per_s),
         figures.number(row.settled_seconds) if shown.settled else "void" if row.void else "not settled",
         figures.number(row.requests),
-        figures.beside(shown.goodput_rps, row.goodput_error_rps),
+        figures.with_error(shown.goodput_rps, row.goodput_error_rps),
         figures.number(shown.throughput_rps),
         figures.number(latency.p50),
         _uncertain(latency.p95, row.few_for_p95),
@@ -123,7 +123,7 @@ def _failures(row: ReportedLevel) -> str:
 
 
 def _endpoint_levels(timeline: Timeline) -> list[str]:
-    """None with one endpoint alone: the table of levels has its figures."""
+    """Empty if there is only one endpoint, whose figures are in the table of levels."""
     rows = endpoint_levels(timeline)
     endpoints = by_endpoint(rows)
     if len(endpoints) < 2:
@@ -170,7 +170,7 @@ def _marks(timeline: Timeline) -> list[str]:
 
 
 def _knees(timeline: Timeline) -> list[str]:
-    """The table of knees, and which further levels would make the verdict more precise."""
+    """The table of knees; empty without a verdict."""
     rows = knees.lines(timeline)
     if not rows:
         return []

@@ -1,6 +1,7 @@
-"""Jinja2 templates of the HTML pages. Each printed value is escaped, and what hides or steers text is made visible.
+"""Renders the HTML pages from Jinja2 templates. Each printed value is escaped, and its hidden characters are made visible.
 
-Only `Markup` is printed as it is: style, script, data and drawings, all made here. Text of a log never becomes Markup by hand.
+Only `Markup` is printed unescaped: styles, scripts, data and drawings, which are made in this package. Text of a log must not be
+converted to Markup.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .escaping import foreign, html_spans, visible
 
 
 def render(template: str, **values: object) -> bytes:
-    """One page. A missing value that the template names is an error."""
+    """One page. Raises jinja2.UndefinedError if a value of the template is missing."""
     return _environment().get_template(template).render(values).encode()
 
 

@@ -1,4 +1,4 @@
-"""Levels of offered rates as lines of a table, as plain text. Their capacity stands in the table of knees (`knees`)."""
+"""The table of levels of offered rates, as plain text. Their capacity is in the table of knees (`knees`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TITLES = (
     "offered", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end",
     "from plan p50 ms", "p95 ms", "p99 ms", "service p99 ms", "late p99 ms", "state",
 )  # fmt: skip
-"""Iterations; the last one is words."""
+"""Titles of the columns, which count iterations; the last one has words."""
 
 ABOUT = (
     "Iterations, on a schedule that waits for no reply. From plan: from the moment that the schedule gave to the end of "
@@ -25,7 +25,7 @@ ABOUT = (
 
 
 def lines(timeline: Timeline) -> list[tuple[str, ...]]:
-    """One a level, of a ramp one a bin, in the order of the session; empty without levels of rates."""
+    """One line for each rate level or bin of a ramp, in the order of the session; empty without such levels."""
     found: list[tuple[str, ...]] = []
     verdicts = wording.reported(timeline)
     for level in timeline.levels:
@@ -54,7 +54,7 @@ def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s
         figures.load(0, offered.offered_per_s),
         figures.number(found.settled_seconds),
         figures.number(offered.planned),
-        figures.beside(offered.finished_per_s, error),
+        figures.with_error(offered.finished_per_s, error),
         figures.percent(offered.failed / ended if ended else None),
         figures.number(offered.dropped.total),
         figures.number(offered.in_flight),

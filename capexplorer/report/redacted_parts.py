@@ -1,4 +1,4 @@
-"""`--redact`: watched parts under numbers instead of their names, which are often those of hosts, and without their places."""
+"""`--redact`: replaces the names of watched parts, which are often those of hosts, by numbers, and removes their places."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..model.findings import Blame, Cause
 PART = "part-{}"
 _HIDDEN = "redacted-host"
 _NAMING = ("idle_parts", "may_wait_in", "peers_at_ease")
-"""Readings that are names of parts."""
+"""Readings whose values are names of parts."""
 
 
 class RenamedParts:
-    """Watched parts by number, in the order in which the session names them."""
+    """Numbers the watched parts in the order in which the session names them, and replaces their names in events."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}
@@ -26,7 +26,7 @@ class RenamedParts:
         return self._numbers.setdefault(name, PART.format(len(self._numbers) + 1))
 
     def renamed(self, event: Event) -> Event:
-        """The event without names of parts."""
+        """The event with numbers in place of the names of parts."""
         match event:
             case Header():
                 asked = event.profile.get("watch") or ()
@@ -81,5 +81,5 @@ class RenamedParts:
         return f"part {self._name(reading.removeprefix('part '))}" if reading.startswith("part ") else reading
 
     def _key(self, key: str) -> str:
-        """A key of a mark ends with the part's name."""
+        """The key of a mark, of which the last piece may be the part's name."""
         return ":".join(self._numbers.get(each, each) if index > 1 else each for index, each in enumerate(key.split(":")))

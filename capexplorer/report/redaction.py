@@ -1,9 +1,8 @@
-"""`--redact`: events without names of hosts, addresses and paths of files. Before anything is folded, so no format has them.
+"""`--redact`: removes names of hosts, addresses and file paths from events, before a format reads them.
 
-Known names (the machine's, the target's, those of `allow_hosts`) are removed wherever they occur as a word; addresses, hosts in
-URLs and file paths are recognised by their form. Endpoint names stay, since a report is about them, but not a host in one.
-Secrets are taken out before, when a session is recorded (`session/redact.py`), and again by `export --redact`, since older logs
-may hold some.
+Known names (of the machine, the target and `allow_hosts`) are removed wherever they occur as a word; addresses, hosts in URLs and
+file paths are recognised by their form. Endpoint names stay, since a report is about them, but without hosts. Secrets are removed
+when a session is recorded (`session/redact.py`), and again by `export --redact`, since older logs may contain some.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _DOMAIN = re.compile(
     r"(?:com|net|org|io|dev|app|cloud|internal|intranet|local|localdomain|lan|corp|home|arpa|eu|de|uk|fr|ch|at|nl|us|cn|jp)(?![\w\-])",
     re.IGNORECASE,
 )
-"""Without a port, host names with a dot look like names of exceptions; only common endings distinguish them."""
+"""Host names without a port, which look like names of exceptions; only common endings distinguish them."""
 _UNIX_PATH = re.compile(r"(?<![\w/\]])(?:~[\w.\-]*|\.{1,2})?(?:/(?=[\w.~@+\-])[\w.~@+,=%\-]+){2,}/?")
 _HOME = re.compile(r"(?<![\w/])/(?:home|root|tmp|work|srv|opt|usr|var|etc|mnt|Users)(?![\w\-])")
 _WINDOWS_PATH = re.compile(r"(?<![\w])(?:[A-Za-z]:\\|\\\\)[^\s\"'<>|]+")
@@ -63,11 +62,11 @@ _Each = TypeVar("_Each", EndpointTick, LevelEndpoint)
 _Value = TypeVar("_Value")
 
 _LOCAL = ("localhost",)
-"""These identify no host and keep the text readable."""
+"""Names that identify no host, and that keep the text readable."""
 
 
 def redacted(events: Iterable[Event]) -> Iterator[Event]:
-    """The same events; the header must come first."""
+    """The redacted events. The header must come first, since it has the known names."""
     text: Callable[[str], str] = _redactor(())
     parts = RenamedParts()
     for event in events:
@@ -77,7 +76,7 @@ def redacted(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _names(header: Header) -> tuple[str, ...]:
-    """Words that name a host, the longest first, so that none is cut in two."""
+    """Names of hosts, the longest first, so that a longer one is replaced as a whole."""
     guards: dict[str, Any] = header.profile.get("guards") or {}
     found = {header.host.name or "", urlsplit(header.target.url).hostname or "", *map(str, guards.get("allow_hosts") or ())}
     found |= {name.partition(".")[0] for name in found if not name.replace(".", "").isdigit()}
@@ -105,7 +104,7 @@ def _redactor(names: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _endpoint_name(name: str, text: Callable[[str], str]) -> str:
-    """A path of the service is no file path: only the host before it is removed."""
+    """The endpoint name without its host. Its path is one of the service, not of a file, and stays."""
     scheme = _SCHEME.match(name)
     return name if name.startswith("/") else f"{text(scheme[0])}{name[scheme.end() :]}" if scheme else text(name)
 
@@ -150,7 +149,7 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
 
 
 def _finding(finding: AnyFinding, text: Callable[[str], str]) -> AnyFinding:
-    """Counts by endpoint (`GET /tasks/list`) keep their paths, as endpoints do everywhere."""
+    """The redacted finding. Counts by endpoint (`GET /tasks/list`) keep the endpoints' paths."""
     if isinstance(finding, Blame):
         finding = replace(finding, readings=_plain(finding.readings, text))
     if isinstance(finding, Cause):
@@ -187,7 +186,7 @@ def _header(header: Header, text: Callable[[str], str]) -> Header:
 
 
 def _profile(profile: dict[str, Any], text: Callable[[str], str]) -> dict[str, Any]:
-    """Its title lists endpoints, which are no files."""
+    """The redacted profile. The paths in its title are endpoints, not files, and stay."""
     kept = {"title": _known_only(str(profile["title"]), text)} if profile.get("title") else {}
     return {**_plain(profile, text), **kept}
 
@@ -209,7 +208,7 @@ def _sample(sample: Sample, text: Callable[[str], str]) -> Sample:
 
 
 def _figures(figures: LevelFigures, text: Callable[[str], str]) -> LevelFigures:
-    """Names of other processes may hold a host's name."""
+    """The redacted figures: names of other processes may contain names of hosts."""
     return replace(figures, other_processes=_plain(figures.other_processes, text)) if figures.other_processes else figures
 
 

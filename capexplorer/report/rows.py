@@ -1,5 +1,5 @@
-"""The lines of every table of levels: one for each level, and for a ramp one for each bin. Must not format figures; each format
-does that."""
+"""The rows of every table of levels: one for each level, and one for each bin of a ramp. Each format formats the figures
+itself."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["
 """Number of successes below which a percentile is shown in parentheses."""
 
 
-Kind = Literal["step", "ramp", "recovery", "held", "rate"]
-"""`rate`: a constant offered rate. A `ramp` is one of users or of rates. `held`: other processes used the CPU that it needed,
-so that it does not describe the service."""
+Kind = Literal["step", "ramp", "recovery", "disturbed", "rate"]
+"""`rate`: a constant offered rate. `ramp`: a ramp of users or of rates. `disturbed`: other processes used CPU that the level
+needed, so that it does not describe the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,57 +36,57 @@ class ReportedLevel:
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...]
     bin: int | None = None
-    """Number of the bin, of a ramp."""
+    """Number of the bin of a ramp; None for a level."""
     void: Void | None = None
-    """Why it has no figures."""
+    """Why the level has no figures; None if it has."""
 
     @property
     def offered_per_s(self) -> float | None:
-        """The offered rate, of a bin its mean; None: a level of users."""
+        """The offered rate, or the mean rate of a bin; None: a level of users."""
         if self.opened.offered_per_s is None or self.figures.offered is None or self.bin is None:
             return self.opened.offered_per_s
         return self.figures.offered.offered_per_s
 
     @property
     def successes(self) -> int:
-        """Number of values behind its percentiles."""
+        """Number of values from which its percentiles are computed."""
         return self.figures.requests - self.figures.failures
 
     @property
     def few_for_p95(self) -> bool:
-        """Its p95 rests on too few values (where values were counted)."""
+        """Whether its p95 is computed from too few values. False if values were not counted."""
         return self.figures.counted and self.successes < P95_LEAST
 
     @property
     def few_for_p99(self) -> bool:
-        """The same of its p99."""
+        """Whether its p99 is computed from too few values. False if values were not counted."""
         return self.figures.counted and self.successes < P99_LEAST
 
     @property
     def requests(self) -> int | None:
-        """None where the source holds no counts."""
+        """Requests in settled seconds; None if the source has no counts."""
         return self.figures.requests if self.figures.counted else None
 
     @property
     def settled_seconds(self) -> float | None:
-        """Settled seconds behind its figures; None if it never settled, or the source does not say."""
+        """Settled seconds from which its figures are computed; None if it never settled or the source does not say."""
         return self.figures.settled_seconds if self.figures.settled and self.figures.counted else None
 
     @property
     def goodput_error_rps(self) -> float | None:
-        """Half of the 95% interval."""
+        """Half of the 95% interval of goodput; None if the error is unknown."""
         se_rps = self.figures.goodput_se_rps
         return None if se_rps is None else Z95 * se_rps
 
 
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:
-    """In the order of the session."""
+    """The rows of all levels, in the order of the session."""
     kinds = level_kinds(timeline)
     return [row for level in timeline.levels for row in _rows(level, timeline, kinds.get(level.opened.index, "step"))]
 
 
 def user_rows(timeline: Timeline) -> list[ReportedLevel]:
-    """Those of levels of users; levels of offered rates have tables of their own (`rate_table`)."""
+    """The rows of levels of users. Levels of offered rates have a table of their own (`rate_table`)."""
     return [row for row in level_rows(timeline) if row.opened.offered_per_s is None]
 
 
@@ -95,9 +95,9 @@ def disturbed_levels(timeline: Timeline) -> frozenset[int]:
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.disturbed_levels)
 
 
-def level_kinds(timeline: Timeline) -> dict[int, Literal["recovery", "held"]]:
-    """By index, the levels that are not part of a curve: recovery from overload, or disturbed by other processes."""
-    disturbed = {index: "held" for verdict in timeline.verdicts.values() for index in verdict.left_out_levels}
+def level_kinds(timeline: Timeline) -> dict[int, Literal["recovery", "disturbed"]]:
+    """The levels that are not part of a curve, by index: recovery from overload, or disturbed by other processes."""
+    disturbed = {index: "disturbed" for verdict in timeline.verdicts.values() for index in verdict.left_out_levels}
     return {**disturbed, **dict.fromkeys(recovery_levels(timeline), "recovery")}  # type: ignore[dict-item]
 
 
@@ -144,7 +144,7 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
 
 
 def bin_users(level: Level, part: LevelBin) -> float:
-    """Users of a ramp's bin; 0 of a ramp of rates, whose pool is no measure of the load."""
+    """Users of a ramp's bin; 0 for a ramp of rates, since its pool does not measure the load."""
     return part.users if level.offered_per_s is None else 0.0
 
 

@@ -1,7 +1,7 @@
-"""The timeline's columns for a page: rounded, and reduced without losing peaks if they are long.
+"""The timeline's columns for an HTML page, rounded, and reduced in length without losing peaks.
 
-A bucket of ticks becomes two points that hold the bucket's least and greatest value of each column in the order they came
-(min-max aggregation; what remains after it is what a plot of that many pixels would show).
+A bucket of ticks becomes two points: the bucket's least and greatest value of each column, in their order of time (min-max
+aggregation, which keeps what a plot with that many pixels would show).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from ..model.timeline import Timeline
 
 MOST_POINTS = 7_200
-"""Two hours of seconds come as they are; a page of 20 columns then has 0.9 MB at most."""
+"""Most points of a column. Two hours of seconds are not reduced; a page of 20 columns has 0.9 MB at most."""
 
 
 Values = list[float | None]
 
 
 def points(timeline: Timeline, columns: dict[str, int], most: int = MOST_POINTS) -> tuple[list[float], dict[str, Values]]:
-    """(times in s, column name to values, None: not measured). `columns`: name to decimals. All have equal length."""
+    """(times in s, values by column name), all of equal length; None: not measured. `columns`: decimals by column name."""
     times = np.asarray(timeline.columns["t_s"])[: len(timeline)]
     size = -(-2 * len(times) // most) if len(times) > most else 1
     series = {
@@ -32,7 +32,7 @@ def points(timeline: Timeline, columns: dict[str, int], most: int = MOST_POINTS)
 
 
 def _times(times: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """A bucket's first tick, and the one in its middle."""
+    """The times of each bucket's two points: its first tick and its middle tick."""
     if size == 1:
         return times
     firsts = np.arange(0, len(times), size)

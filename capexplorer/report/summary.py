@@ -63,7 +63,9 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
 
 
 def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
-    """Only with `--reanalyse`: the version that made the marks, and how they differ from the recorded ones."""
+    """The key `reanalysis`, only with `--reanalyse`: the version that made the marks, and how they differ from the recorded
+    ones.
+    """
     if event is None:
         return {}
     changes = [
@@ -85,7 +87,7 @@ def _rates(latest: Verdict | None) -> dict[str, Any] | None:
 
 
 def _fields(found: Reading) -> dict[str, Any]:
-    """All fields by name, those that are not known as null."""
+    """All fields by name; unknown ones are None."""
     return {name: _value(getattr(found, name)) for name in found.__struct_fields__}
 
 
@@ -96,13 +98,15 @@ def _value(value: Any) -> Any:
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:
-    """Upper bound without a knee; if the generator failed in some levels, only the other levels count."""
+    """The users up to which there is no knee; None if there is a knee or no verdict. Levels in which the generator failed do not
+    count.
+    """
     knee = verdict.capacity.knee if verdict is not None else None
     return whole(knee.users) if knee is not None and knee.kind == "no_knee" else None
 
 
 def _objectives(latest: Verdict | None) -> list[dict[str, Any]]:
-    """Of the latest epoch. `users` is null where the objective is kept at no level, and a lower bound where it is at all."""
+    """The objectives of the latest epoch. `users` is null if no level keeps the objective, and a lower bound if all levels do."""
     found = latest.slo if latest is not None else ()
     return [{name: plain(getattr(each, name)) for name in _OBJECTIVE} for each in found]
 
@@ -129,7 +133,7 @@ def _session(timeline: Timeline) -> dict[str, Any]:
 
 
 def _first_endpoint(latest: Verdict | None) -> dict[str, Any] | None:
-    """The endpoint that degrades first, in the latest epoch."""
+    """The endpoint that degrades first in the latest epoch."""
     found = latest.first_endpoint if latest is not None else None
     if found is None:
         return None
@@ -137,7 +141,7 @@ def _first_endpoint(latest: Verdict | None) -> dict[str, Any] | None:
 
 
 def _regimes(verdict: Verdict) -> Iterator[RegimeVerdict]:
-    """At levels of users, then at those of offered rates."""
+    """The regimes of levels of users, then those of offered rates."""
     yield from verdict.regimes
     yield from verdict.rates.regimes if verdict.rates is not None else ()
 

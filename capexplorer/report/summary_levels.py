@@ -1,4 +1,4 @@
-"""Levels and endpoints of the summary: an entry a level, one a bin of a ramp, and the totals of each endpoint."""
+"""The summary's levels, with an entry for each level or bin of a ramp, and the totals of each endpoint."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _WAITS = {
     "cpu_pressure_ratio": "host.cpu_pressure_ratio",
     "steal_ratio": "host.steal_ratio",
 }
-"""Waiting times for CPU: key to reading."""
+"""Readings of time spent waiting for CPU, by their key in the summary."""
 
 _FIGURES = tuple(name for name in READINGS if name not in _WAITS)
-"""Means over a level's seconds."""
+"""Names of figures that are means over a level's seconds."""
 
 _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 """Figures that are integers."""
 
 
 def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
-    """One entry a level, in the order the levels ran; a ramp has one a bin."""
+    """One entry for each level or bin of a ramp, in the order in which the levels ran."""
     recovery, disturbed, first = recovery_levels(timeline), disturbed_levels(timeline), first_to_degrade(timeline)
     entries = []
     for level in timeline.levels:
@@ -47,7 +47,7 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
 
 
 def _parts(figures: LevelFigures) -> dict[str, Any]:
-    """Means of what was read of watched parts, by name; only where there are parts."""
+    """The mean readings of watched parts by name, as the key `parts`; empty without parts."""
     parts = readings_of_parts(figures.readings)
     return {"parts": {name: {key: rounded(value) for key, value in own.items()} for name, own in parts.items()}} if parts else {}
 
@@ -55,9 +55,9 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
 def _entry(
     level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: EndpointDegradation | None
 ) -> dict[str, Any]:
-    """`part`: the level itself, or a bin of it, whose figures these are."""
+    """One entry. `part`: the level itself or one of its bins, whichever has the figures."""
     users, figures = part.users if level.offered_per_s is None else 0.0, part.figures
-    opened, counted = level.opened, figures.counted  # a table of levels holds neither times nor counts
+    opened, counted = level.opened, figures.counted  # an imported table of levels has neither times nor counts
     return {
         "index": opened.index,
         "epoch": opened.epoch,
@@ -104,7 +104,7 @@ def _endpoint(endpoint: LevelEndpoint, users: float, settled_s: float, first: En
 
 
 def endpoint_totals(levels: list[Level]) -> list[dict[str, Any]]:
-    """Settled seconds of all levels and the bins of ramps together."""
+    """Requests and failures of each endpoint in the settled seconds of all levels and bins of ramps."""
     sums: dict[tuple[str, str], list[int]] = {}
     for level in levels:
         for each in (*level.endpoints, *(each for part in level.bins for each in part.endpoints)):

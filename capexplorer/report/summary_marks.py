@@ -1,4 +1,4 @@
-"""Marks of the summary: an entry a knee, cause, bottleneck, recovery, shift or triggered stop rule."""
+"""The summary's marks, with an entry for each knee, cause, bottleneck, recovery, shift and triggered stop rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RECOVERY = ("from_users", "to_users", "recovered", "after_s")
 
 
 def mark_entries(marks: list[Mark], header: Header | None) -> dict[str, list[dict[str, Any]]]:
-    """Lists of entries by their keys in the summary."""
+    """The lists of entries by their keys in the summary."""
     return {
         "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
         "causes": [_cause(mark, header) for mark in marks if mark.kind in ("cause", "leak")],

@@ -1,4 +1,4 @@
-"""Values of the summary as JSON has them: rounded, and whole numbers as integers."""
+"""Converts values for the JSON of the summary: rounded, and whole numbers of users as integers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any
 
 
 def rounded(value: float | None, digits: int = 3) -> float | None:
-    """None stays None."""
+    """The value to this many decimals; None stays None."""
     return None if value is None else round(value, digits)
 
 
 def plain(value: Any) -> Any:
-    """A float to six digits, anything else as it is."""
+    """A float to six decimals, anything else unchanged."""
     return rounded(value, 6) if isinstance(value, float) else value
 
 
 def whole(users: float | None) -> float | int | None:
-    """Users as an integer; with a fraction where they are a mean or an interval's end."""
+    """A number of users as an integer, unless it has a fraction, as means and ends of intervals have."""
     return int(users) if users is not None and users == int(users) else rounded(users)

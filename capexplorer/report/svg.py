@@ -1,4 +1,4 @@
-"""The pieces that a picture is drawn from, as SVG text with the same bytes every time. Must not know levels."""
+"""SVG elements of pictures: panels with axes, lines, dots and text. The same input gives the same bytes. Knows no levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Colors:
-    """Literal ones, or a page's `var(--...)`."""
+    """CSS colours of a picture: literal ones, or a page's `var(--...)`."""
 
     background: str
     text: str
@@ -26,7 +26,7 @@ class Colors:
 
 LIGHT = Colors("#fbfbf9", "#22272b", "#6b7177", "#dcddd8", ("#2c7a34", "#0b66a8", "#a85400", "#7b3fa0"), "#b92525")
 DARK = Colors("#14171a", "#d5d9de", "#8b9197", "#2c3237", ("#7fc784", "#5fb3e6", "#f0a860", "#c39be0"), "#f26d6d")
-"""The screen's own."""
+"""The colours of the screen's themes."""
 PAGE = Colors(
     background="var(--paper)",
     text="var(--text)",
@@ -35,7 +35,7 @@ PAGE = Colors(
     series=tuple(f"var(--series-{n})" for n in range(4)),
     alarm="var(--alarm)",
 )
-"""For a drawing in a page that defines these."""
+"""Colours for a drawing in a page that defines these variables."""
 
 _RULES = Template(
     ".paper{fill:$background}text{fill:$text;font:12px system-ui,'Segoe UI','DejaVu Sans',sans-serif}"
@@ -59,7 +59,7 @@ def rules(colors: Colors) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One plot: its place in px, and its axes, both from 0."""
+    """One plot: its position and size in px, and its axes, which both begin at 0."""
 
     left: float
     top: float
@@ -70,16 +70,16 @@ class Panel:
     y_ticks: list[float]
 
     def x(self, value: float) -> float:
-        """Its place."""
+        """The x coordinate of a value, px."""
         return self.left + self.width * value / self.x_most
 
     def y(self, value: float) -> float:
-        """Its place."""
+        """The y coordinate of a value, px."""
         return self.top + self.height * (1 - value / self.y_ticks[-1])
 
     @property
     def bottom(self) -> float:
-        """Where y is 0."""
+        """The y coordinate of the value 0, px."""
         return self.top + self.height
 
     def axes(self, title: str, x_title: str | None = None) -> Iterable[str]:
@@ -97,18 +97,18 @@ class Panel:
 
 
 def panel(left: float, top: float, width: float, height: float, x_most: float, y_most: float) -> Panel:
-    """Up to exactly `x_most`, and to the round tick at or above `y_most`."""
+    """A panel whose x axis ends at exactly `x_most`, and whose y axis ends at the round tick at or above `y_most`."""
     x_ticks = [value for value in ticks(x_most, 8) if value <= x_most]
     return Panel(left, top, width, height, x_most, x_ticks, ticks(y_most, max(2, int(height / 40))))
 
 
 def line(kind: str, begin: Point, end: Point) -> str:
-    """A straight one."""
+    """A straight line. `kind`: classes of the style sheet, here and below."""
     return f'<line class="{kind}" x1="{_px(begin[0])}" y1="{_px(begin[1])}" x2="{_px(end[0])}" y2="{_px(end[1])}"/>'
 
 
 def polyline(kind: str, points: Iterable[Point]) -> str:
-    """Points joined."""
+    """A line through points."""
     return f'<polyline class="{kind}" points="{" ".join(f"{_px(x)},{_px(y)}" for x, y in points)}"/>'
 
 
@@ -118,12 +118,12 @@ def circle(kind: str, at: Point, radius: float) -> str:
 
 
 def rectangle(kind: str, left: float, top: float, width: float, height: float) -> str:
-    """An area."""
+    """A filled rectangle."""
     return f'<rect class="{kind}" x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" height="{_px(height)}"/>'
 
 
 def text(x: float, y: float, sentence: str, *, anchor: str = "start", kind: str = "") -> str:
-    """One line of text; escaped here."""
+    """One line of text, which is escaped here."""
     return f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" class="{kind}">{html(sentence)}</text>'
 
 

@@ -13,16 +13,19 @@ from ..errors import InputError
 from ..paths import PRIVATE_FILE, PRIVATE_FOLDER
 
 Files = Mapping[str, bytes]
-"""Names, without folders, to contents."""
+"""Contents by file name, without folders."""
 
 
 def write_file(path: Path, content: bytes, *, force: bool) -> None:
-    """One file. Raises InputError: it exists (without force), or cannot be written."""
-    write_beside(path, {path.name: content}, force=force)
+    """Write one file. Raises InputError if it exists and `force` is not given, or if it cannot be written."""
+    write_files(path, {path.name: content}, force=force)
 
 
-def write_beside(path: Path, files: Files, *, force: bool) -> None:
-    """A file and its companions in its folder: none is written when one may not be. The file that `path` names is last."""
+def write_files(path: Path, files: Files, *, force: bool) -> None:
+    """Write a file and others into its folder: none if one may not be written. The file that `path` names is written last.
+
+    Raises InputError as `write_file` does.
+    """
     folder = _folder(path)
     _refuse(*(folder / name for name in files), force=force)
     with _one_line_errors(path):
@@ -31,7 +34,10 @@ def write_beside(path: Path, files: Files, *, force: bool) -> None:
 
 
 def write_folder(path: Path, files: Files, *, force: bool) -> None:
-    """A folder of files. One that holds anything is written into only with force, and what else it holds stays."""
+    """Write a folder of files. A folder that is not empty is written into only with `force`; its other files stay.
+
+    Raises InputError as `write_file` does.
+    """
     _folder(path)
     with _one_line_errors(path):
         if path.is_dir() and any(path.iterdir()):
@@ -65,8 +71,9 @@ def _refuse(*paths: Path, force: bool) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Writes a new file beside it and renames it, so that a reader sees the old file or the new one. Of a link, the target is
-    replaced."""
+    """Write a new file into the same folder and rename it, so that a reader sees either the old file or the new one. The target
+    of a link is replaced.
+    """
     path = path.resolve()
     new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
     try:
@@ -87,7 +94,7 @@ def _create(path: Path, content: bytes) -> None:
 
 
 def _new_folder(path: Path, files: Files) -> None:
-    """Writes a new folder beside it and renames it; an empty folder of that name is replaced."""
+    """Write a new folder into the same parent and rename it. An empty folder of that name is replaced."""
     new = path.with_name(f".{path.name[:200]}.{os.getpid()}.new")
     new.mkdir(PRIVATE_FOLDER)
     try:
@@ -96,7 +103,7 @@ def _new_folder(path: Path, files: Files) -> None:
         if path.is_dir():
             new.chmod(stat.S_IMODE(path.stat().st_mode))
         with contextlib.suppress(FileNotFoundError):
-            path.rmdir()  # rename over an empty folder is not everywhere
+            path.rmdir()  # not every system renames over an empty folder
         new.rename(path)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
@@ -104,11 +111,11 @@ def _new_folder(path: Path, files: Files) -> None:
 
 
 class AlreadyThere(InputError):
-    """Files that only `force` would overwrite."""
+    """Files exist that are overwritten only with `force`."""
 
 
 class _one_line_errors(contextlib.AbstractContextManager[None]):  # noqa: N801 - reads as a word
-    """An error of the operating system in one line."""
+    """A context that turns errors of the operating system into an InputError of one line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -132,7 +132,7 @@ def test_what_has_no_seconds_has_recorded_errors_or_none() -> None:
 def test_a_percentile_of_too_few_values_is_quiet_and_of_unknown_noise() -> None:
     few = session([Seen(10, failures=1_900)])
     (pair,) = compare([few, few]).pairs
-    assert [(pair.levels[0][name].before.quiet, pair.levels[0][name].judgement) for name in ("p50", "p95", "p99")] == [
+    assert [(pair.levels[0][name].before.is_thin, pair.levels[0][name].judgement) for name in ("p50", "p95", "p99")] == [
         (False, "within"),
         (True, "unknown"),
         (True, "unknown"),

@@ -19,7 +19,7 @@ from capexplorer.report.compare.level_noise import widened
 from capexplorer.report.compare.moving_blocks import moving_block_error, parts
 from capexplorer.report.compare.robust_mean import robust_mean
 from capexplorer.report.compare.sentences.latency_outcome import latency
-from capexplorer.report.compare.shared_machine import is_held_by_others
+from capexplorer.report.compare.shared_machine import is_disturbed
 from capexplorer.report.compare.significance import probability, sure, threshold, welch
 
 from .compared import Seen, session
@@ -283,5 +283,5 @@ def test_a_machine_is_disturbed_if_it_is_saturated_and_others_use_a_share(
     cpus = {"host.cpu_ratio": host, "target.cpu_ratio": target, "generator.process_cpu_ratio": generator}
     readings = {name: cpu for name, cpu in cpus.items() if cpu is not None}
     figures = LevelFigures(settled=True, host_cpu_ratio=host, readings=readings)
-    assert is_held_by_others(figures, 2) is held
-    assert not is_held_by_others(figures, None), "how many CPUs there are was not recorded"
+    assert is_disturbed(figures, 2) is held
+    assert not is_disturbed(figures, None), "how many CPUs there are was not recorded"

@@ -26,7 +26,7 @@ def test_a_number_has_three_digits_and_an_unmeasured_one_is_a_dash(value: float 
     ],
 )  # fmt: skip
 def test_an_error_says_how_many_digits_count(value: float | None, error: float | None, sentence: str) -> None:
-    assert figures.beside(value, error) == sentence
+    assert figures.with_error(value, error) == sentence
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_the_picture_shows_the_mean_where_there_are_no_percentiles_and_says_when
 
 def test_there_is_no_picture_without_a_settled_level() -> None:
     assert capacity.picture(Timeline([HEADER])) is None
-    assert markdown.beside(Timeline([HEADER]), "a.md").keys() == {"a.md"}
+    assert markdown.with_picture(Timeline([HEADER]), "a.md").keys() == {"a.md"}
 
 
 # -- HTML

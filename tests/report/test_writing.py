@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.report.writing import AlreadyThere, write_beside, write_file, write_folder
+from capexplorer.report.writing import AlreadyThere, write_file, write_files, write_folder
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_file_is_overwritten_only_with_force(tmp_path: Path) -> None:
 def test_nothing_is_written_when_a_companion_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "a.svg").write_text("old")
     with pytest.raises(AlreadyThere, match="a.svg"):
-        write_beside(tmp_path / "a.md", {"a.md": b"m", "a.svg": b"s"}, force=False)
+        write_files(tmp_path / "a.md", {"a.md": b"m", "a.svg": b"s"}, force=False)
     assert os.listdir(tmp_path) == ["a.svg"]
 
 

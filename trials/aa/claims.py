@@ -69,7 +69,7 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
         latency=_largest(latency),
         knee=_largest(knee),
         failed=failed,
-        held=tuple(level.held_by_others for level in pair.levels),
+        held=tuple(level.disturbed for level in pair.levels),
         sentence=sentences.verdict(comparison),
         detectable=next((one.detectable for one in pair.overall if one.figure == "service_time"), None),
     )
@@ -78,8 +78,8 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
 def _claims(pair: Pair) -> list[Claim]:
     knees = [curve.knee["knee"].value for curve in (pair.before, pair.after) if curve.knee]
     least = min((users for users in knees if users is not None), default=float("inf"))
-    rows = [(level.users, level.held_by_others, one) for level in pair.levels for one in level.differences]
-    rows += [(0, any(level.held_by_others for level in pair.levels), one) for one in pair.knee]
+    rows = [(level.users, level.disturbed, one) for level in pair.levels for one in level.differences]
+    rows += [(0, any(level.disturbed for level in pair.levels), one) for one in pair.knee]
     return [
         Claim(
             figure=one.figure,

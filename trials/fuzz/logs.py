@@ -131,7 +131,7 @@ def _list(path: Path, chance: random.Random) -> None:
 
 
 STEPS: tuple[Step, ...] = (
-    lambda path, chance: markdown.beside(Timeline(_events(path)), "session.md"),
+    lambda path, chance: markdown.with_picture(Timeline(_events(path)), "session.md"),
     lambda path, chance: html.render(Timeline(_events(path))),
     lambda path, chance: csv.render(Timeline(_events(path))),
     lambda path, chance: hgrm.render(Timeline(_events(path))),

@@ -1,4 +1,4 @@
-"""Compares sessions: curves, level by level, and conditions that make a comparison invalid. Every form draws from one Comparison.
+"""Compares sessions level by level, and lists conditions that invalidate the comparison. Every format shows one Comparison.
 
     compare(sessions) -> Comparison --> markdown | html | json | the screen | judge(conditions)
 

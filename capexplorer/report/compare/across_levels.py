@@ -1,8 +1,8 @@
 """The change of a figure over all common user counts of a pair, and how consistent it is.
 
-The scatter of the change from level to level holds every noise that is longer than a second and shorter than a run, whether
-batches within a level see it or not. So it is the only error of the target's CPU, whose noise is slow (garbage collection,
-neighbours that share caches), and it lets many small equal changes of latency add up to a sure one.
+The scatter of the change between levels contains all noise that lasts longer than a second and shorter than a run, also the part
+that batches within a level do not show. So it is the only error estimate for the target's CPU, whose noise is slow (garbage
+collection, processes that share caches). It also makes many small equal changes of latency significant together.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ MISSED_MOST = 0.1
 """Share of true changes of the detectable size that may be missed."""
 
 WHOLE_RUN_SHARE = 0.5
-"""Of what equal runs differ by (RUN_TO_RUN): the part that is common to all levels of a run. The rest is slow noise of single
-levels, which the scatter from level to level holds already."""
+"""Share of the variation between equal runs (RUN_TO_RUN) that is common to all levels of a run. The rest is slow noise of single
+levels, which the scatter between levels contains already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +38,37 @@ class OverallChange:
     se: float
     degrees: float
     beyond_knee: bool = False
-    """Of user counts at or beyond the greatest knee alone."""
+    """Whether it is over user counts at or beyond the greatest knee only."""
     sure: bool = False
-    """The verdict may claim it (`claims`)."""
+    """Whether the verdict may claim it (`claims`)."""
     detectable: float | None = None
-    """The smallest relative change that this comparison finds in nine of ten cases; None: not asked."""
+    """The smallest relative change that this comparison finds in nine of ten cases; None: not tested."""
 
     @property
     def ratio(self) -> float:
-        """Relative to before."""
+        """The change relative to `before`."""
         return math.expm1(self.log_ratio)
 
     @property
     def noise(self) -> float:
-        """What the ratio must exceed."""
+        """The relative change that must be exceeded for significance."""
         return math.expm1(min(self.se * threshold(self.degrees), 50.0))
 
     @property
     def p(self) -> float:
-        """Probability of a change at least as large where nothing differs."""
+        """p-value: the probability of a change at least as large if nothing differs."""
         return probability(self.log_ratio, self.se, self.degrees)
 
     def found_from(self, false_most: float) -> float:
-        """Relative change that has a probability under `false_most` in nine of ten cases (Bloom, Evaluation Review 19, 1995)."""
+        """The relative change that gives a p-value under `false_most` in nine of ten cases (minimum detectable effect: Bloom,
+        Evaluation Review 19, 1995).
+        """
         errors = threshold(self.degrees, false_most) + threshold(self.degrees, 2 * MISSED_MOST)
         return max(math.expm1(min(self.se * errors, 50.0)), LEAST_RATIO)
 
     @property
     def counts(self) -> bool:
-        """Beyond noise, and more than LEAST_RATIO."""
+        """Whether it is significant and more than LEAST_RATIO."""
         return self.p < FALSE_MOST and abs(self.ratio) > LEAST_RATIO
 
 
@@ -75,11 +77,12 @@ Pairs = Sequence[tuple[Estimate, Estimate]]
 
 
 def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
-    """None where fewer than LEVELS_LEAST levels have the figure with an error on both sides.
+    """The weighted mean change over all levels. None if fewer than LEVELS_LEAST levels have the figure with an error on both
+    sides.
 
-    Levels are weighted by how well they are known, but none by more than twice the median level's weight: errors of single levels
-    are rough. A level whose change is far from the others' has no more influence than one that is not (`robust_mean`). The error
-    is the scatter of the levels around their mean, for any weights, so errors within levels that are too small do no harm.
+    Levels are weighted by their precision, but none by more than twice the median level's weight, since errors of single levels
+    are rough. The influence of outliers is bounded (`robust_mean`). The error is the scatter of the levels around their mean
+    for any weights, so errors within levels that are too small do no harm.
     """
     measured = [(before, after) for before, after in pairs if _is_known(before) and _is_known(after)]
     if len(measured) < LEVELS_LEAST:
@@ -97,12 +100,12 @@ def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
 def service_time_change(
     users: Sequence[int], mean: Pairs, goodput: Pairs, least_knee: float, greatest_knee: float
 ) -> OverallChange | None:
-    """The change of what a request takes of the service, one estimate from each level of `users`.
+    """The change of the service time of a request, with one estimate from each level of `users`.
 
-    Below both knees that is the mean latency, from both on the reciprocal of goodput (the service demand of the bottleneck,
-    D = U/X with U = 1; Denning & Buzen, Computing Surveys 10, 1978). A service that is 10% slower shows 10% in both, while its
-    latency alone grows by 10% at low load and by 40% near the knee: that scatter of true changes hid them. Levels between two
-    knees are left out. None as of `overall_change`.
+    Below both knees the estimate is the mean latency. Beyond both it is the reciprocal of goodput, the service demand of the
+    bottleneck (D = U/X with U = 1; Denning & Buzen, Computing Surveys 10, 1978). A service that is 10% slower shows 10% in
+    both, while its latency grows by 10% at low load and by 40% near the knee, a scatter that hid true changes. Levels between
+    the two knees are left out. None under the same condition as in `overall_change`.
     """
     below = [pair for count, pair in zip(users, mean, strict=True) if count < least_knee]
     beyond = [pair for count, pair in zip(users, goodput, strict=True) if count >= greatest_knee]
@@ -117,7 +120,9 @@ def _reciprocal(estimate: Estimate) -> Estimate:
 
 
 def with_scatter(pairs: Pairs) -> list[tuple[Estimate, Estimate]]:
-    """The same estimates; their errors are what the change scatters by from level to level. Unknown under LEVELS_LEAST levels."""
+    """The same estimates with errors from the scatter of the change between levels; unknown with fewer than LEVELS_LEAST
+    levels.
+    """
     logs = _logs(pairs)
     if len(logs) < LEVELS_LEAST:
         return [(replace(before, se=None), replace(after, se=None)) for before, after in pairs]
@@ -126,7 +131,7 @@ def with_scatter(pairs: Pairs) -> list[tuple[Estimate, Estimate]]:
 
 
 def _scattered(estimate: Estimate, scatter: float, levels: int) -> Estimate:
-    """Half of the variance is each side's; both together have `levels` - 1 degrees of freedom."""
+    """The estimate with half of the scatter's variance. Both sides together have `levels` - 1 degrees of freedom."""
     if not estimate.value:
         return replace(estimate, se=None)
     return replace(estimate, se=scatter / math.sqrt(2) * estimate.value, degrees=(levels - 1) / 2)

@@ -1,7 +1,7 @@
-"""A level beside the same load of another session, in a few words: for a screen that shows one while it is measured.
+"""Compares a level with one of the same load in another session, in a few words, for a screen that shows it during the level.
 
-It is less precise than a comparison: the noise of percentiles is unknown, because the histograms of single seconds are not
-available.
+This is less precise than a comparison of sessions: the noise of percentiles is unknown, since the histograms of single seconds
+are not available.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _NAMES = {"goodput": ("goodput", "/s"), "p95": ("p95", " ms")}
 
 
 def differences(before: Mapping[str, Estimate], after: LevelFigures) -> str:
-    """`goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`: about, where the noise is not known."""
+    """`goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`. "about": the noise is not known."""
     ours = estimates(after)
     found = (difference(name, before.get(name), ours[name]) for name in _NAMES)
     return ", ".join(_sentence(each) for each in found if each.judgement != "not_measured") or "nothing to compare"
 
 
 def estimates(figures: LevelFigures) -> dict[str, Estimate]:
-    """Estimates of one level: its goodput and p95; at an offered rate also its iterations and the time from plan."""
+    """The goodput and p95 of one level; at an offered rate, those of iterations and of the time from plan."""
     offered, seconds = figures.offered, figures.settled_seconds
     degrees = BATCHES - 1.0
     if offered is not None:

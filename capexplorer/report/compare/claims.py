@@ -1,15 +1,15 @@
-"""What the verdict of a pair may claim: of many figures at many user counts, only what chance would rarely show in any of them.
+"""Selects the differences that the verdict of a pair may claim, so that few verdicts on equal services claim anything.
 
-Four questions are asked of the whole curve. The first is whether the service time has changed, of which every level tells
-something; it has CLAIMED_SERVICE_TIME. Goodput, mean latency and p95 share the rest of CLAIMED_OVERALL (Holm 1979), and all of it
-where the first is answered (fallback; Wiens & Dmitrienko, J. Biopharmaceutical Statistics 15, 2005). A
-change at single user counts is claimed with CLAIMED_SINGLE (Holm again, over every count and figure), and only if the counts on
-one side of it show it too: a service that now and then collapses does so in one of two equal runs, and no error that one run has
-can tell. Knee and capacity follow from goodput and latency, so they are claimed only beside one of these (gatekeeping; Maurer,
-Hothorn & Lehmacher 1995) and cost nothing.
+Four hypotheses on the whole curve are tested. The first is that the service time has changed, to which every level contributes;
+its level of significance is CLAIMED_SERVICE_TIME. Goodput, mean latency and p95 share the rest of CLAIMED_OVERALL (Holm 1979),
+or all of it if the first is significant (fallback procedure; Wiens & Dmitrienko, J. Biopharmaceutical Statistics 15, 2005). A
+change at single user counts is tested with CLAIMED_SINGLE (Holm over all counts and figures), and claimed only if the counts on
+one side of it show it too: a service that collapses now and then may do so in one of two equal runs, which no error estimated
+within one run contains. Knee and capacity follow from goodput and latency, so they are claimed only together with one of these,
+without a level of their own (gatekeeping; Maurer, Hothorn & Lehmacher 1995).
 
-Before, on 240 pairs of equal simulated services with levels of 10 s, single user counts made 11% of headlines false, the knee's
-capacity 1%, and the questions of the whole curve 0.4%.
+Without these rules, on 240 pairs of equal simulated services with levels of 10 s, single user counts made 11% of the verdicts
+false, the knee's capacity 1%, and the tests of the whole curve 0.4%.
 """
 
 from __future__ import annotations
@@ -24,26 +24,28 @@ from .figures import CLAIMED_FIGURES, SERVICE_TIME
 from .significance import FALSE_MOST, sure
 
 CLAIMED_OVERALL = 0.8 * FALSE_MOST
-"""Share of the pairs of equal services about whose whole curve something false may be claimed."""
+"""Share of pairs of equal services with a false claim about the whole curve."""
 
 CLAIMED_SERVICE_TIME = 0.5 * FALSE_MOST
-"""The part of it for the service time."""
+"""The part of CLAIMED_OVERALL that the service time has."""
 
 CLAIMED_SINGLE = FALSE_MOST - CLAIMED_OVERALL
-"""The same about single user counts. With too few levels for a question of the whole curve they have all of FALSE_MOST."""
+"""Share of pairs of equal services with a false claim about single user counts. It is FALSE_MOST if there are too few levels
+for tests of the whole curve."""
 
 AGREEING_LEAST = 2 / 3
-"""Share of the user counts on one side of a claimed one (from it up, or from it down) that must differ in the same direction."""
+"""Share of the user counts on one side of a claimed one (upwards or downwards, itself included) that must differ in the same
+direction."""
 
 SIDE_LEAST = 0.25
-"""Share of the user counts in common that such a side has at the least: the top one alone shows nothing."""
+"""Least share of the common user counts that such a side has: the highest count alone would confirm itself."""
 
 AGREEING_LEVELS_LEAST = 4
-"""User counts in common under which a single one need not be borne out by others."""
+"""Number of common user counts below which a single one needs no confirmation by others."""
 
 
 def with_claims(pair: Pair) -> Pair:
-    """The pair, whose differences and overall changes say whether the verdict may claim them."""
+    """The pair with `sure`, `alone` and `detectable` set in its differences and overall changes."""
     overall = _overall_claims(pair.overall)
     singles = _sure_singles(pair, FALSE_MOST if not overall else CLAIMED_SINGLE)
     levels = tuple(replace(level, differences=_claimed_at(level, pair, singles)) for level in pair.levels)
@@ -70,8 +72,10 @@ def _overall_claims(changes: tuple[OverallChange, ...]) -> tuple[OverallChange, 
 
 
 def _sure_singles(pair: Pair, false_most: float) -> frozenset[tuple[int, str]]:
-    """(users, figure); users 0 are of the whole curve, and only asked where there are no overall changes."""
-    family = {(level.users, name): level[name] for level in pair.levels if not level.held_by_others for name in CLAIMED_FIGURES}
+    """The (users, figure) that are significant. Users 0: the knee and its capacity, which are tested only without overall
+    changes.
+    """
+    family = {(level.users, name): level[name] for level in pair.levels if not level.disturbed for name in CLAIMED_FIGURES}
     if not pair.overall:
         family |= {(0, one.figure): one for one in pair.knee}
     return sure({key: one.p for key, one in family.items() if one.p is not None}, false_most)
@@ -88,8 +92,8 @@ def _claimed(one: Difference, users: int, pair: Pair, is_sure: bool) -> Differen
 
 
 def _agreeing(pair: Pair, users: int, one: Difference) -> float:
-    """Share of the user counts at which the figure differs in this direction, on the side of `users` where it is greater."""
-    compared = [level for level in pair.levels if not level.held_by_others]
+    """Share of the user counts on one side of `users` at which the figure differs in this direction; the greater of the two."""
+    compared = [level for level in pair.levels if not level.disturbed]
     if len(compared) < AGREEING_LEVELS_LEAST:
         return 1.0
     least = math.ceil(SIDE_LEAST * len(compared))

@@ -1,4 +1,5 @@
-"""What a comparison holds: its curves, each against the first one, level by level. Every form shows this; none computes more."""
+"""The types of a comparison: curves, and each curve against the first one, level by level. Formats show them and compute
+nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from .across_levels import OverallChange
 from .difference import Difference
-from .environment import Differing, Made
+from .environment import Differing, RunConditions
 from .estimates import Estimate
 from .second_latencies import SecondLatencies
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session to compare. `epoch` None: each epoch that has a settled level."""
+    """A session to compare. `epoch`: None selects each epoch that has a settled level."""
 
     timeline: Timeline
     epoch: int | None = None
@@ -25,7 +26,7 @@ class Session:
     damaged: int = 0
     """Number of lines of its log that were left out or are missing."""
     latencies: SecondLatencies = field(default_factory=SecondLatencies)
-    """Of the same events as the timeline; without them the noise of percentiles is unknown."""
+    """Latencies of the timeline's seconds; without them the noise of percentiles is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class CurvePoint:
     users: int
     levels: int
     figures: dict[str, Estimate]
-    held_by_others: bool = False
+    disturbed: bool = False
     """Whether other processes disturbed one of the levels."""
 
 
@@ -69,7 +70,7 @@ class Curve:
     knee: dict[str, Estimate]
     """`knee` and `capacity` where a knee was marked."""
     knee_users: tuple[float, float] | None
-    """Its 90% interval."""
+    """The knee's 90% interval in users."""
     verdict: KneeVerdict | None
     """The detector's verdict, with or without a knee; None if no detector ran."""
     judged: wording.Judgement
@@ -77,11 +78,11 @@ class Curve:
     marks: tuple[Mark, ...]
     """Current causes, bottlenecks and leaks, without findings that nothing is wrong."""
     overheads: dict[str, ClientOverhead]
-    made: Made
+    run: RunConditions
     rate_points: tuple[RatePoint, ...] = ()
     """Points by offered rate. They are never compared with those of users."""
     rate_capacity: Estimate | None = None
-    """As a rate, where its maximum was measured."""
+    """The capacity as a rate; None if its maximum was not measured."""
 
     @property
     def name(self) -> str:
@@ -95,12 +96,12 @@ class MatchedLevel:
 
     users: int
     differences: tuple[Difference, ...]
-    held_by_others: bool = False
+    disturbed: bool = False
     """Whether other processes disturbed one of the two."""
 
     @property
     def load(self) -> str:
-        """As tables name it."""
+        """Its name in tables."""
         return str(self.users)
 
     def __getitem__(self, figure: str) -> Difference:
@@ -116,7 +117,7 @@ class MatchedRate:
 
     @property
     def load(self) -> str:
-        """As tables name it."""
+        """Its name in tables: `200/s`."""
         return f"{self.per_s:g}/s"
 
     def __getitem__(self, figure: str) -> Difference:
@@ -142,7 +143,7 @@ class Pair:
     rates_only_before: tuple[float, ...] = ()
     rates_only_after: tuple[float, ...] = ()
     rate_capacity: Difference | None = None
-    """Of the capacities as rates; None if one of both has no level of a rate."""
+    """The difference of the capacities as rates; None if one of the curves has no level of a rate."""
 
     @property
     def loads(self) -> tuple[MatchedLevel | MatchedRate, ...]:
@@ -151,13 +152,13 @@ class Pair:
 
     @property
     def capacities(self) -> tuple[Difference, ...]:
-        """Those that were measured: of the knee, then as a rate."""
+        """The measured differences of the knee, its capacity, and the capacity as a rate."""
         found = (*self.knee, *([self.rate_capacity] if self.rate_capacity is not None else ()))
         return tuple(one for one in found if one.judgement != "not_measured")
 
     @property
     def unmatched(self) -> tuple[tuple[str, str], ...]:
-        """(letter, the loads that settled in this one only, in words)."""
+        """(letter, loads that settled only in this curve, in words)."""
         return tuple(
             (curve.letter, words)
             for curve, users, rates in (
@@ -174,11 +175,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that a form shows; sentences are in `sentences.py`."""
+    """Everything that a format shows; the sentences are in `sentences`."""
 
     curves: tuple[Curve, ...]
     pairs: tuple[Pair, ...]
     conditions: tuple[Differing, ...]
-    """Differing conditions that invalidate the comparison."""
+    """Conditions that differ although they should not."""
     subject: tuple[Differing, ...]
-    """The subject of the comparison."""
+    """Properties whose effect is compared."""

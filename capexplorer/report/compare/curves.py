@@ -16,12 +16,12 @@ from .estimates import Estimate
 _WIDTH, _HEIGHT = 960, 380
 _LEFT, _TOP, _BOTTOM = 70, 46, 52
 _SERIES = 4
-"""Number of colours; they repeat, shapes and letters do not."""
+"""Number of colours and shapes, which repeat; letters do not."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogPanel(svg.Panel):
-    """Its y axis is logarithmic, from the first tick to the last."""
+    """A panel whose y axis is logarithmic, from the first tick to the last."""
 
     def y(self, value: float) -> float:
         """The y coordinate; values below the first tick are drawn at the tick."""
@@ -92,7 +92,7 @@ def _drawn(panel: svg.Panel, curves: Sequence[Curve], points: Sequence[Points]) 
 
 
 def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate) -> Iterable[str]:
-    """With its 95% error bar and a tooltip; hollow where its noise is unknown."""
+    """One point with its 95% error bar and a tooltip; hollow if its noise is unknown."""
     x, y, color = panel.x(users), panel.y(one.value or 0), f"e{index % _SERIES}"
     sentence = f"{curve.letter}: {label(users)} users, {one.value:.4g}" if one.value is not None else ""
     if one.se is not None and one.value is not None:
@@ -104,7 +104,7 @@ def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate
 
 
 def marker(index: int, kind: str, x: float, y: float) -> str:
-    """Circle, square, triangle, diamond."""
+    """The marker of a curve by its index: circle, square, triangle, diamond."""
     size = 4.5
     if index % 4 == 0:
         return svg.circle(kind, (x, y), size)

@@ -11,7 +11,7 @@ from .figures import FIGURES
 from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
 
 LEAST_RATIO = 0.02
-"""The share of the first value that a difference must exceed beside its noise: smaller ones are real to statistics only."""
+"""Share of the first value that a difference must exceed in addition to its noise: smaller ones have no practical importance."""
 
 RUN_TO_RUN = {
     "goodput": 0.01,
@@ -24,13 +24,13 @@ RUN_TO_RUN = {
     "capacity": 0.02,
     "service_time": 0.015,
 }
-"""Relative standard deviation of a figure from run to run of an unchanged service, beyond what varies within a run: memory
-layout, CPU frequency, other processes. A single run's seconds cannot show it (docs/compare.md).
+"""Relative standard deviation of a figure between runs of an unchanged service, in addition to the variation within a run: memory
+layout, CPU frequency, other processes. The seconds of a single run cannot show it (docs/compare.md).
 """
 
 CLIENT_UNDER_LOAD = 4.0
-"""Multiple of its overhead that a client may cost under load: the overhead is measured with one request at a time. 2.2 times was
-measured for HttpUser against FastHttpUser, 20 users on 2 busy cores, before one and the same server."""
+"""Multiple of its overhead that a client may cost under load, since the overhead is measured with one request at a time. HttpUser
+against FastHttpUser cost 2.2 times, with 20 users on 2 busy cores and the same server."""
 
 Judgement = Literal["beyond", "within", "unknown", "client", "partly_client", "neighbours", "not_measured"]
 """`client`: the client classes' overhead explains it; `partly_client`: it may, under load. `neighbours`: it exceeds its noise,
@@ -48,20 +48,21 @@ class Difference:
     overhead_change_ms: float | None = None
     """Difference of the client overheads; only if client classes differ."""
     sure: bool = False
-    """The verdict may claim it (`claims`)."""
+    """Whether the verdict may claim it (`claims`)."""
     alone: bool = False
-    """It would be sure among all single user counts, but the counts beyond it do not show it: a repetition would show which."""
+    """Whether it is significant among all single user counts but not confirmed by adjacent counts, so that it should be
+    repeated."""
 
     @property
     def change(self) -> float | None:
-        """In the figure's unit; None when one is not measured."""
+        """`after` - `before` in the figure's unit; None if one was not measured."""
         if self.before.value is None or self.after.value is None:
             return None
         return self.after.value - self.before.value
 
     @property
     def ratio(self) -> float | None:
-        """Relative to `before`; None when that is not measured or zero (0 to 0 is no change)."""
+        """The change relative to `before`; None if that is not measured or zero (0 to 0 is no change)."""
         change = self.change
         if change is None:
             return None
@@ -77,7 +78,7 @@ class Difference:
 
     @property
     def p(self) -> float | None:
-        """Probability of a change at least as large where nothing differs; None: noise unknown, or not measured."""
+        """p-value: the probability of a change at least as large if nothing differs; None: noise unknown, or not measured."""
         error = _error(self.figure, self.before, self.after)
         return None if error is None or self.change is None else probability(self.change, *error)
 
@@ -94,7 +95,7 @@ class Difference:
 
 
 def difference(figure: str, before: Estimate | None, after: Estimate | None) -> Difference:
-    """None: not measured."""
+    """The difference of two estimates, of which None is one that was not measured."""
     ours, theirs = before or MISSING, after or MISSING
     if ours.value is None or theirs.value is None:
         return Difference(figure, ours, theirs, "not_measured")
@@ -103,11 +104,11 @@ def difference(figure: str, before: Estimate | None, after: Estimate | None) -> 
 
 
 def overhead_difference(figure: str, before: Estimate, after: Estimate, overhead_change_ms: float | None) -> Difference:
-    """A latency under two client classes: the difference of their overheads is subtracted, and the rest must be significant by
-    itself.
+    """The difference of a latency under two client classes: the difference of their overheads is subtracted, and the rest must be
+    significant.
 
-    Where taking it out CLIENT_UNDER_LOAD times leaves nothing, the client explains it in part at least. Overheads that were not
-    measured give `unknown`.
+    If nothing is left after subtracting it CLIENT_UNDER_LOAD times, the client may explain a part of it (`partly_client`).
+    Overheads that were not measured give `unknown`.
     """
     plain = difference(figure, before, after)
     if not plain.counts:
@@ -133,7 +134,9 @@ def _judged(figure: str, change: float, before: Estimate, after: Estimate) -> Ju
 
 
 def _error(figure: str, before: Estimate, after: Estimate) -> tuple[float, float] | None:
-    """(standard error of the difference, degrees of freedom): within both runs, and from run to run."""
+    """(standard error of the difference, degrees of freedom) from the variation within both runs and between runs; None:
+    unknown.
+    """
     if before.se is None or after.se is None:
         return None
     run = RUN_TO_RUN.get(figure, 0.0) * math.hypot(before.value or 0.0, after.value or 0.0)

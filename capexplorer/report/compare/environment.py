@@ -1,8 +1,8 @@
-"""The conditions of sessions and their differences: those that invalidate a comparison, and those that are its subject.
+"""Differences in the conditions of sessions: those that invalidate a comparison, and those that are its subject.
 
 A *condition* (machine, kernel limits, versions, how users wait) leads to a warning. The *subject* (target, its parameters,
-label, profile) is the purpose of the comparison and is only listed. Tasks are subject between two profiles, a condition within
-one.
+label, profile) is the purpose of the comparison and is only listed. Tasks belong to the subject if profiles differ, and are a
+condition within one profile.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Differing:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RunConditions:
     """The conditions of a curve: the session's header, and its epoch's parameters."""
 
     header: Header
     params: Mapping[str, Any]
 
 
-def conditions(made: Sequence[Made]) -> tuple[Differing, ...]:
+def conditions(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
     """Conditions that differ although they should not."""
-    host: list[tuple[str, Callable[[Made], Any]]] = [
+    host: list[tuple[str, Callable[[RunConditions], Any]]] = [
         ("host", lambda each: each.header.host.name),
         ("system", lambda each: each.header.host.system),
         ("kernel", lambda each: each.header.host.kernel),
@@ -62,29 +62,29 @@ def conditions(made: Sequence[Made]) -> tuple[Differing, ...]:
         ("timeout", lambda each: _users(each).get("timeout_s")),
         ("counted as work", lambda each: _plain(each.header.profile.get("work"))),
     ]
-    rows = [row for name, read in host if (row := _differing(name, [read(each) for each in made]))]
-    rows += _memory(made) + _by_key("limit ", [set_limits(each.header.profile) for each in made])
-    if len({_profile(each) for each in made}) == 1:
-        rows += _tasks(made)
-    return tuple(rows + _by_key("version of ", [each.header.versions for each in made]))
+    rows = [row for name, read in host if (row := _differing(name, [read(each) for each in runs]))]
+    rows += _memory(runs) + _by_key("limit ", [set_limits(each.header.profile) for each in runs])
+    if len({_profile(each) for each in runs}) == 1:
+        rows += _tasks(runs)
+    return tuple(rows + _by_key("version of ", [each.header.versions for each in runs]))
 
 
-def subject(made: Sequence[Made]) -> tuple[Differing, ...]:
+def subject(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
     """The properties whose effect the comparison shows."""
-    plain: list[tuple[str, Callable[[Made], Any]]] = [
+    plain: list[tuple[str, Callable[[RunConditions], Any]]] = [
         ("label", lambda each: each.header.label),
         ("profile", _profile),
         ("target", lambda each: each.header.target.name),
         ("address", lambda each: None if each.header.target.command else each.header.target.url),
     ]
-    rows = [row for name, read in plain if (row := _differing(name, [read(each) for each in made]))]
-    if len({_profile(each) for each in made}) > 1:
-        rows += _tasks(made)
-    return tuple(rows + _by_key("", [each.params for each in made]))
+    rows = [row for name, read in plain if (row := _differing(name, [read(each) for each in runs]))]
+    if len({_profile(each) for each in runs}) > 1:
+        rows += _tasks(runs)
+    return tuple(rows + _by_key("", [each.params for each in runs]))
 
 
 def _differing(name: str, values: Sequence[Any]) -> Differing | None:
-    sentence = tuple(_said(value) for value in values)
+    sentence = tuple(_value_text(value) for value in values)
     return Differing(name, sentence) if len(set(sentence)) > 1 else None
 
 
@@ -93,8 +93,8 @@ def _by_key(prefix: str, dicts: Sequence[Mapping[str, Any]]) -> list[Differing]:
     return [row for key in keys if (row := _differing(f"{prefix}{key}", [each.get(key) for each in dicts]))]
 
 
-def _memory(made: Sequence[Made]) -> list[Differing]:
-    sizes = [each.header.host.memory_bytes for each in made]
+def _memory(runs: Sequence[RunConditions]) -> list[Differing]:
+    sizes = [each.header.host.memory_bytes for each in runs]
     known = [size for size in sizes if size is not None]
     if len(known) in (0, len(sizes)) and (not known or max(known) - min(known) <= _SAME_MEMORY * max(known)):
         return []
@@ -104,17 +104,17 @@ def _memory(made: Sequence[Made]) -> list[Differing]:
     ]
 
 
-def _tasks(made: Sequence[Made]) -> list[Differing]:
-    row = _differing("requests and weights", [_task_list(_users(each)) for each in made])
+def _tasks(runs: Sequence[RunConditions]) -> list[Differing]:
+    row = _differing("requests and weights", [_task_list(_users(each)) for each in runs])
     return [row] if row else []
 
 
-def _profile(made: Made) -> Any:
-    return made.header.profile.get("name") or made.header.profile.get("title")
+def _profile(runs: RunConditions) -> Any:
+    return runs.header.profile.get("name") or runs.header.profile.get("title")
 
 
-def _users(made: Made) -> Mapping[str, Any]:
-    users = made.header.profile.get("users")
+def _users(runs: RunConditions) -> Mapping[str, Any]:
+    users = runs.header.profile.get("users")
     return users if isinstance(users, Mapping) else {}
 
 
@@ -127,11 +127,11 @@ def _task_list(users: Mapping[str, Any]) -> str | None:
 
 
 def _wait(wait: Any) -> Any:
-    """`between 0.1-0.5 s` for the one kind that is given."""
+    """The kind of wait time that is given, with its seconds: `between 0.1-0.5`."""
     if not isinstance(wait, Mapping):
         return wait
     given = [(kind, value) for kind, value in wait.items() if value is not None]
-    return ", ".join(f"{kind.replace('_', ' ')} {_said(value)}" for kind, value in given) or None
+    return ", ".join(f"{kind.replace('_', ' ')} {_value_text(value)}" for kind, value in given) or None
 
 
 def _engine(header: Header) -> str:
@@ -143,7 +143,7 @@ def _plain(value: Any) -> str | None:
     return json.dumps(value, sort_keys=True, ensure_ascii=False) if value else None
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return MISSING
     if isinstance(value, bool):
@@ -151,5 +151,5 @@ def _said(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, (list, tuple)):
-        return "-".join(_said(each) for each in value)
+        return "-".join(_value_text(each) for each in value)
     return str(value)

@@ -1,8 +1,8 @@
-"""A level's figures with their standard errors, and levels of the same count pooled.
+"""Estimates of a level's figures with standard errors, and the pooling of levels with the same user count.
 
-Errors come from the settled seconds by overlapping batches (`moving_blocks`): rates and ratios from the timeline's columns,
-percentiles from the seconds' histograms. Where the seconds are not known (imported tables), recorded errors are taken. None:
-noise unknown.
+Errors are computed from the settled seconds by overlapping batches (`moving_blocks`): those of rates and ratios from the
+timeline's columns, those of percentiles from the seconds' histograms. If the seconds are not known (imported tables), recorded
+errors are used.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Estimate:
     value: float | None = None
     se: float | None = None
     seconds: float = 0.0
-    """Settled seconds that it rests on."""
-    quiet: bool = False
-    """A percentile that rests on too few values."""
+    """Settled seconds from which it is computed."""
+    is_thin: bool = False
+    """Whether it is a percentile of too few values."""
     degrees: float = DEGREES_MOST
-    """Degrees of freedom of `se`: how well it is known itself."""
+    """Degrees of freedom of `se`."""
 
 
 MISSING = Estimate()
@@ -83,15 +83,16 @@ def _percentiles(level: Level, cut: Sequence[Sequence[int]], latencies: SecondLa
 def percentile_estimates(
     whole: Latency, values: int | None, seconds: float, histograms: Sequence[LatencyHistogram]
 ) -> dict[str, Estimate]:
-    """p50, p95 and p99 of `values` values over so many seconds (None: not counted), by the histograms of its parts; without any
-    their noise is unknown."""
+    """p50, p95 and p99 over `seconds`. `values`: number of values; None: not counted. `histograms`: those of the level's parts,
+    from which the errors are computed; without any the noise is unknown.
+    """
     found = {}
     for name, q in _QUANTILES.items():
         value: float | None = getattr(whole, name)
-        quiet = values is not None and values < PERCENTILE_VALUES_LEAST[name]
-        spread = None if quiet or value is None else moving_block_error(len(histograms), value, _quantile_of(histograms, q))
+        is_thin = values is not None and values < PERCENTILE_VALUES_LEAST[name]
+        spread = None if is_thin or value is None else moving_block_error(len(histograms), value, _quantile_of(histograms, q))
         se, degrees = (None, DEGREES_MOST) if spread is None else (spread.se, spread.degrees)
-        found[name] = Estimate(value, se, seconds, quiet, degrees)
+        found[name] = Estimate(value, se, seconds, is_thin, degrees)
     return found
 
 
@@ -108,7 +109,7 @@ def _quantile_of(histograms: Sequence[LatencyHistogram], q: float) -> Callable[[
 def _batch_error(
     timeline: Timeline, cut: Sequence[Sequence[int]], value: float | None, numerator: str, denominator: str
 ) -> Spread | None:
-    """Of the ratio of two sums over settled seconds; None where one of them was not measured."""
+    """The error of the ratio of two sums over settled seconds; None if one of them was not measured."""
     if value is None or not cut:
         return None
     above, below = (
@@ -128,7 +129,9 @@ def _second(timeline: Timeline, name: str, tick: int) -> float:
 
 
 def _ratio_error(failures: int, requests: int, by_batches: Spread | None) -> Spread | None:
-    """Failures come in bursts, so by batches; but no failure in any batch is no proof of none (Agresti and Coull, 1998)."""
+    """The error of the failure ratio: by batches, since failures come in bursts, but at least that of a binomial share with few
+    failures or none (Agresti and Coull, 1998).
+    """
     if by_batches is None or not requests:
         return None
     share = (failures + 2) / (requests + 4)
@@ -137,10 +140,11 @@ def _ratio_error(failures: int, requests: int, by_batches: Spread | None) -> Spr
 
 
 def pooled(estimates: Sequence[Estimate]) -> Estimate:
-    """Equal counts by inverse variance. Those without an error (under six settled seconds) only count where none has one.
+    """The mean of levels with the same user count, weighted by inverse variance. Levels without an error (under six settled
+    seconds) are used only if none has one.
 
-    The error is that of the weighted mean or, where the levels disagree by more than their errors, that of their spread (Birge,
-    Physical Review 40, 1932): two levels of 100 ±1 and 140 ±1 are not 120 ±0.7.
+    The error is that of the weighted mean or, if the levels differ by more than their errors, that of their spread (Birge,
+    Physical Review 40, 1932): two levels of 100 ±1 and 140 ±1 do not give 120 ±0.7.
     """
     measured = [each for each in estimates if each.value is not None]
     known = [each for each in measured if each.se is not None]
@@ -148,13 +152,13 @@ def pooled(estimates: Sequence[Estimate]) -> Estimate:
     if len(rest) < 2:
         return rest[0] if rest else MISSING
     value, se = _weighted(rest, _weight_of(known))
-    seconds, quiet = sum(each.seconds for each in rest), all(each.quiet for each in rest)
+    seconds, is_thin = sum(each.seconds for each in rest), all(each.is_thin for each in rest)
     degrees = min(sum(each.degrees for each in known), DEGREES_MOST) if known else DEGREES_MOST
-    return Estimate(value, se if known else None, seconds, quiet, degrees)
+    return Estimate(value, se if known else None, seconds, is_thin, degrees)
 
 
 def _weight_of(known: Sequence[Estimate]) -> Callable[[Estimate], float]:
-    """Inverse variance; where an error is unknown, or zero by luck, settled seconds."""
+    """The weight of each level: inverse variance, or settled seconds if an error is unknown or zero by chance."""
     if known and all(each.se for each in known):
         return lambda each: 1 / (each.se or 1.0) ** 2
     return lambda each: each.seconds or 1.0

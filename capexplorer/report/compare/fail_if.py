@@ -1,4 +1,4 @@
-"""`--fail-if "p95@50>10%"`: conditions that make a build fail. A condition that cannot be judged is an error, never a pass."""
+"""`--fail-if "p95@50>10%"`: conditions under which a build fails. A condition that cannot be judged is an error, never a pass."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ class Condition:
     figure: str
     op: str
     limit: float
-    """A ratio: 0.05 is 5%."""
+    """The limit of the change as a ratio: 0.05 is 5%."""
     users: int | None = None
+    """None: any common user count, or the whole curve."""
 
     def holds(self, one: Difference) -> bool | None:
         """Whether the change exceeds the limit; None if the change is unknown."""
@@ -56,7 +57,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one condition: lines for stderr."""
+    """The result of one condition, as lines for stderr."""
 
     failed: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
@@ -65,7 +66,7 @@ class Outcome:
 
 
 def parse(text: str) -> Condition:
-    """Raises InputError with the grammar, or with the nearest figure."""
+    """The condition of a text. Raises InputError with the grammar, or with the name of the nearest figure."""
     found = _GRAMMAR.fullmatch(text)
     if found is None:
         raise InputError(f'--fail-if: expected FIGURE[@USERS] OP PERCENT such as "knee<-5%" or "p95@50>10%", got {text!r}')
@@ -78,7 +79,7 @@ def parse(text: str) -> Condition:
 
 
 def judge(condition: Condition, comparison: Comparison) -> Outcome:
-    """One condition over every pair."""
+    """Judge one condition on every pair."""
     outcomes = [_of_pair(condition, pair) for pair in comparison.pairs]
     return Outcome(
         tuple(line for each in outcomes for line in each.failed),
@@ -119,7 +120,7 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
 
 
 def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]]:
-    """(where, difference): of the curve, of one level, or of each."""
+    """(where, difference) of the whole curve, of one level, or of each level."""
     if condition.figure in OF_THE_CURVE:
         return [("", one) for one in pair.knee if one.figure == condition.figure]
     levels = [level for level in pair.levels if condition.users in (None, level.users)]

@@ -32,19 +32,19 @@ LEVEL_FIGURES = (
     Figure("failure_ratio", "failed", "%", -1),
     Figure("target_cpu", "target CPU", "cores", 0),
 )
-"""Throughput counts failures too, so more of it may be worse (EXPERIMENTS, report 1)."""
+"""Throughput includes failures, so more of it may be worse and it has no better direction."""
 
 KNEE_FIGURES = (Figure("knee", "knee", "users", 1), Figure("capacity", "capacity", "/s", 1))
 
 SERVICE_TIME = Figure("service_time", "service time", "ms", -1)
-"""Of the whole curve only (`across_levels.service_time_change`)."""
+"""A figure of the whole curve only (`across_levels.service_time_change`)."""
 
 FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *KNEE_FIGURES, SERVICE_TIME)}
 
 LATENCIES = ("mean", "p50", "p95", "p99")
 
 HEADLINE_LATENCIES = ("p95", "mean", "p50")
-"""In the order in which a verdict names the first one that differs."""
+"""Latencies of which a verdict names the first that differs, in this order."""
 
 CLAIMED_FIGURES = ("goodput", "mean", "p95")
-"""What the verdict may claim of the whole curve and of a level. p50 moves with the mean: it is shown, and not asked."""
+"""Figures that are tested for the verdict. p50 is shown but not tested, since it changes with the mean."""

@@ -1,4 +1,4 @@
-"""`compare --format json`: the comparison as a document. Same logs, same bytes. Its keys are a contract."""
+"""`compare --format json`: the comparison as a document, whose keys are a contract. The same logs give the same bytes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SCHEMA = "capexplorer.compare/1"
 
 @byte_units.fixed()
 def render(comparison: Comparison) -> bytes:
-    """Indented JSON."""
+    """The comparison as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(document(comparison)), indent=2) + b"\n"
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """As plain values. Ratios are ratios (0.05 is 5%), rates a second, latencies ms; null: not measured."""
+    """The comparison as plain values. Ratios: 0.05 is 5%; rates: per second; latencies: ms; null: not measured."""
     return {
         "schema": SCHEMA,
         "conventions": f"`se` is one standard error. In sentences: {verdicts.CONVENTIONS}",
@@ -103,7 +103,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
 def _level(level: MatchedLevel) -> dict[str, Any]:
     return {
         "users": level.users,
-        "held_by_others": level.held_by_others,
+        "held_by_others": level.disturbed,
         **{one.figure: _difference(one) for one in level.differences},
     }
 

@@ -1,10 +1,11 @@
-"""How much more a figure varies from level to level than its batches of seconds say.
+"""Widens the errors of a figure if it varies more between levels than its batches of seconds show.
 
-Batches of a third of a level cannot see noise as long as the level, and few of them know their own spread badly: at levels of
-10 s 8% of the rows of mean latency differed between equal runs. The changes of neighbouring user counts show it: what a service
-does changes slowly with users, so their difference is noise (successive differences; von Neumann, Annals of Mathematical
-Statistics 12, 1941). The median of these against what the errors allow widens all errors of the figure by one factor (Birge,
-Physical Review 40, 1932). A jump at one user count, or a change that grows with users, moves it little. It never narrows them.
+Batches of a third of a level do not contain noise that lasts as long as the level, and few batches give a rough error: at
+levels of 10 s, 8% of the rows of mean latency differed between equal runs. The change between two sessions varies slowly with
+users, so the difference of the changes at adjacent user counts is noise (successive differences; von Neumann, Annals of
+Mathematical Statistics 12, 1941). The median of their squares, relative to those expected from the errors, gives one factor by
+which all errors of the figure are widened, and never narrowed (Birge, Physical Review 40, 1932). A jump at one user count, or a
+change that grows with users, hardly affects the median.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from .difference import RUN_TO_RUN
 from .estimates import Estimate
 
 LEVELS_LEAST = 4
-"""User counts in common under which three differences or fewer show nothing."""
+"""Least number of common user counts: three differences or fewer show nothing."""
 
 MEDIAN_OF_CHI_SQUARE = 0.4549
-"""Of one degree of freedom: the median of a squared standard normal deviate."""
+"""Median of the chi-square distribution with one degree of freedom, i.e. of a squared standard normal deviate."""
 
 
 def widened(figure: str, pairs: Sequence[tuple[Estimate, Estimate]]) -> list[tuple[Estimate, Estimate]]:
-    """The same estimates, (before, after) by users ascending, with errors that the scatter of neighbouring levels bears out."""
+    """The estimates (before, after), by ascending users, with errors widened to the scatter of adjacent levels."""
     factor = _factor(figure, pairs)
     return [(_wider(before, factor), _wider(after, factor)) for before, after in pairs]
 
@@ -41,7 +42,7 @@ def _factor(figure: str, pairs: Sequence[tuple[Estimate, Estimate]]) -> float:
 
 
 def _change(before: Estimate, after: Estimate) -> tuple[float, float] | None:
-    """On a logarithmic scale, with its variance within both levels; None where a value or an error is not known."""
+    """(change on a logarithmic scale, its variance within both levels); None if a value or an error is not known."""
     if not before.value or not after.value or not before.se or not after.se:
         return None
     return math.log(after.value / before.value), (before.se / before.value) ** 2 + (after.se / after.value) ** 2

@@ -1,4 +1,4 @@
-"""`compare --format md`: for a pull request or a ticket. Text from sessions is escaped; reads as plain text too."""
+"""`compare --format md`: for a pull request or a ticket, and readable as plain text. Text from sessions is escaped."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _counts(counts: Sequence[int]) -> str:
 
 
 def _header(titles: Sequence[str], *, left: int, last_left: bool = False) -> list[str]:
-    """The first `left` columns (and the last) to the left, figures to the right."""
+    """The head of a table, whose first `left` columns, and with `last_left` the last one, are aligned to the left."""
     last = len(titles) - 1
     marks = ["---" if index < left or (last_left and index == last) else "---:" for index in range(len(titles))]
     return [_row(titles), "| " + " | ".join(marks) + " |"]

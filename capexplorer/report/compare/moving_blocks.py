@@ -1,13 +1,14 @@
-"""Standard errors by overlapping batches: a figure of every run of consecutive seconds a third as long as the level.
+"""Standard errors by overlapping batches: the figure is computed for every batch of consecutive seconds a third as long as the
+level.
 
 Seconds of a service are correlated, and in a closed system a slow second shifts the whole distribution of latency. Batches that
-are long against that correlation contain it; overlapping ones use the data better than the same batches side by side (Meketon &
-Schmeiser, Overlapping batch means, Proc. Winter Simulation Conference 1984). The figure may be any one: a rate, or a quantile.
+are longer than this correlation contain it. Overlapping batches use the data better than disjoint ones (Meketon & Schmeiser,
+Overlapping batch means, Proc. Winter Simulation Conference 1984). The figure may be a rate, a mean or a quantile.
 
 With n parts and batches of m parts the variance of the whole is m / ((n - m + 1)(n - m)) times the sum of squared differences
-of the batches from the whole, with 1.5 (n / m - 1) degrees of freedom. On simulated queues at levels of 20 s (720 A/A pairs a
-figure) batches of a third gave 5-7% of false differences in mean, p50 and p95 at a nominal 5%, of a quarter 8-10%, six batches
-side by side 10-16%.
+of the batches from the whole, with 1.5 (n / m - 1) degrees of freedom. On simulated queues at levels of 20 s (720 A/A pairs per
+figure), batches of a third gave 5-7% of false differences in mean, p50 and p95 at a nominal 5%, batches of a quarter 8-10%, and
+six disjoint batches 10-16%.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 PARTS_LEAST = 6
-"""Settled seconds under which no error is given."""
+"""Least number of settled seconds for which an error is given."""
 
 PARTS_MOST = 24
-"""Longer levels are cut into so many parts first: more would cost time and change nothing, since batches are a third."""
+"""Most parts of a level: more would take time without a better estimate, since batches are a third of it."""
 
 BATCHES = 3
-"""Batches side by side that would fill the level."""
+"""Number of disjoint batches that would fill the level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A standard error and how well it is known."""
+    """A standard error with its degrees of freedom."""
 
     se: float
     degrees: float
@@ -36,7 +37,9 @@ class Spread:
 
 
 def parts(ticks: Sequence[int]) -> list[Sequence[int]]:
-    """Consecutive ticks, each alone or at most PARTS_MOST equal parts; none when there are too few."""
+    """The consecutive ticks of a level in parts of one tick, or in PARTS_MOST equal parts if there are more; none if there are
+    too few.
+    """
     if len(ticks) < PARTS_LEAST:
         return []
     count = min(len(ticks), PARTS_MOST)
@@ -44,9 +47,10 @@ def parts(ticks: Sequence[int]) -> list[Sequence[int]]:
 
 
 def moving_block_error(count: int, whole: float, of_batch: Callable[[int, int], float | None]) -> Spread | None:
-    """Error of `whole`, a figure over `count` parts. `of_batch(first, end)`: the figure over these parts; None: it has none.
+    """The error of `whole`, a figure over `count` parts. `of_batch(first, end)` returns the figure over these parts; None:
+    unknown.
 
-    None if there are too few parts, or a batch without the figure.
+    None if there are too few parts, or if the figure of a batch is unknown.
     """
     if count < PARTS_LEAST:
         return None

@@ -77,11 +77,11 @@ class _Row:
     """One figure of a pair."""
 
     users: str
-    """Empty but in the first row of a level."""
+    """The load; empty except in the first row of a level."""
     figure: str
     values: list[str]
     kind: str
-    """Significant differences have a colour, a word and a sign."""
+    """Class for the style sheet: `better`, `worse` or empty for a significant difference, else `quiet`."""
     judgement: str
 
 
@@ -93,7 +93,7 @@ class _PairRows:
     overall: str
     """The changes over all levels as text; may be empty."""
     unmatched: tuple[tuple[str, str], ...]
-    """(letter, loads that settled in this one only)."""
+    """(letter, loads that settled only in this curve)."""
 
 
 def _pair(pair: Pair) -> _PairRows:

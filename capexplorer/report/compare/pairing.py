@@ -1,7 +1,7 @@
 """Compares two curves: at each common user count, at the knee, and over all levels.
 
-Figures are compared at equal user counts, never between them. A difference caused by
-client classes is attributed to the client; where other processes used the machine no difference is claimed.
+Figures are compared only at equal user counts. A difference caused by client classes is attributed to the client. If other
+processes disturbed a level, no difference is claimed there.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         )
         for figure in LEVEL_FIGURES
     }
-    held = [ours[users].held_by_others or theirs[users].held_by_others for users in common]
+    disturbed = [ours[users].disturbed or theirs[users].disturbed for users in common]
     figures["target_cpu"] = with_scatter(figures["target_cpu"])
     clients = _clients(before, after)
 
     def differences(index: int) -> tuple[Difference, ...]:
         each = (_difference(name, *pairs[index], before, after, clients) for name, pairs in figures.items())
-        return tuple(map(_neighbours, each) if held[index] else each)
+        return tuple(map(_neighbours, each) if disturbed[index] else each)
 
     knees = _knee_counts(before, after)
     least_knee, greatest_knee = min(knees, default=math.inf), max(knees, default=math.inf)
@@ -46,13 +46,13 @@ def pair_of(before: Curve, after: Curve) -> Pair:
     found = Pair(
         before=before,
         after=after,
-        levels=tuple(MatchedLevel(users, differences(index), held[index]) for index, users in enumerate(common)),
+        levels=tuple(MatchedLevel(users, differences(index), disturbed[index]) for index, users in enumerate(common)),
         only_before=tuple(sorted(ours.keys() - theirs.keys())),
         only_after=tuple(sorted(theirs.keys() - ours.keys())),
         knee=tuple(map(_neighbours, knee))
-        if any(is_held and is_beyond for is_held, is_beyond in zip(held, beyond, strict=True))
+        if any(is_disturbed and is_beyond for is_disturbed, is_beyond in zip(disturbed, beyond, strict=True))
         else knee,
-        overall=_overall(common, figures, held, (least_knee, greatest_knee), clients is not None),
+        overall=_overall(common, figures, disturbed, (least_knee, greatest_knee), clients is not None),
         clients=clients,
     )
     if before.rate_points and after.rate_points:
@@ -71,15 +71,22 @@ def _neighbours(one: Difference) -> Difference:
 
 
 def _overall(
-    common: Sequence[int], figures: Mapping[str, Pairs], held: Sequence[bool], knees: tuple[float, float], other_clients: bool
+    common: Sequence[int],
+    figures: Mapping[str, Pairs],
+    disturbed: Sequence[bool],
+    knees: tuple[float, float],
+    other_clients: bool,
 ) -> tuple[OverallChange, ...]:
-    """Latencies over all user counts in common, goodput over those beyond the knee (over all, where these are too few), and the
-    service time. `knees`: the lesser and the greater one, in users; infinite where neither session has one.
+    """Overall changes of latencies over all common user counts, of goodput over those beyond the knee (or all, if these are too
+    few), and of the service time. `knees`: the lesser and the greater knee, in users; infinite if neither session has one.
 
-    Levels disturbed by other processes are left out. Below the knee goodput is the users' and hardly the service's.
+    Levels disturbed by other processes are left out. Below the knee goodput depends on the users and hardly on the service.
     """
-    users = [count for count, is_held in zip(common, held, strict=True) if not is_held]
-    free = {name: [pair for pair, is_held in zip(pairs, held, strict=True) if not is_held] for name, pairs in figures.items()}
+    users = [count for count, is_disturbed in zip(common, disturbed, strict=True) if not is_disturbed]
+    free = {
+        name: [pair for pair, is_disturbed in zip(pairs, disturbed, strict=True) if not is_disturbed]
+        for name, pairs in figures.items()
+    }
     saturated = [pair for count, pair in zip(users, free["goodput"], strict=True) if count >= knees[1]]
     enough = len(saturated) >= LEVELS_LEAST
     goodput = overall_change("goodput", saturated if enough else free["goodput"])
@@ -96,13 +103,13 @@ def _knee_counts(before: Curve, after: Curve) -> list[float]:
 
 
 def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:
-    """Where each used one class, and not the same. Unknown (no overheads measured, nothing in the profile) is not different."""
+    """The client classes if they differ; None if they are the same, or if one of them is unknown."""
     names = [_client(curve) for curve in (before, after)]
     return (names[0], names[1]) if all(names) and names[0] != names[1] else None
 
 
 def _client(curve: Curve) -> str:
-    return " + ".join(clients_of(curve.made.header))
+    return " + ".join(clients_of(curve.run.header))
 
 
 def _difference(
@@ -114,8 +121,8 @@ def _difference(
 
 
 def _overhead_change(figure: str, before: Curve, after: Curve) -> float | None:
-    """How much more the client itself costs, ms: at the median for the middle of latency, at p99 for its tail."""
-    if any(len(each.overheads) != 1 or len(clients_of(each.made.header)) != 1 for each in (before, after)):
+    """The difference of the client overheads in ms: of p99 for p95 and p99, of the median for other latencies. None: unknown."""
+    if any(len(each.overheads) != 1 or len(clients_of(each.run.header)) != 1 for each in (before, after)):
         return None
     (ours,), (theirs,) = before.overheads.values(), after.overheads.values()
     return theirs.p99_ms - ours.p99_ms if figure in ("p95", "p99") else theirs.p50_ms - ours.p50_ms

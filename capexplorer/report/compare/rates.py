@@ -1,6 +1,7 @@
-"""Levels of offered rates of one session or epoch, and two of them held against each other: never beside levels of users.
+"""The rate levels of one session or epoch, and the comparison of those with the same rate. They are never compared with levels
+of users.
 
-Goodput is of iterations, latencies are times from plan. Rates are compared where the same one was offered in both.
+Goodput is that of iterations, and latencies are times from plan.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ FIGURES = ("goodput", "p50", "p95", "p99", "failure_ratio")
 
 
 def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> tuple[RatePoint, ...]:
-    """The longest settled level of each rate, ascending, without ramps, recovery, and levels that others disturbed."""
+    """The longest settled level of each rate, by ascending rate, without ramps, recovery and levels disturbed by other
+    processes.
+    """
     verdict = wording.reported(timeline).get(epoch)
     judged = {each.level: each for each in verdict.rates.levels} if verdict is not None and verdict.rates is not None else {}
     longest: dict[float, Level] = {}
@@ -56,8 +59,9 @@ def _histograms(level: Level, timeline: Timeline, latencies: SecondLatencies) ->
 
 
 def _estimates(level: Level, histograms: Sequence[LatencyHistogram]) -> dict[str, Estimate]:
-    """By the names of FIGURES. Percentiles are of the time from plan; `histograms`: of the level's parts, none if its latency
-    only grew with its length: then their noise is unknown."""
+    """Estimates by the names of FIGURES, with percentiles of the time from plan. `histograms`: those of the level's parts;
+    empty for a level whose latency grew with its length, so that the noise is unknown.
+    """
     found, seconds = level.figures.offered, level.figures.settled_seconds
     assert found is not None
     lost, ended = found.failed + found.dropped.total, found.finished + found.failed + found.dropped.total
@@ -69,7 +73,7 @@ def _estimates(level: Level, histograms: Sequence[LatencyHistogram]) -> dict[str
 
 
 def rate_capacity(timeline: Timeline, epoch: int) -> Estimate | None:
-    """Where its maximum was measured; the standard error is that of its 90% interval."""
+    """The capacity as a rate, with the standard error of its 90% interval; None if its maximum was not measured."""
     verdict = wording.reported(timeline).get(epoch)
     found = verdict.rate_capacity if verdict is not None else None
     if found is None or found.low_per_s is None or found.high_per_s is None:
@@ -87,10 +91,10 @@ def matched(before: Curve, after: Curve) -> Iterator[MatchedRate]:
 
 
 def capacity_moved(before: Curve, after: Curve) -> Difference:
-    """Of the capacities as rates; not measured unless both are known."""
+    """The difference of the capacities as rates; `not_measured` unless both are known."""
     return difference("capacity", before.rate_capacity, after.rate_capacity)
 
 
 def only(ours: Sequence[RatePoint], theirs: Sequence[RatePoint]) -> tuple[float, ...]:
-    """Rates of the one that were not offered in the other."""
+    """Rates of `ours` that were not offered in `theirs`."""
     return tuple(sorted({point.per_s for point in ours} - {point.per_s for point in theirs}))

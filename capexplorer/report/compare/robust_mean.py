@@ -1,8 +1,8 @@
-"""The weighted mean of changes from level to level, of which some are wild.
+"""The weighted mean of the changes at several levels, robust against outliers.
 
-Near a knee, and where a service collapses now and then, a whole level of one of two equal runs may be far slower than that of the
-other. Its change says nothing of the service, but it widened the error of the mean until a true change was hidden. Huber's
-M-estimator (Annals of Mathematical Statistics 35, 1964) bounds the influence of such a value.
+Near a knee, or if a service collapses now and then, one level may be far slower in one of two equal runs. Such an outlier does
+not describe the service, but would widen the error of the mean so that a true change is hidden. Huber's M-estimator (Annals of
+Mathematical Statistics 35, 1964) bounds its influence.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from collections.abc import Sequence
 from statistics import median
 
 CLIPPED_FROM = 1.345
-"""Standard deviations from which a value's influence grows no more: with normal errors 95% of the mean's efficiency is kept
-(Holland & Welsch, Communications in Statistics 6, 1977)."""
+"""Standard deviations beyond which a value's influence does not grow; for normal errors this has 95% of the mean's
+efficiency (Holland & Welsch, Communications in Statistics 6, 1977)."""
 
 MEDIAN_OF_NORMAL = 0.6745
-"""Of the absolute value of a standard normal deviate."""
+"""Median of the absolute value of a standard normal deviate."""
 
 STEPS = 20
-"""Of reweighting. Changes move by less than a thousandth of their error after ten."""
+"""Steps of reweighting. After ten the mean moves by less than a thousandth of its error."""
 
 
 def robust_mean(values: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
-    """(Mean, standard error) of two values or more; weights are inverse variances but for a common factor.
+    """(mean, standard error) of at least two values. Weights are inverse variances up to a common factor.
 
-    The error is that of M-estimators (Huber 1981, section 6.3), for any weights: it comes from the scatter of the values alone.
+    The error is that of M-estimators (Huber 1981, section 6.3) for any weights: it is computed only from the scatter of the
+    values.
     """
     clipped, mean, bound = list(weights), 0.0, math.inf
     for _ in range(STEPS):

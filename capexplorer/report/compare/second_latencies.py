@@ -1,7 +1,7 @@
-"""The latency histograms of every second of a session, so that parts of a level can be examined.
+"""The latency histograms of every second of a session, from which those of parts of a level are merged.
 
-A timeline keeps a level's merged histogram and drops those of its seconds. How much a percentile varies in time can only be
-seen in the seconds, so a comparison keeps them: about 150 bytes an endpoint and second.
+A timeline keeps only the merged histogram of a level. The variation of a percentile in time is seen only in its seconds, so a
+comparison keeps them: about 150 bytes per endpoint and second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A session, or one of its epochs, as a curve: figures by user count with their errors, knee, and marks."""
+"""Makes the curve of a session or of one of its epochs: figures by user count with their errors, knee, and marks."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from ..rows import level_kinds, partial_levels
 from .comparison import Curve, CurvePoint, Session
-from .environment import Made
+from .environment import RunConditions
 from .estimates import Estimate, level_estimates, pooled
 from .figures import LEVEL_FIGURES
 from .rates import rate_capacity, rate_points
-from .shared_machine import is_held_by_others
+from .shared_machine import is_disturbed
 
 
 def epochs_of(session: Session) -> list[int]:
-    """Those asked for: one, or all that have a settled level; the first when none has."""
+    """The epochs to compare: the one that the session names, else all that have a settled level, else the first. Raises
+    InputError for an unknown one.
+    """
     timeline = session.timeline
-    there = sorted({level.opened.epoch for level in timeline.levels})
+    present = sorted({level.opened.epoch for level in timeline.levels})
     if session.epoch is not None:
-        if session.epoch not in there:
-            known = ", ".join(map(str, there)) or "none"
+        if session.epoch not in present:
+            known = ", ".join(map(str, present)) or "none"
             name = timeline.header.id if timeline.header else ""
             raise InputError(f"{name}#{session.epoch}: no such epoch; it has: {known}")
         return [session.epoch]
     settled = sorted({level.opened.epoch for level in timeline.levels if level.has_load and level.figures.settled})
-    return settled or there[:1] or [0]
+    return settled or present[:1] or [0]
 
 
 def curve_of_last(session: Session) -> Curve:
@@ -66,29 +68,29 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         judged=wording.judgement(timeline, epoch),
         marks=_marks(timeline, epoch),
         overheads=dict(header.client_overhead_ms),
-        made=Made(header, _params(timeline, epoch)),
+        run=RunConditions(header, _params(timeline, epoch)),
         rate_points=rate_points(timeline, epoch, session.latencies),
         rate_capacity=rate_capacity(timeline, epoch),
     )
 
 
 def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
-    """Without levels of recovery from overload, disturbed by other processes, or partial: they do not show that load."""
+    """The points of settled levels, without recovery from overload, disturbed levels and partial ones."""
     found: dict[int, list[dict[str, Estimate]]] = {}
-    held = set[int]()
+    disturbed = set[int]()
     left_out = level_kinds(session.timeline).keys() | partial_levels(session.timeline)
     cpus = session.timeline.header.host.cpus if session.timeline.header is not None else None
     for level in levels:
         if level.figures.settled and not level.opened.ramp and level.opened.index not in left_out:
             found.setdefault(level.users, []).append(level_estimates(level, session.timeline, session.latencies))
-            if is_held_by_others(level.figures, cpus):
-                held.add(level.users)
+            if is_disturbed(level.figures, cpus):
+                disturbed.add(level.users)
     return tuple(
         CurvePoint(
             users=users,
             levels=len(each),
             figures={figure.name: pooled([one[figure.name] for one in each]) for figure in LEVEL_FIGURES},
-            held_by_others=users in held,
+            disturbed=users in disturbed,
         )
         for users, each in sorted(found.items())
     )

@@ -1,7 +1,6 @@
-"""Whether other processes disturbed a level: then no difference of its figures is claimed.
+"""Whether other processes disturbed a level, so that no difference of its figures is claimed.
 
-Parts of a service that this app did not start (a database beside it) count as others too; on a full machine such a level is not
-compared either.
+Parts of a service that capexplorer did not start, such as its database, count as other processes too.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ FULL_LEAST = 0.85
 """Share of the machine's CPU in use from which processes must wait for each other."""
 
 OTHERS_LEAST = 0.1
-"""Share of the machine's CPU of other processes from which they matter: beside busy neighbours p95 of an unchanged service moved
-by up to +365% (docs/compare.md)."""
+"""Share of the machine's CPU from which other processes matter: with busy ones, p95 of an unchanged service rose by up to 365%
+(docs/compare.md)."""
 
 
-def is_held_by_others(figures: LevelFigures, cpus: int | None) -> bool:
-    """Whether the machine's CPU was saturated with a share of other processes; False where that was not measured."""
+def is_disturbed(figures: LevelFigures, cpus: int | None) -> bool:
+    """Whether the machine's CPU was saturated and other processes had a share of it; False if that was not measured."""
     others = others_cpu(figures)
     if others is None or not cpus or figures.host_cpu_ratio is None:
         return False

@@ -1,8 +1,8 @@
-"""How likely a difference is by chance alone, and which of many differences are sure.
+"""p-values of differences, and which of many differences are significant together.
 
-A few batches know their own spread badly, so Student's t is used and not the normal distribution; its degrees of freedom for two
-spreads are Welch's (Biometrika 34, 1947). Wallace's transformation (Annals of Mathematical Statistics 30, 1959) turns t into a
-normal deviate, and back, within 1% for the degrees that occur here.
+The spread of a few batches is known only roughly, so Student's t is used instead of the normal distribution, with Welch's
+degrees of freedom for two spreads (Biometrika 34, 1947). Wallace's transformation (Annals of Mathematical Statistics 30, 1959)
+converts between t and a normal deviate, with an error below 1% for the degrees of freedom that occur here.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from statistics import NormalDist
 from typing import TypeVar
 
 FALSE_MOST = 0.05
-"""Share of claims that may be false where nothing differs: of the rows of a table each by itself, of headlines as a whole."""
+"""Level of significance: of each row of a table by itself, and of all claims of a verdict together."""
 
 DEGREES_MOST = 1e6
-"""More are a normal distribution."""
+"""Degrees of freedom at which t does not differ from a normal distribution."""
 
 Key = TypeVar("Key")
 
 
 def probability(change: float, se: float, degrees: float) -> float:
-    """Two-sided p: of a change at least as large where nothing differs."""
+    """Two-sided p-value: the probability of a change at least as large if nothing differs."""
     if se <= 0:
         return 0.0 if change else 1.0
     squared = min((change / se) ** 2, 1e12)
@@ -31,7 +31,7 @@ def probability(change: float, se: float, degrees: float) -> float:
 
 
 def threshold(degrees: float, p: float = FALSE_MOST) -> float:
-    """Standard errors that a change must exceed to have a probability under `p`."""
+    """The number of standard errors that a change must exceed for a p-value under `p`."""
     normal = NormalDist().inv_cdf(1 - p / 2) * (8 * degrees + 3) / (8 * degrees + 1)
     return math.sqrt(degrees * math.expm1(min(normal**2 / degrees, 500.0)))
 
@@ -46,7 +46,9 @@ def welch(*spreads: tuple[float, float]) -> tuple[float, float]:
 
 
 def sure(probabilities: Mapping[Key, float], false_most: float) -> frozenset[Key]:
-    """Those that stay if at most `false_most` of whole families may hold a false one (Holm, Scand. J. Statistics 6, 1979)."""
+    """The keys that are significant if at most a share `false_most` of whole families may have a false one (Holm, Scand. J.
+    Statistics 6, 1979).
+    """
     found = []
     for rank, (key, p) in enumerate(sorted(probabilities.items(), key=lambda each: each[1])):
         if p > false_most / (len(probabilities) - rank):

@@ -155,7 +155,7 @@ def _shape(point: LevelPoint, epoch: int) -> Shape:
         return Shape.CROSS
     if not point.certain:
         return Shape.HOLLOW
-    return {"step": Shape.FILLED, "ramp": Shape.RING, "recovery": Shape.SALTIRE, "held": Shape.SALTIRE}[point.kind]
+    return {"step": Shape.FILLED, "ramp": Shape.RING, "recovery": Shape.SALTIRE, "disturbed": Shape.SALTIRE}[point.kind]
 
 
 def _legend(
@@ -186,7 +186,7 @@ def _legend(
     if Shape.RING in shapes:
         entries.append(Legend(KEYS[Shape.RING], "ramp", "", palette.secondary))
     if Shape.SALTIRE in shapes:
-        words = {"recovery": "recovery", "held": "disturbed by other processes"}
+        words = {"recovery": "recovery", "disturbed": "disturbed by other processes"}
         kinds = dict.fromkeys(point.kind for point in points if _shape(point, epoch) is Shape.SALTIRE)
         entries.append(Legend(KEYS[Shape.SALTIRE], ", ".join(words[kind] for kind in kinds), "", palette.muted))
     if Shape.CROSS in shapes:

@@ -73,7 +73,7 @@ def _line(users: str, one: Difference, palette: Palette) -> Text:
     muted = Style(color=palette.muted)
     text = Text()
     for index, (cell, (_, width, right)) in enumerate(zip(cells, _COLUMNS, strict=True)):
-        quiet = index > 3 and not one.counts or (index == 2 and one.before.quiet) or (index == 3 and one.after.quiet)
+        quiet = index > 3 and not one.counts or (index == 2 and one.before.is_thin) or (index == 3 and one.after.is_thin)
         text.append(pad(cell, width, right=right) + " ", muted if quiet else Style())
     return text.append(judgement(one), _style(one, palette))
 

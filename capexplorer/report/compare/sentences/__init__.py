@@ -1,4 +1,4 @@
-"""All sentences and figures of a comparison as plain text; the caller escapes them. Every claim states its noise."""
+"""All sentences and figures of a comparison as plain text, which the caller escapes. Every claim states its noise."""
 
 from .cells import BEYOND, JUDGEMENTS, MISSING, NOISE, change, judgement, noise, overall, percent, ratio, value
 from .curve_facts import began, curve, knee, marked, overheads

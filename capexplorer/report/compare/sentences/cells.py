@@ -1,4 +1,4 @@
-"""Figures of a comparison as they stand in the cells of a table, and the note on noise below it."""
+"""The texts of a comparison's table cells, and the note on noise below the table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JUDGEMENTS = {
 
 
 def value(figure: str, number: float | None) -> str:
-    """Without its unit: 117.2, 0.42 (of a ratio, per cent)."""
+    """A value without its unit: 117.2; a ratio in per cent: 0.42."""
     if number is None:
         return MISSING
     scaled = number * 100 if FIGURES[figure].unit == "%" else number
@@ -43,7 +43,7 @@ def value(figure: str, number: float | None) -> str:
 
 
 def change(one: Difference) -> str:
-    """Signed, in the figure's unit; ratios in percentage points."""
+    """The signed change in the figure's unit; that of ratios in percentage points."""
     if one.change is None:
         return MISSING
     scaled = one.change * 100 if FIGURES[one.figure].unit == "%" else one.change
@@ -51,12 +51,12 @@ def change(one: Difference) -> str:
 
 
 def ratio(one: Difference) -> str:
-    """Signed per cent of the first; a dash where that is zero or not measured."""
+    """The signed change in per cent of the first value; a dash if that is zero or not measured."""
     return MISSING if one.ratio is None else percent(one.ratio)
 
 
 def noise(one: Difference) -> str:
-    """What the difference must exceed, in the figure's unit: `2.1`, or `unknown`."""
+    """The noise that the difference must exceed, in the figure's unit: `2.1`, or `unknown`."""
     if one.noise is None:
         return MISSING if one.change is None else "unknown"
     return _four_digits(one.noise * (100 if FIGURES[one.figure].unit == "%" else 1))
@@ -75,7 +75,7 @@ def percent(share: float) -> str:
 
 
 def overall(pair: Pair) -> str:
-    """`Mean change over user counts in common: p95 +9.8% over 12 (noise 4.1%, found from 6.2% on).`; empty where too few."""
+    """`Mean change over user counts in common: p95 +9.8% over 12 (noise 4.1%, found from 6.2% on).`; may be empty."""
     sentence = [f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels}{_how_sure(one)}" for one in pair.overall]
     return f"Mean change over user counts in common: {'; '.join(sentence)}." if sentence else ""
 
@@ -88,14 +88,14 @@ def _how_sure(one: OverallChange) -> str:
 
 
 def detectable(pair: Pair, figure: str) -> str:
-    """` (a change of 6.2% would be found)`; empty where nothing was asked of the whole curve."""
+    """` (a change of 6.2% would be found)`; empty if the whole curve was not tested."""
     asked = next((one.detectable for one in pair.overall if one.figure == figure), None)
     of = " in service time" if figure == SERVICE_TIME.name else ""
     return "" if asked is None else f" (a change of {percent(asked).lstrip('+')}{of} would be found)"
 
 
 def alone(pair: Pair, figures: Sequence[str]) -> str:
-    """`, though p95 alone differs at 60 users (+300%): repeat it`; empty where no user count stands out by itself."""
+    """`, but p95 stands out at 60 users alone (+300%): repeat that level`; empty if no single user count stands out."""
     found = [(level.users, one) for level in pair.levels for one in level.differences if one.alone and one.figure in figures]
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""The facts of one curve: its session, its client overhead, its knee, its marks."""
+"""The texts on one curve: its session, its client overhead, its knee, its marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .cells import MISSING
 
 
 def curve(one: Curve) -> str:
-    """`A  20260101-120000-mixed-0a1b  after the fix (epoch 1)  threads=8`, without layout."""
+    """Name, title and label of the session, and whether it was cut short."""
     parts = [one.name]
     if one.title:
         parts.append(one.title)
@@ -42,12 +42,12 @@ def knee(one: Curve) -> str:
     interval = "" if one.knee_users is None else f" {numbers.interval(*one.knee_users)}"
     capacity = one.knee["capacity"]
     error = None if capacity.se is None else Z95 * capacity.se
-    rate = figures.number(capacity.value) if error is None else figures.beside(capacity.value, error)
+    rate = figures.number(capacity.value) if error is None else figures.with_error(capacity.value, error)
     return f"{numbers.users(one.knee['knee'].value)}{interval} users{'' if capacity.value is None else f', {rate}/s'}"
 
 
 def marked(one: Curve) -> str:
-    """What was marked: `the service's CPU is saturated (GIL) at 60 users; connections are reset at 80 users, 412 ×`."""
+    """The marks: `the service's CPU is saturated (GIL) at 60 users; connections are reset at 80 users, 412 ×`."""
     return "; ".join(map(_marked, one.marks)) or MISSING
 
 

@@ -1,4 +1,4 @@
-"""What the verdict says about goodput: which side has more, at how many user counts, or that no difference is significant."""
+"""The clause of the verdict on goodput: which side has more, at how many user counts, or that no difference is significant."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from .cells import alone, detectable, percent, strongest
 
 
 def goodput(pair: Pair) -> str:
-    """At levels without other processes: significant differences at single counts, else over all counts, else none."""
+    """The clause, from levels that other processes did not disturb: differences at single counts, else over all counts, else
+    none.
+    """
     before, after = pair.before.letter, pair.after.letter
-    compared = [(level.users, level["goodput"]) for level in pair.levels if not level.held_by_others]
+    compared = [(level.users, level["goodput"]) for level in pair.levels if not level.disturbed]
     if not compared:
         return f"other processes used the machine's CPU at every common user count, so {after} and {before} cannot be compared"
     more = [(users, one) for users, one in compared if one.sure and (one.change or 0) > 0]
@@ -29,13 +31,13 @@ def goodput(pair: Pair) -> str:
 
 
 def _counted(sure: Sequence[tuple[int, Difference]], compared: int) -> str:
-    """` at 3 of 5 user counts in common (most +12% at 40 users)`; of one count in common the figure alone."""
+    """` at 3 of 5 user counts in common (most +12% at 40 users)`; with one count in common, only the figure."""
     where = f" at {len(sure)} of {compared} user counts in common" if compared > 1 else ""
     return f"{where} ({'most ' if len(sure) > 1 else ''}{strongest(sure)})"
 
 
 def _over_all(pair: Pair) -> str:
-    """Where no single count shows a difference, but all together do; empty where they do not."""
+    """The difference over all counts together; empty if it is not significant."""
     together = next((one for one in pair.overall if one.sure and one.figure == "goodput"), None)
     if together is None:
         return ""
@@ -48,9 +50,9 @@ def _no_difference(pair: Pair, compared: Sequence[tuple[int, Difference]]) -> st
     letters = f"{pair.after.letter} and {pair.before.letter}"
     known = sum(one.p is not None for _, one in compared)
     where = f"{len(compared)} user counts in common" if len(compared) > 1 else f"{compared[0][0]} users"
-    beside = detectable(pair, "goodput") + alone(pair, ("goodput",))
+    details = detectable(pair, "goodput") + alone(pair, ("goodput",))
     if known == len(compared):
-        return f"goodput of {letters} does not differ beyond noise at {where}{beside}"
+        return f"goodput of {letters} does not differ beyond noise at {where}{details}"
     if known:
-        return f"goodput of {letters} does not differ beyond noise at {known} of {where}, and the rest is unknown{beside}"
+        return f"goodput of {letters} does not differ beyond noise at {known} of {where}, and the rest is unknown{details}"
     return f"whether goodput of {letters} differs is unknown at {where}: standard errors are missing"

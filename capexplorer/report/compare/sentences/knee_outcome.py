@@ -1,4 +1,4 @@
-"""What the verdict says about the knees: both wherever both sessions have one; the capacities where they surely differ."""
+"""The clause of the verdict on knees: both knees if both sessions have one, and the capacities if they differ significantly."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def knees(pair: Pair) -> str:
 
 
 def _instead(pair: Pair) -> str:
-    """` (B: no knee up to 60 users)`: where the detector looked and found none."""
+    """` (B: no knee up to 60 users)` for a session in which the detector found no knee; else empty."""
     without = next((one for one in (pair.before, pair.after) if not one.knee and one.verdict is not None), None)
     return "" if without is None or without.verdict is None else f" ({without.letter}: {wording.knee(without.verdict)})"

@@ -1,4 +1,4 @@
-"""What the verdict says about latency. A difference that the client makes is named as the client's."""
+"""The clause of the verdict on latency. A difference caused by the client is attributed to the client."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _Differences = Sequence[tuple[int, Difference]]
 
 
 def latency(pair: Pair) -> str:
-    """At levels that other processes did not disturb; empty where there are none."""
-    undisturbed = [level for level in pair.levels if not level.held_by_others]
+    """The clause, from levels that other processes did not disturb; empty if there are none."""
+    undisturbed = [level for level in pair.levels if not level.disturbed]
     if not undisturbed:
         return ""
     judged = [(level.users, one) for level in undisturbed if (one := _judged_latency(level)) is not None]
@@ -35,7 +35,7 @@ def _of_clients(pair: Pair, judged: _Differences, sure: _Differences) -> str:
 
 
 def _over_all(pair: Pair, sure: _Differences) -> str:
-    """Empty where no latency surely differs over all counts, or single counts contradict it."""
+    """The difference over all counts; empty if none is significant, or if single counts contradict it."""
     overall = next((one for one in pair.overall if one.sure and one.figure != "goodput"), None)
     if overall is None or any((one.change or 0.0) * overall.log_ratio <= 0 for _, one in sure):
         return ""
@@ -45,8 +45,8 @@ def _over_all(pair: Pair, sure: _Differences) -> str:
 
 def _at_single_counts(pair: Pair, judged: _Differences, sure: _Differences) -> str:
     if not sure:
-        beside = (detectable(pair, SERVICE_TIME.name) or detectable(pair, "mean")) + alone(pair, HEADLINE_LATENCIES)
-        return f"and latency does not differ beyond noise{beside}" if judged else "and the noise of latency is unknown"
+        details = (detectable(pair, SERVICE_TIME.name) or detectable(pair, "mean")) + alone(pair, HEADLINE_LATENCIES)
+        return f"and latency does not differ beyond noise{details}" if judged else "and the noise of latency is unknown"
     _, one = max(sure, key=lambda each: abs(each[1].ratio or 0.0))
     also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in sure}) > 1 else ""
     return f"and {_moved(one.figure, one.change or 0.0)} ({strongest(sure)}){also}"
@@ -59,7 +59,7 @@ def _moved(figure: str, change: float) -> str:
 
 
 def _judged_latency(level: MatchedLevel) -> Difference | None:
-    """The first latency that surely differs; else the first that the client may have made, or whose noise is known."""
+    """The first latency that may be claimed; else the first whose difference the client may explain, or whose noise is known."""
     known = [one for name in HEADLINE_LATENCIES if (one := level[name]).judgement not in ("unknown", "not_measured")]
     differing = [one for one in known if one.sure] or [one for one in known if one.judgement in _CLIENTS]
     return next(iter(differing or known), None)

@@ -1,4 +1,4 @@
-"""The verdict of a comparison: one sentence of goodput, latency and knee, each beyond its noise or not claimed."""
+"""The verdict of a comparison: one sentence on goodput, latency, knee and rates, which claims only significant differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .reservations import names
 
 
 def verdict(comparison: Comparison) -> str:
-    """One sentence; the first curve is the baseline."""
+    """The verdict with a reservation if conditions differ. The first curve is the baseline."""
     sentence = found(comparison)
     if comparison.conditions:
         sentence += f"; but conditions differ ({names(comparison.conditions)}), so the target may not be the cause"

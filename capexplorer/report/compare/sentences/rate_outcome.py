@@ -1,4 +1,4 @@
-"""What the verdict says about offered rates: both capacities, or the side that has one."""
+"""The clause of the verdict on offered rates: both capacities, or the session that has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be read before any figure: what differs beside the target, and what the sessions lack."""
+"""Warnings to read before any figure: conditions that differ besides the target, and data that the sessions lack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMED = 6
 
 
 def warnings(comparison: Comparison) -> list[str]:
-    """What must be read before any figure; empty when nothing spoils the comparison."""
+    """The warnings; empty if nothing impairs the comparison."""
     sentence = []
     if comparison.conditions:
         sentence.append(f"Conditions differ ({names(comparison.conditions)}): they may cause the differences, not the target.")
@@ -20,10 +20,10 @@ def warnings(comparison: Comparison) -> list[str]:
     for pair in comparison.pairs:
         if pair.clients is not None:
             sentence.append(_clients(pair))
-        held = [str(level.users) for level in pair.levels if level.held_by_others]
-        if held:
+        disturbed = [str(level.users) for level in pair.levels if level.disturbed]
+        if disturbed:
             sentence.append(
-                f"Other processes used the machine's CPU at {', '.join(held)} users of {pair.before.letter} or "
+                f"Other processes used the machine's CPU at {', '.join(disturbed)} users of {pair.before.letter} or "
                 f"{pair.after.letter}: "
                 "no difference is claimed there."
             )
@@ -39,7 +39,7 @@ def warnings(comparison: Comparison) -> list[str]:
 
 
 def names(rows: Sequence[Differing]) -> str:
-    """The first few, and how many more."""
+    """The names of the first NAMED conditions, and the number of further ones."""
     more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
     return ", ".join(row.name for row in rows[:NAMED]) + more
 
