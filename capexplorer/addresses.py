@@ -32,6 +32,14 @@ def is_host_and_port(text: str) -> bool:
         return False
 
 
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """(host without brackets, port) of `HOST:PORT`; None if the text has another form or an invalid port."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        return None
+    return host.strip("[]"), int(port)
+
+
 _HOST_AND_PORT = re.compile(r"[^/]*//(?:\[[^]]*\]|[^@:/?#\s]+)(?::\d*)?[/?#]")
 
 

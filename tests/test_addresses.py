@@ -1,10 +1,10 @@
-"""URLs as they are shown: without who logs in, and with all else."""
+"""URLs as they are shown, without user and password, and addresses of the form HOST:PORT."""
 
 from __future__ import annotations
 
 import pytest
 
-from capexplorer.addresses import without_userinfo
+from capexplorer.addresses import host_and_port, without_userinfo
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,11 @@ from capexplorer.addresses import without_userinfo
 )
 def test_a_password_is_not_shown_and_a_path_is(url: str, shown: str) -> None:
     assert without_userinfo(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("box:5557", ("box", 5557)), ("[::1]:1", ("::1", 1)), ("box", None), (":5557", None), ("box:0", None), ("box:65536", None)],
+)
+def test_an_address_is_a_host_and_a_valid_port(text: str, address: tuple[str, int] | None) -> None:
+    assert host_and_port(text) == address

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..addresses import host_and_port
 from ..errors import InputError
 from .error_output import print_line
 from .signals import signals_to
@@ -31,7 +32,10 @@ def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wa
     Both sides have the same CAPEXPLORER_SECRET in the environment. A locustfile is not transferred: an identical file must be
     on this machine.
     """
-    host, port = _address(join)
+    address = host_and_port(join)
+    if address is None:
+        raise InputError(f"--join: expected HOST:PORT, got {join!r}")
+    host, port = address
     from ..load import native
 
     native.patch(max_body_mb=None)
@@ -57,10 +61,3 @@ def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wa
     if why:
         raise InputError(f"the run at {join}: {why}")
     return 0
-
-
-def _address(join: str) -> tuple[str, int]:
-    host, _, port = join.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
-        raise InputError(f"--join: expected HOST:PORT, got {join!r}")
-    return host.strip("[]"), int(port)

@@ -7,6 +7,7 @@ import secrets
 import socket
 from typing import TYPE_CHECKING
 
+from ..addresses import host_and_port
 from ..errors import InputError
 from ..profile import WORKERS_MOST, Profile
 from ..run.options import RunOptions, WorkersWanted
@@ -42,7 +43,7 @@ def workers_wanted(
     return WorkersWanted(
         own=own or 0,
         expected=expected if expected is not None else 0 if own else 1,
-        bind=_address(bind) if bind is not None else None,
+        bind=_bind_address(bind) if bind is not None else None,
         plain=plain,
     )
 
@@ -62,11 +63,11 @@ def most_workers(profile: Profile) -> int:
     return profile.guards.max_workers or max(DEFAULT_WORKERS_MOST, os.cpu_count() or 1)
 
 
-def _address(bind: str) -> tuple[str, int]:
-    host, _, port = bind.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+def _bind_address(bind: str) -> tuple[str, int]:
+    address = host_and_port(bind)
+    if address is None:
         raise InputError(f"--bind: expected ADDRESS:PORT, got {shown(bind)}")
-    return host.strip("[]"), int(port)
+    return address
 
 
 def secret_of(workers: WorkersWanted, variable: str) -> str:
