@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from capexplorer import paths
-from capexplorer.commands.shelf import SessionShelf
+from capexplorer.commands.session_folder import SessionFolder
 from capexplorer.session.catalog_cache import NAME
 from capexplorer.session.digest import Digest, path_of
 from capexplorer.session.files import write_whole
@@ -31,12 +31,14 @@ def main() -> None:
             status = log.stat()
             found = Digest(size_bytes=status.st_size, changed_ns=status.st_mtime_ns, verdict="No knee up to 10 users.", marks=3)
             write_whole(path_of(log), msgspec.json.encode(found))
-        shelf = SessionShelf(folder)
-        print(f"{SESSIONS} sessions, listed for the first time: {took_s(shelf.rows):.2f} s")
-        print(f"listed again ({(folder / NAME).stat().st_size / 1024:.0f} KiB of cache): {took_s(shelf.rows):.2f} s (at most 1)")
-        empty = SessionShelf(folder / "none")
+        sessions = SessionFolder(folder)
+        print(f"{SESSIONS} sessions, listed for the first time: {took_s(sessions.rows):.2f} s")
+        print(
+            f"listed again ({(folder / NAME).stat().st_size / 1024:.0f} KiB of cache): {took_s(sessions.rows):.2f} s (at most 1)"
+        )
+        empty = SessionFolder(folder / "none")
         asyncio.run(shown(empty))  # imports
-        alone_s, all_s = took_s(lambda: asyncio.run(shown(empty))), took_s(lambda: asyncio.run(shown(shelf)))
+        alone_s, all_s = took_s(lambda: asyncio.run(shown(empty))), took_s(lambda: asyncio.run(shown(sessions)))
         print(f"the picker from its start to the list: {all_s:.2f} s (at most 1), without sessions {alone_s:.2f} s")
 
 
@@ -46,8 +48,8 @@ def took_s(act: Callable[[], object]) -> float:
     return time.perf_counter() - began_s
 
 
-async def shown(shelf: SessionShelf) -> None:
-    async with PickerApp((), shelf).run_test(size=(120, 40)) as pilot:
+async def shown(sessions: SessionFolder) -> None:
+    async with PickerApp((), sessions).run_test(size=(120, 40)) as pilot:
         await pilot.pause()
 
 

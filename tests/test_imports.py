@@ -117,7 +117,7 @@ def test_no_form_but_html_loads_the_template_engine() -> None:
     assert "jinja2" not in loaded_after(
         "from capexplorer import cli; assert cli.run(['export', 'sample', '--format', 'md']) == 0"
     )
-    assert "jinja2" not in loaded_after("import capexplorer.commands.pick, capexplorer.commands.shelf")
+    assert "jinja2" not in loaded_after("import capexplorer.commands.pick, capexplorer.commands.session_folder")
 
 
 def test_the_screen_loads_no_generator() -> None:

@@ -16,7 +16,7 @@ from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
 from .configured_preferences import own_preferences
 from .resolving import DEFAULT_PROFILE
-from .shelf import SessionShelf
+from .session_folder import SessionFolder
 from .signals import signals_to
 from .terminals import require_screen
 
@@ -28,8 +28,8 @@ def pick(folder: Path | None = None) -> None:
     require_screen("the picker", "capexplorer profiles, sessions or --help")
     preferences = own_preferences()
     with own_terminal() as terminal:
-        shelf = SessionShelf(folder or paths.sessions())
-        app = PickerApp(_profiles(), shelf, default=DEFAULT_PROFILE, terminal=terminal, preferences=preferences)
+        saved_sessions = SessionFolder(folder or paths.sessions())
+        app = PickerApp(_profiles(), saved_sessions, default=DEFAULT_PROFILE, terminal=terminal, preferences=preferences)
         with signals_to(app.request_exit):
             picked = app.pick()
     if picked is None:

@@ -1,7 +1,7 @@
 """The application: takes events from a feed when there are new ones, and lets the explorer screen draw them.
 
-Must not know load, run, session or probe: it is handed a feed and actions. Runs in a process that gevent has patched: no threads,
-no subprocesses.
+Must not know load, run, session or probe: it gets a feed and actions. Runs in a process that gevent has patched, so it starts no
+threads and no subprocesses.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Ending:
 
 
 class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
-    """`explore` returns an Ending. The caller closes what the feed reads from, once the terminal is the user's again."""
+    """`explore` returns an Ending. After that the caller closes what the feed reads from."""
 
     CSS_PATH = "screens/explorer.tcss"  # the default screen's own would not be loaded
     ENABLE_COMMAND_PALETTE = True
@@ -59,7 +59,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         requests: KeptRequests | None = None,
         baselines: Baselines | None = None,
     ) -> None:
-        """`whole`: charts show all of the session's time. `requests`: those that were kept."""
+        """`whole`: charts show the session's whole time at the start. `requests`: the session's kept requests."""
         super().__init__(terminal=terminal, preferences=preferences)
         self.set_keymap(keymap(self.preferences.keys, "inspect") | keymap(self.preferences.keys, actions.keys))
         self.feed, self.actions, self._mouse = feed, actions, mouse
@@ -92,8 +92,8 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         self._soon(lambda: self.post_message(Arrived()))
 
     def on_arrived(self) -> None:
-        """Let the screen show the new events; repeat after the feed's pause."""
-        self._waking = False  # first: what comes from here on wakes again
+        """Let the screen show the new events, and repeat this after the feed's pause."""
+        self._waking = False  # first, so that events from here on wake the app again
         self.explorer.catch_up()
         pause_s = self.feed.pause_s
         if pause_s:
@@ -102,7 +102,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
             self.wake()
 
     def on_feed_failed(self, message: FeedFailed) -> None:
-        """The session cannot be read any more: end."""
+        """End, because the session cannot be read any more."""
         self._failure = message.error
         self.exit(Ending("user"))
 
@@ -139,7 +139,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         """The result after a signal; the exit code is derived from it."""
         return Ending("signal", signal)
 
-    # -- the rest
+    # -- commands and output
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette's entries: all keys, and the themes."""

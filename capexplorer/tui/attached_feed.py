@@ -1,4 +1,4 @@
-"""Feed of a run of another process: it follows the log, and gets the state of the controls over a connection."""
+"""The feed of a run in another process: it follows the log, and gets the state of the controls over a connection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .playback import Playback
 from .recorded_feed import RecordedFeed
 
 LOOK_S = 0.2
-"""Between looks for new lines: what another screen did is in the log at once, and seconds are once a second."""
+"""Seconds between checks for new lines: commands of other screens are in the log at once, samples once a second."""
 
 
 class Link(Protocol):
@@ -22,11 +22,11 @@ class Link(Protocol):
         """Take the messages that have arrived. Returns whether the state has changed."""
 
     def notices(self) -> list[str]:
-        """Messages of the run for a person; each is returned once."""
+        """Messages of the run for the user; each is returned once."""
 
 
 class AttachedFeed:
-    """The end of `recording` as it grows. The caller closes both."""
+    """Shows the end of `recording` while it grows. The caller closes the recording and the link."""
 
     def __init__(self, recording: Recording, link: Link) -> None:
         self._recorded = RecordedFeed(recording, Playback(follows=True), look_s=LOOK_S)
@@ -34,12 +34,12 @@ class AttachedFeed:
 
     @property
     def timeline(self) -> Timeline:
-        """As of the last `take`."""
+        """The timeline as of the last `take`."""
         return self._recorded.timeline
 
     @property
     def pause_s(self) -> float:
-        """No pause while the log is read in."""
+        """Seconds to the next `take`; 0 while the log is being read."""
         return self._recorded.pause_s
 
     def start(self, wake: Callable[[], None]) -> None:
@@ -47,11 +47,11 @@ class AttachedFeed:
         self._recorded.start(wake)
 
     def take(self) -> Change:
-        """What is new in the log, and of the controls."""
+        """Take in new lines of the log and new states of the controls."""
         is_different = self._link.poll()
         change = self._recorded.take()
         return Change.STATUS if is_different and change is Change.NOTHING else change
 
     def notices(self) -> Sequence[str]:
-        """What was left out of the log, and what the run said."""
+        """Notices on lines of the log that were left out, and messages of the run."""
         return [*self._recorded.notices(), *self._link.notices()]

@@ -1,6 +1,6 @@
 """Base of capexplorer's applications: the user's terminal, two keys that work on every screen, and exit at a signal.
 
-Must not know screens, events or what is explored.
+Must not know screens or events.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class SignalledApp(App[Result]):
             self.exit(self.ended_by(self._ending_signal))
 
     def ended_by(self, signal: str) -> Result | None:
-        """What `run` returns after this signal."""
+        """The result of `run` after this signal."""
         return None
 
 

@@ -1,7 +1,7 @@
-"""The terminal's clipboard by OSC 52: the sequence takes the way of the screen, so it works over SSH.
+"""Writes to the terminal's clipboard by the escape sequence OSC 52, which also works over SSH.
 
-A terminal does not report whether it accepted the sequence. tmux takes it with `set-clipboard on`, and lets it through in its
-own envelope with `allow-passthrough on`; both are sent. GNU screen passes envelopes of 768 bytes on.
+A terminal does not report whether it accepted the sequence. tmux accepts it with `set-clipboard on`, and passes it through in
+its own envelope with `allow-passthrough on`; both are sent. GNU screen passes envelopes of 768 bytes through.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import base64
 from collections.abc import Mapping
 
 _SCREEN_MOST = 700
-"""Characters in an envelope of GNU screen."""
+"""Most characters in an envelope of GNU screen."""
 
 
 def sequences(text: str, environment: Mapping[str, str]) -> str:
-    """What to write to the terminal."""
+    """The text to write to the terminal, so that its clipboard has `text`."""
     plain = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode('ascii')}\a"
     if in_tmux(environment):
         return f"{plain}\x1bPtmux;\x1b{plain}\x1b\\"
@@ -25,5 +25,5 @@ def sequences(text: str, environment: Mapping[str, str]) -> str:
 
 
 def in_tmux(environment: Mapping[str, str]) -> bool:
-    """Here, or where the SSH session came from."""
+    """Whether the terminal is tmux, on this machine or on the one that the SSH session came from."""
     return bool(environment.get("TMUX")) or environment.get("TERM", "").startswith("tmux")

@@ -1,4 +1,4 @@
-"""Where the explorer screen gets its timeline from: one protocol for all sessions that it can show.
+"""The source of the explorer screen's timeline: one protocol for all sessions that it can show.
 
 - A live run is a `LiveFeed` over the run's events.
 - A saved session is a `RecordedFeed`: replayed, or followed while another process records it.
@@ -20,9 +20,9 @@ class Change(Enum):
     """How much of the screen must be redrawn."""
 
     NOTHING = "nothing"
-    STATUS = "the status, and what stands beside it"
-    ENTRIES = "the status, and the panes that list events as they come"
-    PANES = "the status and all panes"
+    STATUS = "the status area, and the actions' widgets"
+    ENTRIES = "the status area, and the panes that list events"
+    PANES = "the status area and all panes"
 
 
 class Feed(Protocol):
@@ -40,7 +40,7 @@ class Feed(Protocol):
         """Begin. `wake` may be called from any thread whenever `take` has something new; it does not block."""
 
     def take(self) -> Change:
-        """Bring the timeline up to date, in about 50 ms at most. Raises SessionError: the session cannot be read any more."""
+        """Bring the timeline up to date, in about 50 ms at most. Raises SessionError if the session cannot be read any more."""
 
     def notices(self) -> Sequence[str]:
         """New notices about the session, one line each; each is returned once."""

@@ -1,6 +1,6 @@
 """The inspection cursor: a second of the session, the same in all charts, and how keys move it. Pure; it knows no keys or panes.
 
-It is a column index of the timeline, as the cursors of panes are: a second keeps it while others follow.
+The cursor is a column index of the timeline, as the cursors of panes are, which does not change when seconds are added.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CurveStop:
 
 
 def moved(timeline: Timeline, tick: int, seconds: float) -> int:
-    """So many seconds on, at least one tick; not beyond the ends."""
+    """The tick this many seconds later (or earlier, if negative), at least one tick away but not beyond the ends."""
     times = timeline.columns["t_s"]
     step = 1 if seconds > 0 else -1
     found = tick + step if abs(seconds) <= 1 else nearest(timeline, times[tick] + seconds)
@@ -30,14 +30,14 @@ def moved(timeline: Timeline, tick: int, seconds: float) -> int:
 
 
 def nearest(timeline: Timeline, t_s: float) -> int:
-    """The tick at this time, or the one nearest to it; -1 without ticks."""
+    """The tick nearest to this time; -1 without ticks."""
     times, last = timeline.columns["t_s"], len(timeline) - 1
     after = min(bisect_left(times, t_s, 0, len(timeline)), last)
     return after - 1 if after > 0 and t_s - times[after - 1] < times[after] - t_s else after
 
 
-def level_beside(timeline: Timeline, tick: int, direction: int) -> int | None:
-    """A tick of the next (1) or the previous (-1) level with seconds; None at the ends."""
+def adjacent_level(timeline: Timeline, tick: int, direction: int) -> int | None:
+    """A tick of the next (1) or the previous (-1) level that has ticks; None at the ends."""
     here = timeline.level_at(tick)
     levels = list(timeline.levels)
     place = levels.index(here) if here in levels else -1
@@ -46,7 +46,9 @@ def level_beside(timeline: Timeline, tick: int, direction: int) -> int | None:
 
 
 def tick_of(timeline: Timeline, level: Level, load: float | None = None) -> int | None:
-    """The level's first settled second, else its first; with `load`, of a ramp, the second nearest to it. None: it has none."""
+    """The level's first settled second, else its first; for a ramp with `load`, the second with the nearest load. None without
+    seconds.
+    """
     ticks = timeline.seconds_of(level, settled=False)
     if not ticks:
         return None
@@ -57,7 +59,9 @@ def tick_of(timeline: Timeline, level: Level, load: float | None = None) -> int 
 
 
 def stops(timeline: Timeline) -> list[CurveStop]:
-    """The points of the capacity curve by their loads, as the pane draws them: of users or, while a rate is offered, of rates."""
+    """The points of the capacity curve that the pane draws, by load: those of users or, while a rate is offered, those of
+    rates.
+    """
     at_rate = timeline.offered_per_s is not None
     found = []
     for level in timeline.levels:
@@ -71,7 +75,7 @@ def stops(timeline: Timeline) -> list[CurveStop]:
 
 
 def _loads(level: Level) -> Sequence[float]:
-    """Of a ramp those of its bins."""
+    """The load of a level, or those of a ramp's bins."""
     if not (level.opened.ramp and level.bins):
         return (float(level.users) if level.offered_per_s is None else level.offered_per_s,)
     if level.offered_per_s is None:
@@ -79,7 +83,7 @@ def _loads(level: Level) -> Sequence[float]:
     return [part.figures.offered.offered_per_s for part in level.bins if part.figures.offered is not None]
 
 
-def stop_beside(timeline: Timeline, tick: int, direction: int) -> int | None:
+def adjacent_stop(timeline: Timeline, tick: int, direction: int) -> int | None:
     """A second of the point to the right (1) or the left (-1) on the capacity curve; None at its ends."""
     along = stops(timeline)
     here = timeline.level_at(tick)

@@ -1,4 +1,4 @@
-"""What a key is: one row of the table of keys (`keys`)."""
+"""The type of one row of the table of keys (`keys`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 ScreenName = Literal["live", "replay", "inspect", "picker"]
-"""`inspect`: a live or replayed session while it has an inspection cursor; the keys of that screen work beside these."""
+"""`inspect`: a live or replayed session while it has an inspection cursor; the keys of that screen work too."""
 
 LIVE: tuple[ScreenName, ...] = ("live",)
 REPLAY: tuple[ScreenName, ...] = ("replay",)
@@ -17,30 +17,30 @@ PICKER: tuple[ScreenName, ...] = ("picker",)
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One thing that can be done on some screens."""
+    """One action with its keys, on some screens."""
 
     keys: str
-    """As Textual names them, comma separated; empty where Textual binds them itself."""
+    """The keys by Textual's names, separated by commas; empty if Textual binds them itself."""
     action: str
-    """`{index}` stands for the place of the key that was pressed among `keys`."""
+    """The action; `{index}` is replaced by the index of the pressed key in `keys`."""
     shown: str
     """The keys as they are printed on a keyboard, separated by spaces."""
     bar: str
     """Text in the key bar; empty: the key is not shown there."""
     priority: int
-    """Keys with the highest number leave the key bar first where it is narrow; those with 0 stay."""
+    """In a narrow key bar, keys with the highest number are left out first; those with 0 stay."""
     help: str
     """What the key does, as an imperative: "go to the next pane"."""
     screens: tuple[ScreenName, ...]
     named: str = ""
-    """Its name in a configuration file; empty: its action's, which needs one of its own where it has arguments."""
+    """Its name in a configuration file; empty: the action's name. An action with arguments needs one."""
 
     @property
     def name(self) -> str:
-        """By which a configuration file gives it other keys."""
+        """The name by which a configuration file assigns other keys."""
         return self.named or self.action.partition("(")[0].removeprefix("app.")
 
     @property
     def can_be_rebound(self) -> bool:
-        """Whether a configuration file may: not keys that stand for numbers, or that Textual itself binds."""
+        """Whether a configuration file may assign other keys: not for keys that are numbers, or that Textual binds itself."""
         return bool(self.keys) and "{index}" not in self.action

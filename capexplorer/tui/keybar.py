@@ -1,4 +1,4 @@
-"""What is made from the table of keys: Textual's bindings, the bar at the bottom of a screen, rows for help and README."""
+"""Makes Textual's bindings, the key bar at the bottom of a screen, and the rows for help and README from the table of keys."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .key import Key, ScreenName
 from .keys import KEYS, keys_of
 
 BETWEEN = "  "
-"""Between two keys of the bar."""
+"""Space between two keys of the bar."""
 
 
 def bindings(screen: ScreenName) -> list[Binding]:
-    """Of one screen; hidden from Textual's own footer, which is not used."""
+    """The bindings of one screen, hidden from Textual's own footer, which is not used."""
     return [
         Binding(pressed, key.action.format(index=index), key.help, show=False, id=_id(key, screen))
         for key in keys_of(screen)
@@ -23,7 +23,7 @@ def bindings(screen: ScreenName) -> list[Binding]:
 
 
 def perform_bindings(*screens: ScreenName) -> list[Binding]:
-    """Of a screen on which the rows of one of `screens` are bound at a time: each key performs the action of its row."""
+    """The bindings of a screen on which the rows of one of `screens` apply at a time: each key performs the action of its row."""
     return [
         Binding(each.key, f"perform({screen!r}, {each.action!r})", each.description, show=False, id=each.id)
         for screen in screens
@@ -32,7 +32,7 @@ def perform_bindings(*screens: ScreenName) -> list[Binding]:
 
 
 def _id(key: Key, screen: ScreenName) -> str | None:
-    """By which a keymap gives it other keys (`rebinding.keymap`)."""
+    """The id by which a keymap assigns other keys (`rebinding.keymap`); None if they cannot be changed."""
     return f"{screen}.{key.name}" if key.can_be_rebound else None
 
 
@@ -48,12 +48,12 @@ def key_bar(screen: ScreenName, width: int, table: Sequence[Key] = KEYS, /, **wo
 
 
 def rows(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[tuple[str, str]]:
-    """(keys, what they do) of one screen, a row a thing that can be done."""
+    """(keys, what they do) of one screen, one row for each action."""
     return [(key.shown, key.help) for key in keys_of(screen, table) if key.shown]
 
 
 def palette_keys(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[Key]:
-    """Those that the command palette can run."""
+    """The rows whose action the command palette can perform."""
     return [key for key in keys_of(screen, table) if key.action and "{" not in key.action and key.shown]
 
 

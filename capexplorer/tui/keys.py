@@ -134,5 +134,5 @@ KEYS = (
 
 
 def keys_of(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[Key]:
-    """The keys of one screen, in the order of the table. `table`: with the user's own keys."""
+    """The keys of one screen, in the order of the table. `table`: the table, which may have the user's own keys."""
     return [key for key in table if screen in key.screens]

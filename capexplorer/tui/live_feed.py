@@ -1,4 +1,4 @@
-"""A session that is going on: its events are folded into one timeline as they come."""
+"""The feed of a live run: folds its events into a timeline as they arrive."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class LiveFeed:
         self._source = source
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Begin; the source wakes."""
+        """Start the source, which calls `wake`."""
         self._source.start(wake)
 
     def take(self) -> Change:
-        """Fold what has come. Charts change once a second, with a sample; commands, notes and output show at once."""
+        """Fold the new events. Charts change once a second, with a sample; commands, notes and output are shown at once."""
         events = self._source.take()
         for event in events:
             self.timeline.apply(event)
@@ -37,5 +37,5 @@ class LiveFeed:
         return Change.ENTRIES if events else Change.NOTHING
 
     def notices(self) -> Sequence[str]:
-        """None: what goes wrong in a run is among its events."""
+        """Empty: problems of a run are among its events."""
         return ()

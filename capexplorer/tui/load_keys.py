@@ -1,11 +1,11 @@
-"""Keys of the live screen: they steer the load, the target and the run."""
+"""The keys of the live screen, which steer the load, the target and the run."""
 
 from __future__ import annotations
 
 from .key import LIVE, Key
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Users, or iterations a second, that one press of + or - adds or takes away."""
+"""Step sizes of + and -: users, or iterations a second."""
 
 LOAD_KEYS = (
     Key("enter", "take_step", "Enter", "", 0, "take the next step that the line NEXT proposes", LIVE),

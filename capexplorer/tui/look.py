@@ -1,4 +1,4 @@
-"""How panes should draw: what the user chose, and what the terminal can show. A value; panes get it, never ask the app."""
+"""How panes draw: the user's view options and the terminal's abilities, as a value that is passed to panes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..report.compare.comparison import Curve
 
 LatencyForm = Literal["lines", "heatmap", "levels"]
-"""Percentiles over time, the spread over time, percentiles by level."""
+"""`lines`: percentiles over time; `heatmap`: the distribution over time; `levels`: percentiles by level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Palette:
     warning: str = "#ffca28"
     error: str = "#ef5350"
     markers: Markers = "braille"
-    """What charts are drawn with."""
+    """The characters that charts are drawn with."""
     colours: bool = True
-    """Without them (NO_COLOR) lines and their legends have letters."""
+    """Whether there are colours. Without them (NO_COLOR) lines and their legends have letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Look:
     window_s: float | None = 300.0
     """Time window of the time charts; None: all."""
     start_s: float | None = None
-    """Where that window begins; None: it is the page that holds the newest second."""
+    """Session time at which that window begins; None: it is the page with the newest second."""
     inspected: int | None = None
-    """Column index of the second under the inspection cursor, whose values legends and resources give; None: the newest."""
+    """Column index of the second under the inspection cursor, whose values legends and resources show; None: the newest."""
     log_latency: bool = False
     latency_form: LatencyForm = "lines"
     baseline: Curve | None = None
     """The curve of another session, drawn behind this one's."""
     large: bool = False
-    """The pane is maximised, or stands alone behind a tab: more detail fits."""
+    """Whether the pane is maximised or alone in a tab, so that more detail fits."""

@@ -20,7 +20,7 @@ class FeedFailed(Message, bubble=False):
 
 
 class Pointed(Message):
-    """A chart was clicked at this x: a time in seconds or, `by_load`, users or a rate."""
+    """A chart was clicked at this x: a session time in seconds or, if `by_load`, users or a rate."""
 
     def __init__(self, x: float, *, by_load: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The application of a bare `capexplorer`: the picker alone, and what was picked."""
+"""The application of `capexplorer` without a command: the picker, which returns what was picked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .preferences import Preferences
 from .rebinding import keymap
 from .screens.picker import Picker
 from .screens.profiles import ProfileEntry
-from .screens.sessions import Shelf
+from .screens.sessions import SavedSessions
 from .terminal import Terminal
 from .typeahead import TypeAhead
 
@@ -29,7 +29,7 @@ class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
     def __init__(
         self,
         profiles: Sequence[ProfileEntry],
-        shelf: Shelf,
+        saved_sessions: SavedSessions,
         *,
         default: str = "mixed",
         terminal: Terminal | None = None,
@@ -37,7 +37,7 @@ class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
     ) -> None:
         super().__init__(terminal=terminal, preferences=preferences)
         self.set_keymap(keymap(self.preferences.keys, "picker"))
-        self._picker = Picker(tuple(profiles), shelf, default, self.preferences)
+        self._picker = Picker(tuple(profiles), saved_sessions, default, self.preferences)
 
     def pick(self) -> Picked | None:
         """Run until something is picked. Returns None if the picker was left otherwise, also by a signal."""

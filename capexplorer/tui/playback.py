@@ -20,11 +20,12 @@ class Playback:
         self.playing = True
         self.follows = follows
         self.at_end = follows
-        """Stays at the end, wherever that goes."""
+        """Whether the position stays at the end while the end moves."""
 
     def advance(self, passed_s: float, duration_s: float, *, more: bool = False) -> None:
-        """Advance by time that passed. `more`: the log is not read to its end yet, so reaching its last moment does not end the
-        replay."""
+        """Advance by `passed_s` seconds of wall time. `more`: the log is not completely read yet, so that reaching its last
+        moment does not end the replay.
+        """
         if self.at_end:
             self.position_s = duration_s
         elif self.playing:
@@ -34,7 +35,7 @@ class Playback:
                 self.playing = self.follows
 
     def toggle(self, duration_s: float) -> None:
-        """Play or pause; at the end of what is complete, from the beginning."""
+        """Play or pause; at the end of a complete session, play from the beginning."""
         self.playing = not self.playing
         self.at_end = False
         if self.playing and self.position_s >= duration_s:
@@ -42,7 +43,7 @@ class Playback:
             self.position_s = self.position_s if self.follows else 0.0
 
     def seek(self, t_s: float, duration_s: float) -> None:
-        """Jump to a moment. A playing replay goes on playing, a paused one stays paused."""
+        """Jump to a session time. A playing replay continues to play, a paused one stays paused."""
         self.position_s = min(max(t_s, 0.0), duration_s)
         self.at_end = self.follows and self.playing and t_s >= duration_s
 
@@ -51,7 +52,7 @@ class Playback:
         self.playing = self.at_end = False
 
     def change_speed(self, direction: int) -> bool:
-        """The next slower (-1) or faster (1) one; False when there is none."""
+        """Change to the next slower (-1) or faster (1) speed. False if there is none."""
         speeds = [speed for speed in SPEEDS if (speed > self.speed if direction > 0 else speed < self.speed)]
         if speeds:
             self.speed = speeds[0] if direction > 0 else speeds[-1]
@@ -59,7 +60,7 @@ class Playback:
 
 
 def moment(text: str, now_s: float, duration_s: float) -> float:
-    """Seconds of the session that a typed answer means, not beyond its ends. ValueError with what was expected."""
+    """The session time of a typed answer, clamped to the session. Raises ValueError with what was expected."""
     answer = text.strip().lower().replace(" ", "")
     sign, rest = (answer[:1], answer[1:]) if answer[:1] in ("+", "-") else ("", answer)
     seconds = _seconds(rest, duration_s)

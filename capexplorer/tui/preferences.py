@@ -1,4 +1,4 @@
-"""What a user wants of every screen: colours, keys, the charts' window and characters. From the configuration file."""
+"""The user's preferences for every screen, from the configuration file: theme, keys, the charts' time window and characters."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .themes import theme_names
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """Without a configuration file: the defaults."""
+    """The preferences; their defaults apply without a configuration file."""
 
     theme: str | None = None
-    """None: what the terminal's colours can show."""
+    """Name of the theme; None: one that the terminal's colours can show."""
     window_s: float | None = 300.0
     """Time window of the charts at the start; None: all."""
     markers: Markers | None = None
@@ -30,7 +30,9 @@ class Preferences:
 
 
 def preferences_of(found: Configuration, where: str) -> Preferences:
-    """What the configuration file `where` says. Raises InputError: an unknown theme or action, a key that is taken."""
+    """The preferences of the configuration file `where`. Raises InputError for an unknown theme or action, and for a key in
+    use.
+    """
     known = theme_names()
     if found.theme is not None and found.theme not in known:
         raise InputError(f"{where}: theme: no theme `{found.theme}`; {nearest(found.theme, known)}")

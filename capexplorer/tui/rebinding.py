@@ -1,4 +1,4 @@
-"""Keys of the user's own: the table of keys with others for some actions. A key that is taken is refused in one line. Pure."""
+"""The table of keys with the user's own keys for some actions. A key of another action is refused in one line. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .key import Key, ScreenName
 from .keys import KEYS
 
 RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
-"""Keys of every screen, and those with which panes are scrolled."""
+"""Keys with the same meaning on every screen, and those that scroll panes."""
 
 _SIGNS = {
     "up": "↑",
@@ -35,8 +35,8 @@ _LABEL = re.compile(r"(?:[^\w\s{]+ )+|\S+ ")
 
 
 def rebound(wanted: Mapping[str, str | Sequence[str]], where: str) -> tuple[Key, ...]:
-    """The table of keys with those of the user. `where` names the file. Raises InputError: no such action, no such key, a key of
-    another action of the same screen.
+    """The table of keys with those of the user. `where` names the file. Raises InputError for an unknown action or key, and for
+    a key of another action on the same screen.
     """
     known = {key.name for key in KEYS if key.can_be_rebound}
     given: dict[str, tuple[str, ...]] = {}
@@ -51,13 +51,13 @@ def rebound(wanted: Mapping[str, str | Sequence[str]], where: str) -> tuple[Key,
 
 
 def keymap(table: Sequence[Key], screen: ScreenName) -> dict[str, str]:
-    """For Textual: keys by the ids of the bindings that differ from its own table."""
+    """Textual's keymap: keys by binding id, for rows whose keys differ from the default table."""
     default = {(key.name, screens): key.keys for key in KEYS for screens in key.screens}
     return {f"{screen}.{key.name}": key.keys for key in table if screen in key.screens and key.keys != default[key.name, screen]}
 
 
 def _read(key: str, where: str) -> str:
-    """A key as Textual names it, from one character or a name such as ctrl+k, f5, left, space."""
+    """Textual's name of a key that is given as one character or as a name such as ctrl+k, f5, left, space."""
     if len(key) == 1 and key.isprintable() and key != " ":
         return key if key.isalnum() else _name(key)
     found = _KEY.fullmatch(key)
@@ -78,7 +78,7 @@ def _name(character: str) -> str:
 
 
 def _with_keys(key: Key, keys: Sequence[str]) -> Key:
-    """The row, with the keys as they are printed and in the text of the key bar. Keys of all screens stay beside them."""
+    """The row with these keys, also in its printed form and in the text of the key bar. Keys that work on all screens stay."""
     printed = " ".join(_printed(each) for each in keys)
     of_all = " ".join(key.shown.split(" ")[len(key.keys.split(",")) :])
     bar = f"{_printed(keys[0])} {_LABEL.sub('', key.bar, count=1)}" if key.bar else ""
@@ -86,7 +86,7 @@ def _with_keys(key: Key, keys: Sequence[str]) -> Key:
 
 
 def _printed(key: str) -> str:
-    """As it is printed on a keyboard."""
+    """The key as it is printed on a keyboard."""
     parts = key.split("+") if len(key) > 1 else [key]
     if len(parts) == 1 and len(key) > 1 and key not in _NAMED:
         return format_key(key)

@@ -1,7 +1,8 @@
-"""A saved session at the moment of a playback: replayed, or followed while another process records it.
+"""The feed of a saved session: replayed, or followed while another process records it.
 
-It is read in one part at a time, so that the screen answers keys meanwhile. After that it prepares, between frames, what makes
-jumps quick; where the session is followed it looks for new lines. `Playback` moves the position; the recording makes the moment.
+The log is read in parts, so that the screen answers keys meanwhile. After that, between frames, snapshots are prepared that
+make jumps quick, and a followed session is checked for new lines. `Playback` has the position; the recording makes the timeline
+at that time.
 """
 
 from __future__ import annotations
@@ -20,25 +21,26 @@ FRAME_S = 0.2
 """Seconds between two frames."""
 
 READING_FRAME_S = 1.0
-"""The same of a followed session that is still read in: to draw moments that race past would take most of the time."""
+"""Seconds between two frames while a followed session is still being read: drawing more often would take most of the time."""
 
 READ_S = 0.05
 """Seconds of reading between two checks for keys."""
 
 PREPARE_S = 0.01
-"""What makes jumps quick is got ready in steps of this: half of the time, for about 2 s after a day was read in."""
+"""Seconds of preparing jumps between two checks for keys. After a session of a day this takes about 2 s."""
 
 LOOK_S = 0.5
 """Seconds between checks for new lines of a session that is being recorded."""
 
 SILENT_S = 5.0
-"""Seconds without a new line after which the screen says so."""
+"""Seconds without a new line after which the screen reports that there are no new events."""
 
 
 class RecordedFeed:
-    """`start_at`: the moment to begin at, as `moment` reads it; None: the beginning, or the end of what is followed.
+    """`start_at`: the time to begin at, in a form that `playback.moment` reads; None: the beginning, or the end of a followed
+    session.
 
-    `whole`: it stands still at its end, so that all of it is seen; playing it begins at the beginning.
+    `whole`: begin paused at the end, so that charts show the whole session; playing then begins at the beginning.
     """
 
     def __init__(
@@ -62,18 +64,18 @@ class RecordedFeed:
         self._advanced_at = self._looked_at = self._grew_at = monotonic()
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Begin to read."""
+        """Begin to read the log."""
         wake()
 
     @property
     def pause_s(self) -> float:
-        """No pause while it is read in: keys are answered between its parts."""
+        """Seconds to the next `take`; 0 while the log is being read, since keys are answered between its parts."""
         if self._reading:
             return 0.0
         return PREPARE_S if self._preparing else FRAME_S
 
     def take(self) -> Change:
-        """Where the position was moved, show that moment; else read on or get ready, and let time pass when a frame is due."""
+        """Show the new moment if the position was moved; else read or prepare a part, and advance time when a frame is due."""
         if self._moved:
             return self._show()
         if self._reading:
@@ -86,17 +88,17 @@ class RecordedFeed:
         return Change.STATUS if self._reading else Change.NOTHING
 
     def moved(self) -> None:
-        """The playback's position or state was changed: the next `take` shows it."""
+        """Note that the playback's position or state was changed, which the next `take` shows."""
         self._moved = True
 
     def notices(self) -> Sequence[str]:
-        """What was left out of the recording."""
+        """Notices on lines of the log that were left out; each is returned once."""
         notices, self._notices = self._notices, []
         return notices
 
     @property
     def progress(self) -> str:
-        """What else is going on, in a few words: `reading 40%`, `following`; empty when nothing is."""
+        """The state of reading and following in a few words: `reading 40%`, `following`; empty for a complete session."""
         recording = self.recording
         if self._reading:
             return f"reading {recording.read_ratio:.0%}"
@@ -115,7 +117,7 @@ class RecordedFeed:
         self._reading = self._read()
         if self._reading:
             return
-        gc.freeze()  # what was read stays; a collection that walks it costs more than a seek
+        gc.freeze()  # the events stay in memory; a collection that traverses them takes longer than a seek
         if self._start_at is not None:
             self.playback.seek(moment(self._start_at, 0.0, self.recording.duration_s), self.recording.duration_s)
         self._notices += self.recording.notes[:1]
@@ -139,7 +141,7 @@ class RecordedFeed:
         return self._show()
 
     def _show(self) -> Change:
-        """Panes only when something happened since the moment that they show."""
+        """Take the timeline at the position. Panes are redrawn only if it differs from the one that they show."""
         self._moved = False
         now = self.recording.at(self.playback.position_s)
         if now is self.timeline:

@@ -1,8 +1,8 @@
-"""The terminal, kept for the screen: Textual draws on a duplicate, so that descriptors 1 and 2 are free to be routed elsewhere.
+"""The screen's own descriptors of the terminal: Textual draws on duplicates, so that descriptors 1 and 2 can be redirected.
 
-User code prints, gevent prints tracebacks, Locust logs; on the screen's own descriptor any of it would tear the screen. A process
-beside this one gives the terminal back if this one is killed (`terminal_keeper.py`). How Textual draws here is in
-`terminal_driver.py`. Must not know Textual, events, panes or what the descriptors are routed to.
+User code prints, gevent prints tracebacks, and Locust logs, all of which would corrupt the screen. A separate process restores
+the terminal if this one is killed (`terminal_keeper.py`). `terminal_driver.py` lets Textual draw here. Must not know Textual,
+events, panes or where the descriptors are redirected to.
 
 Must be imported before gevent patches `os`: its `close` leaves a pipe open until its hub next turns.
 """
@@ -35,25 +35,25 @@ class Terminal:
     output_fd: int
     drawn: bool = False
     gone: bool = False
-    """A write or a read failed: the terminal is gone."""
+    """Whether a write or a read failed, because the terminal is gone."""
     keeper: Keeper | None = None
     _own_settings: list[Any] | None = None
-    """While it is drawn on."""
+    """The terminal's settings while application mode is on."""
 
     def about_to_draw(self) -> None:
-        """Application mode is entered next."""
+        """Note that application mode is entered next."""
         self.drawn, self._own_settings = True, None
         if self.keeper is not None:
             self.keeper.send(True)
 
     def drawing(self) -> None:
-        """Application mode is entered: the settings are the screen's own."""
+        """Note that application mode was entered, so that the present settings are those of the screen."""
         self._own_settings = _attributes(self.input_fd)
         if self.keeper is not None:
             self.keeper.send(self._own_settings or True)
 
     def was_taken(self) -> bool:
-        """Whether someone else has set it up since then."""
+        """Whether another process has changed the terminal's settings since then."""
         now = _attributes(self.input_fd)
         return self.drawn and None not in (now, self._own_settings) and now != self._own_settings
 
@@ -72,7 +72,7 @@ class Terminal:
         return 80, 24
 
     def write(self, data: str) -> int:
-        """All of `data`, or nothing more once the terminal is gone. Never raises."""
+        """Write all of `data`, or stop when the terminal is gone. Never raises."""
         rest = memoryview(data.encode("utf-8", "replace"))
         while rest and not self.gone:
             try:
@@ -90,10 +90,10 @@ class Terminal:
 
 
 class Keeper:
-    """The app's side of the process that gives the terminal back when this one is killed."""
+    """The app's side of the process that restores the terminal if this one is killed."""
 
     def __init__(self, terminal: Terminal, attributes: list[Any] | None) -> None:
-        """Raises OSError where it cannot be started."""
+        """Start it. Raises OSError if it cannot be started."""
         reader, self._writer = os.pipe()
         descriptors = (terminal.input_fd, terminal.output_fd)
         try:
@@ -113,7 +113,7 @@ class Keeper:
         self.send(attributes)
 
     def send(self, what: list[Any] | bool | None) -> None:
-        """One line of its protocol. Never raises: it may have been killed."""
+        """Send one line of its protocol. Never raises: it may have been killed."""
         from .terminal_keeper import plain
 
         line = json.dumps(plain(what) if isinstance(what, list) else what).encode() + b"\n"
@@ -121,7 +121,7 @@ class Keeper:
             os.write(self._writer, line)
 
     def end(self) -> None:
-        """Let it go; returns when it has."""
+        """End it. Returns after its end."""
         close(self._writer)
         with contextlib.suppress(ChildProcessError):
             waitpid(self._process.pid, 0)
@@ -130,9 +130,9 @@ class Keeper:
 
 @contextlib.contextmanager
 def own_terminal() -> Iterator[Terminal]:
-    """Duplicates of the terminal on stdin and stderr; everything is as it was afterwards, also when the screen was cut short.
+    """A context with duplicates of the terminal on stdin and stderr. It restores the terminal at its end, in any case.
 
-    Raises InputError when stdin or stderr is no terminal.
+    Raises InputError if stdin or stderr is no terminal.
     """
     if not (os.isatty(0) and os.isatty(2)):
         raise InputError("the live screen needs a terminal on stdin and stderr; otherwise use `run --headless`")
@@ -157,7 +157,7 @@ def own_terminal() -> Iterator[Terminal]:
 
 
 def _duplicate(fd: int) -> int:
-    """A descriptor that children do not inherit, out of the way of those that user code expects to be low."""
+    """A duplicate that children do not inherit, with a number from 10 up, since user code may expect low numbers."""
     if sys.platform == "win32":
         return os.dup(fd)
     import fcntl

@@ -1,12 +1,13 @@
-"""The terminal's keeper: a process of its own that gives the terminal back when the app dies without doing so.
+"""The terminal keeper: a separate process that restores the terminal if the app ends without doing so.
 
-SIGKILL, a crash in C, the out-of-memory killer: the app cannot handle them, and the shell would be left with a raw
-terminal on the alternate screen. The keeper has descriptors of the terminal and a pipe from the app, and waits for the pipe's
-end. It has a session of its own, so that no signal of the terminal or to the app's group reaches it. The standard library only.
+The app cannot handle SIGKILL, a crash in C or the out-of-memory killer, after which the shell would have a raw terminal on the
+alternate screen. The keeper has descriptors of the terminal and a pipe from the app, and waits for the pipe's end. It has a
+session of its own, so that signals of the terminal and to the app's process group do not reach it. It uses the standard library
+only.
 
-argv: the package's folder, descriptors of the terminal for settings and for output.
-stdin: JSON lines. First the terminal's settings (`termios.tcgetattr`) before the screen; then one a change: true, the screen is
-about to be entered; settings, it is entered, and these are its own; false, it is left.
+argv: the package's folder, and the descriptors of the terminal for settings and for output. stdin: JSON lines. The first has
+the terminal's settings (`termios.tcgetattr`) before the screen was entered. Each further one reports a change: true, the screen
+is about to be entered; settings, it was entered and these are its settings; false, it was left.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ LEAVE = (
     f"{_MOUSE_OFF}\x1b[?2004l\x1b[?2048l\x1b[?1004l"  # bracketed paste, reports of size and focus
     "\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"  # wrap on, main screen, cursor on, plain
 )
-"""What a screen that was cut short left undone."""
+"""Escape sequences that leave a screen which did not leave by itself."""
 
 _SEEN_S = 0.1
 """Seconds between two changes of the window's size, so that the shell notices both."""
 
 
 def main() -> None:
-    """Wait for the app's end; act if it was unexpected."""
+    """Wait for the app's end, and restore the terminal if the app did not."""
     settings, output = map(int, sys.argv[2:4])
     before: list[Any] | None = None
     drawn: list[Any] | bool = False
@@ -47,11 +48,11 @@ def main() -> None:
         else:
             drawn = json.loads(line)
     if drawn is not False:
-        _give_back(settings, output, before, drawn)
+        _restore(settings, output, before, drawn)
 
 
-def _give_back(settings: int, output: int, before: list[Any] | None, drawn: list[Any] | bool) -> None:
-    """Settings that are no longer the screen's are those of a shell that was quicker: they stay."""
+def _restore(settings: int, output: int, before: list[Any] | None, drawn: list[Any] | bool) -> None:
+    """Leave the screen and restore the settings. If they are no longer the screen's, a shell has set them already: they stay."""
     with suppress(OSError):
         os.write(output, LEAVE.encode())
     with suppress(OSError, termios.error):
@@ -62,12 +63,12 @@ def _give_back(settings: int, output: int, before: list[Any] | None, drawn: list
 
 
 def plain(attributes: list[Any]) -> list[Any]:
-    """Settings as JSON has them: control characters are numbers."""
+    """Settings in a form that JSON can represent: control characters as numbers."""
     return [*attributes[:6], [each if isinstance(each, int) else each[0] for each in attributes[6]]]
 
 
 def _redraw_prompt(output: int) -> None:
-    """A prompt written before now is on the screen that was left. Shells draw it again when the window's size changes."""
+    """Let the shell draw its prompt again, which is on the screen that was left: shells do so when the window's size changes."""
     size = fcntl.ioctl(output, termios.TIOCGWINSZ, bytes(8))
     lines, *rest = struct.unpack("HHHH", size)
     fcntl.ioctl(output, termios.TIOCSWINSZ, struct.pack("HHHH", lines + 1, *rest))

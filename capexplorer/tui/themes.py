@@ -1,4 +1,4 @@
-"""Our themes, and the palette that panes draw with, made from whichever theme is on."""
+"""capexplorer's themes, and the palette that panes draw with, which is made from the present theme."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ SIXTEEN = Theme(
     error="#ff3333",
     dark=True,
 )
-"""For terminals with 16 colours. Each colour has a nearest one of its own there, and so has its half that settling seconds get;
-those of the other themes come out white or grey."""
+"""A theme for terminals with 16 colours. Each of its colours, and its dimmed form for settling seconds, has a distinct
+nearest one there; those of the other themes become white or grey."""
 
 OURS = (DARK, LIGHT, SIXTEEN)
 
@@ -66,20 +66,20 @@ WITHOUT_BRAILLE = "linux"
 
 
 def dress(app: App[Any], chosen: str | None = None) -> None:
-    """All themes, and the one that was chosen, or else that this terminal's colours can show."""
+    """Register all themes, and set the chosen one, or else one that this terminal's colours can show."""
     for theme in OURS:
         app.register_theme(theme)
     app.theme = chosen or (SIXTEEN if app.console.color_system == "standard" else DARK).name
 
 
 def theme_names() -> list[str]:
-    """Of all themes that a screen may have."""
+    """The names of all themes that a screen may have."""
     return [*(theme.name for theme in OURS), *BUILTIN_THEMES]
 
 
 def palette_of(theme: Theme, markers: Markers | None = None, *, colours: bool = True) -> Palette:
     """The palette of a theme; colours that a theme leaves to the terminal are replaced by those of capexplorer's. `markers`: the
-    user's choice; None: what this terminal has. `colours`: whether the screen has any.
+    user's choice; None: characters that this terminal's font has. `colours`: whether the screen has any.
     """
     ours = DARK if theme.dark else LIGHT
     background, text = (_color(theme, ours, name) for name in ("background", "foreground"))

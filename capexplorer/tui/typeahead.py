@@ -1,9 +1,9 @@
 """Keys typed faster than screens open: `g50` and Enter in one packet over SSH must go to 50 users, not to pane 5.
 
-Textual assigns every key to the widget that has the focus when it arrives, but acts on it later; a prompt that the first key
-opens is not there yet for the second. Here a key waits until the one before it was acted on, and until a screen that it opened
-has its focus. No time limit decides that a key was acted on: on a busy machine the next key would go to a prompt that is about
-to close.
+Textual assigns every key to the widget that has the focus when it arrives, but acts on it later, so that a prompt which the
+first key opens does not get the second. Here a key waits until the one before it was acted on, and until a screen that it
+opened has its focus. There is no time limit for acting on a key: on a busy machine the next key would go to a prompt that is
+about to close.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from textual.message_pump import MessagePump
 Result = TypeVar("Result")
 
 LOOK_S = 0.01
-"""Seconds between two checks whether the next key may go."""
+"""Seconds between two checks whether the next key may be acted on."""
 
 LOOKS_MOST = 100
-"""Looks for a new screen to take the focus; after that the key goes where it may."""
+"""Most checks whether a new screen has its focus; after that the key is acted on without."""
 
 
 class TypeAhead(App[Result]):
@@ -32,12 +32,12 @@ class TypeAhead(App[Result]):
         self._typed: deque[events.Key] = deque()
         self._acting = False
         self._key_count = 0
-        """Counts the keys that were acted on, and the ends of those actions."""
+        """Counts the keys that were acted on, and the ends of these actions."""
         self._followed: MessagePump = self
-        """The widget, screen or app in whose queue we wait behind the key."""
+        """The widget, screen or app in whose message queue a callback waits behind the key."""
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys queue up; all else goes its way."""
+        """Queue keys; handle other events at once."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._typed.append(event)
             if not self._acting:
@@ -59,15 +59,16 @@ class TypeAhead(App[Result]):
             self._watch(self._key_count)
 
     async def _acted(self, key_count: int) -> None:
-        """The key with this count was acted on: act on the next one, once."""
+        """Act on the next key, after the one with this count was acted on. Has no effect if that was done already."""
         if key_count == self._key_count:
             self._key_count += 1
             await self._act(LOOKS_MOST)
 
     def _follow(self, node: MessagePump, key_count: int, again: MessagePump | None = None) -> None:
-        """Go behind the key through every queue that it bubbles through, up to ours.
+        """Wait behind the key in every message queue that it bubbles through, up to the app's.
 
-        And again: what the key made its widget say (an Input that was submitted) takes the same way, after the key.
+        `again`: then do so once more from this widget, since a message that it posted for the key (such as Input.Submitted)
+        takes the same way after the key.
         """
         if key_count != self._key_count:
             return
@@ -75,12 +76,12 @@ class TypeAhead(App[Result]):
         if node is not self and node._parent is not None:
             node.call_later(self._follow, node._parent, key_count, again)
         elif again is not None:
-            self.call_later(self._follow, again, key_count)  # bindings act in our own queue, behind which this waits
+            self.call_later(self._follow, again, key_count)  # bindings are performed in the app's queue, behind which this waits
         else:
             self.call_later(self._acted, key_count)
 
     def _watch(self, key_count: int) -> None:
-        """A key that closes its prompt closes the queues that we wait in: continue behind the screen below the prompt."""
+        """Continue in the queue of the screen below if the key closed its prompt, with the queue in which the callback waited."""
         if key_count != self._key_count or self._has_ended:
             return
         if self._followed._closing or self._followed._closed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from capexplorer.model.stream import OnlyScreen
-from capexplorer.tui.actions import holding
+from capexplorer.tui.actions import controls_text
 from capexplorer.tui.actions.steering import Steer
 from capexplorer.tui.actions.steering_attached import SteerAttached
 from capexplorer.tui.actions.watching import Watch
@@ -65,7 +65,7 @@ LOST = FakeHolding(holds=False, holder="pts/3", connected=False)
     ],
 )
 def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, controls_shown: str) -> None:
-    assert holding.controls_line(held) == controls_shown
+    assert controls_text.controls_line(held) == controls_shown
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, co
     ],
 )
 def test_the_status_names_a_screen_that_only_watches(held: FakeHolding, controls_shown: str) -> None:
-    assert holding.watched(held) == controls_shown
+    assert controls_text.watched(held) == controls_shown
 
 
 def test_the_line_is_there_only_where_there_is_something_to_say() -> None:

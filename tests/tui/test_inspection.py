@@ -56,13 +56,13 @@ def test_it_moves_by_seconds_and_stays_within_the_session(timeline: Timeline, ti
 
 
 def test_it_walks_over_the_levels_and_lands_on_settled_seconds(timeline: Timeline) -> None:
-    found, tick = [], inspection.level_beside(timeline, 0, 1)
+    found, tick = [], inspection.adjacent_level(timeline, 0, 1)
     while tick is not None:
         found.append((loads(timeline, tick), timeline.columns["settled"][tick]))
-        tick = inspection.level_beside(timeline, tick, 1)
+        tick = inspection.adjacent_level(timeline, tick, 1)
     assert found == [(30, 1.0), (50, 1.0), (80, 1.0)]
-    assert loads(timeline, inspection.level_beside(timeline, 50, -1)) == 50
-    assert inspection.level_beside(timeline, 3, -1) is None
+    assert loads(timeline, inspection.adjacent_level(timeline, 50, -1)) == 50
+    assert inspection.adjacent_level(timeline, 3, -1) is None
 
 
 def test_along_the_capacity_curve_it_goes_by_load_not_by_time() -> None:
@@ -71,7 +71,7 @@ def test_along_the_capacity_curve_it_goes_by_load_not_by_time() -> None:
     walked, tick = [], first
     while tick is not None:
         walked.append(loads(timeline, tick))
-        tick = inspection.stop_beside(timeline, tick, 1)
+        tick = inspection.adjacent_stop(timeline, tick, 1)
     assert walked == [10, 10, 30, 50]
 
 

@@ -16,7 +16,7 @@ from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.profiles import ProfileEntry
 from capexplorer.tui.screens.session_levels import Levels
 
-from .shelf import ROWS, FakeShelf, row
+from .fake_sessions import ROWS, FakeSessions, row
 
 pytestmark = pytest.mark.anyio
 
@@ -35,8 +35,8 @@ FIRST = ("down", "down")
 """From the default profile to the newest session."""
 
 
-def picker(shelf: FakeShelf | None = None, profiles: Sequence[ProfileEntry] = PROFILES) -> PickerApp:
-    return PickerApp(profiles, shelf or FakeShelf())
+def picker(saved_sessions: FakeSessions | None = None, profiles: Sequence[ProfileEntry] = PROFILES) -> PickerApp:
+    return PickerApp(profiles, saved_sessions or FakeSessions())
 
 
 def screen_text(app: PickerApp) -> str:
@@ -86,7 +86,7 @@ async def test_a_profile_that_cannot_run_says_why() -> None:
 
 
 async def test_empty_lists_say_what_to_do() -> None:
-    async with picking(picker(FakeShelf(()), ())) as text:
+    async with picking(picker(FakeSessions(()), ())) as text:
         assert "no profiles found" in text
         assert "none yet" in text
 
@@ -119,11 +119,11 @@ async def test_escape_shows_everything_again() -> None:
 
 
 async def test_keys_typed_into_the_filter_do_nothing_else() -> None:
-    shelf = FakeShelf()
-    app = picker(shelf)
+    saved_sessions = FakeSessions()
+    app = picker(saved_sessions)
     async with picking(app, *FIRST, "/", *"decq1") as text:
         assert "nothing matches" in text
-        assert (app.return_value, shelf.did, len(app.screen_stack)) == (None, [], 1)
+        assert (app.return_value, saved_sessions.did, len(app.screen_stack)) == (None, [], 1)
 
 
 # -- sessions
@@ -174,35 +174,35 @@ async def test_renaming_asks_for_a_title_and_shows_it() -> None:
     app = picker()
     async with picking(app, *FIRST, "down", "r"):
         assert isinstance(app.screen, Ask)
-    shelf = FakeShelf()
-    async with picking(picker(shelf), *FIRST, "down", "r", *"new", "enter") as text:
-        assert shelf.did == [("rename", "s2", "new")]
+    saved_sessions = FakeSessions()
+    async with picking(picker(saved_sessions), *FIRST, "down", "r", *"new", "enter") as text:
+        assert saved_sessions.did == [("rename", "s2", "new")]
         assert "new   " in text and "abc1234   " not in text
 
 
 async def test_deleting_asks_first() -> None:
-    shelf = FakeShelf()
-    app = picker(shelf)
+    saved_sessions = FakeSessions()
+    app = picker(saved_sessions)
     async with picking(app, *FIRST, "d") as text:
         assert isinstance(app.screen, Confirm)
         assert "s3" in text and "2.00 KiB will be deleted permanently" in text
-    async with picking(picker(shelf), *FIRST, "d", "n"):
-        assert shelf.did == []
-    async with picking(picker(shelf), *FIRST, "d", "y") as text:
-        assert shelf.did == [("delete", "s3")]
+    async with picking(picker(saved_sessions), *FIRST, "d", "n"):
+        assert saved_sessions.did == []
+    async with picking(picker(saved_sessions), *FIRST, "d", "y") as text:
+        assert saved_sessions.did == [("delete", "s3")]
         assert "after fix" not in text
 
 
 async def test_one_that_is_being_recorded_is_not_deleted_and_says_why() -> None:
-    shelf = FakeShelf((row("now", complete=False, recording=True),))
-    async with picking(picker(shelf), *FIRST, "d") as text:
+    saved_sessions = FakeSessions((row("now", complete=False, recording=True),))
+    async with picking(picker(saved_sessions), *FIRST, "d") as text:
         assert "not deleted: the session is being recorded" in text
         assert "rec" in text
-        assert shelf.did == []
+        assert saved_sessions.did == []
 
 
 async def test_a_refused_action_is_reported_and_the_list_stays() -> None:
-    async with picking(picker(FakeShelf(refusal="the disk is full")), *FIRST, "d", "y") as text:
+    async with picking(picker(FakeSessions(refusal="the disk is full")), *FIRST, "d", "y") as text:
         assert "the disk is full" in "\n".join(text.splitlines()[-4:-1])
         assert "after fix" in text
 
@@ -210,10 +210,10 @@ async def test_a_refused_action_is_reported_and_the_list_stays() -> None:
 async def test_marked_sessions_are_compared_in_the_order_of_their_marks() -> None:
     async with picking(picker(), *FIRST, "down", "space", "up", "space") as text:
         assert [line[1] for line in text.splitlines()[:-4] if "after fix" in line or "abc1234" in line] == ["B", "A"]
-    shelf = FakeShelf()
-    app = picker(shelf)
+    saved_sessions = FakeSessions()
+    app = picker(saved_sessions)
     async with picking(app, *FIRST, "down", "space", "up", "space", "c"):
-        assert shelf.did == [("compare", "s2", "s3")]
+        assert saved_sessions.did == [("compare", "s2", "s3")]
         assert isinstance(app.screen, CompareScreen)
     app = picker()
     async with picking(app, *FIRST, "down", "space", "up", "space", "c", "q"):
@@ -221,9 +221,9 @@ async def test_marked_sessions_are_compared_in_the_order_of_their_marks() -> Non
 
 
 async def test_one_mark_is_compared_with_the_session_here_and_a_second_press_takes_a_mark_away() -> None:
-    shelf = FakeShelf()
-    async with picking(picker(shelf), *FIRST, "space", "down", "space", "space", "c"):
-        assert shelf.did == [("compare", "s3", "s2")]
+    saved_sessions = FakeSessions()
+    async with picking(picker(saved_sessions), *FIRST, "space", "down", "space", "space", "c"):
+        assert saved_sessions.did == [("compare", "s3", "s2")]
 
 
 async def test_what_cannot_be_compared_says_how_to() -> None:
@@ -237,18 +237,18 @@ async def test_exporting_asks_for_the_format_and_says_where_it_went() -> None:
     app = picker()
     async with picking(app, *FIRST, "e"):
         assert isinstance(app.screen, Choose)
-    shelf = FakeShelf()
-    async with picking(picker(shelf), *FIRST, "e", "down", "enter") as text:
-        assert shelf.did == [("export", "s3", "html")]
+    saved_sessions = FakeSessions()
+    async with picking(picker(saved_sessions), *FIRST, "e", "down", "enter") as text:
+        assert saved_sessions.did == [("export", "s3", "html")]
         assert "written: /somewhere/s3.html" in text
-    async with picking(picker(FakeShelf(refusal="exists already")), *FIRST, "e", "enter") as text:
+    async with picking(picker(FakeSessions(refusal="exists already")), *FIRST, "e", "enter") as text:
         assert "exists already" in text
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_lines_fit_the_screen(size: tuple[int, int]) -> None:
     rows = [row(f"s{index}", "a title that is longer than its column is wide", best_goodput_rps=123_456.0) for index in range(60)]
-    async with picking(picker(FakeShelf(rows)), *FIRST, size=size) as text:
+    async with picking(picker(FakeSessions(rows)), *FIRST, size=size) as text:
         lines = text.splitlines()
         assert "7 end" in next(line for line in lines if "1 began" in line)
         assert all(len(line) <= size[0] for line in lines)
@@ -269,7 +269,7 @@ async def test_the_verdict_of_the_session_and_its_whole_title_stand_below_the_li
 
 async def test_the_whole_title_of_a_profile_is_shown_below_the_list() -> None:
     long = ProfileEntry(name="long", title="a title of fifty characters or more, which is long", path="profiles/long.toml")
-    async with picking(PickerApp((long,), FakeShelf(), default="long")) as text:
+    async with picking(PickerApp((long,), FakeSessions(), default="long")) as text:
         assert "…" in text.splitlines()[3]
         assert long.title in text.splitlines()[-4]
         assert "profiles/long.toml" in text.splitlines()[-3]
@@ -303,7 +303,7 @@ async def test_help_has_the_keys_of_the_picker(size: tuple[int, int]) -> None:
 
 
 async def test_of_thousands_the_first_are_lines_and_the_others_come_near_the_end() -> None:
-    app = picker(FakeShelf([row(f"s{index:04d}", f"title {index:04d}") for index in range(1_000)]))
+    app = picker(FakeSessions([row(f"s{index:04d}", f"title {index:04d}") for index in range(1_000)]))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         entries = app.screen.query_one(Entries)
@@ -318,5 +318,5 @@ async def test_of_thousands_the_first_are_lines_and_the_others_come_near_the_end
 
 
 async def test_a_running_session_is_attached_to() -> None:
-    async with picking(picker(FakeShelf([row("s9", recording=True, complete=False)])), *FIRST) as text:
+    async with picking(picker(FakeSessions([row("s9", recording=True, complete=False)])), *FIRST) as text:
         assert "Enter attaches" in text

@@ -51,7 +51,7 @@ def test_with_workers_the_generator_is_the_fullest_one_and_each_has_a_row_below_
     )
     workers = WorkersReading(count=12, fullest="2@box", late=1, plain=1, cpu_ratio=1.15, rows=rows)
     lines = drawn(ResourcesPane(), with_last(Timeline(session()), workers=workers), Size(118, 40))
-    assert any(line.split()[0] == "generator" and "worker 2@box is the fullest of 12" in line for line in lines if line.strip())
+    assert any(line.split()[0] == "generator" and "worker 2@box is the busiest of 12" in line for line in lines if line.strip())
     summary, plain, first, second = [line.split() for line in lines if line.strip()][-4:]
     assert summary[:2] == ["workers", "12"]
     assert plain[:3] == ["1", "plain", "Locust:"]

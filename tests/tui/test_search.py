@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from capexplorer import paths
-from capexplorer.commands import shelf
+from capexplorer.commands import session_folder
 from capexplorer.tui.picker_app import PickerApp
 
-from .shelf import FakeShelf
+from .fake_sessions import FakeSessions
 
 TIMEOUT_S = 60.0
 
@@ -24,7 +24,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-class JudgingShelf(FakeShelf):
+class JudgingSessions(FakeSessions):
     """Judges one log for as long as the test wants."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class JudgingShelf(FakeShelf):
 
 @pytest.mark.anyio
 async def test_leaving_the_picker_stops_the_search() -> None:
-    judging = JudgingShelf()
+    judging = JudgingSessions()
     app = PickerApp((), judging)
     try:
         async with app.run_test() as pilot:
@@ -57,6 +57,6 @@ def test_no_log_is_judged_after_the_stop(tmp_path: Path, monkeypatch: pytest.Mon
     for name in ("a", "b", "c"):
         shutil.copy(paths.sample_sessions()["sample-taskqueue"], tmp_path / f"{name}.jsonl")
     judged: list[Path] = []
-    monkeypatch.setattr(shelf, "digest_of", lambda log, judge: judged.append(log))
-    assert shelf.SessionShelf(tmp_path).search(lambda: len(judged) == 2)
+    monkeypatch.setattr(session_folder, "digest_of", lambda log, judge: judged.append(log))
+    assert session_folder.SessionFolder(tmp_path).search(lambda: len(judged) == 2)
     assert len(judged) == 2

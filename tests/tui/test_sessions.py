@@ -6,7 +6,7 @@ import pytest
 
 from capexplorer.tui.screens.sessions import COLUMNS, heading, knee, matching, ordered, session_line
 
-from .shelf import ROWS, row
+from .fake_sessions import ROWS, row
 
 
 def ids(rows: object) -> list[str]:

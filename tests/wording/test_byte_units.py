@@ -44,7 +44,7 @@ def test_bytes_have_at_most_three_digits_before_the_point(
 def test_all_forms_of_a_size_have_the_same_unit(chosen: None) -> None:
     assert (text.size(34_100_000), text.short_size(34_100_000)) == ("34.1 MB", "34.1M")
     assert (figures.size(34_100_000), numbers.size(34_100_000)) == ("34.1 MB", "34.1 MB")
-    assert text.size(1_000_000, beside=25_200_000_000) == "0.00 GB"
+    assert text.size(1_000_000, largest=25_200_000_000) == "0.00 GB"
 
 
 def test_reports_have_the_chosen_units_and_json_and_csv_do_not(chosen: None) -> None:

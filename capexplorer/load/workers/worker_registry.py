@@ -2,7 +2,7 @@
 
 A worker of capexplorer sends HELLO over a separate connection and gets its job or a refusal. Then it connects as a Locust
 worker and identifies itself before it reports that it is ready. Messages of a lost worker are refused: it has to end, and may
-join anew.
+join again.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class OverallChange:
     se: float
     degrees: float
     beyond_knee: bool = False
-    """Whether it is over user counts at or beyond the greatest knee only."""
+    """Whether it covers only user counts at or beyond the greatest knee."""
     sure: bool = False
     """Whether the verdict may claim it (`claims`)."""
     detectable: float | None = None

@@ -1,1 +1,1 @@
-"""What a person may do beside looking: steer the load, move through a recording, or nothing but watch."""
+"""The actions of the explorer screen: steering a live run, moving through a recording, or only watching."""

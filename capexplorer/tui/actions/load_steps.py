@@ -13,12 +13,12 @@ from .answers import offered_wrong, users_wrong
 Unit = Literal["users", "rate"]
 
 UNASKED = {"users": 50, "rate": 50}
-"""Load up to which, or up to twice the highest so far, a step needs no confirmation."""
+"""Load up to which a step needs no confirmation; nor does one up to twice the highest load so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepAnswer:
-    """What a screen says to a step."""
+    """The message that the screen shows after a step; empty: none. `alarm`: the step was refused."""
 
     words: str = ""
     alarm: bool = False
@@ -31,9 +31,9 @@ class LoadSteps:
         self.controls = controls
         self.size = STEPS[0]
         self._chosen: tuple[Unit, Unit] | None = None
-        """The unit that was chosen, and that of the load by then."""
+        """The unit that was chosen, and the unit of the load at that time."""
         self._last: Unit = "users"
-        """Of the load while there was some."""
+        """The unit of the latest load."""
 
     @property
     def unit(self) -> Unit:
@@ -68,7 +68,7 @@ class LoadSteps:
         return StepAnswer(f"step {self.size}{unit}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
 
     def step(self, direction: int) -> StepAnswer:
-        """One step up (1) or down (-1), from what is wanted now: steps typed quickly add up."""
+        """One step up (1) or down (-1) from the requested load, so that steps typed quickly add up."""
         return self.go_to(max(0.0, self._wanted + direction * self.size))
 
     @property

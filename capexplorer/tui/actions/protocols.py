@@ -1,6 +1,6 @@
-"""The protocol of the explorer screen's actions. Their methods `action_NAME` are named in the table of keys.
+"""The protocols between the explorer screen and its actions, whose methods `action_NAME` are named in the table of keys.
 
-Actions know the screen as `ScreenAccess`, and nothing of panes.
+Actions know the screen only as `ScreenAccess`, and no panes.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class ScreenAccess(Protocol):
         """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
 
     def forget_message(self) -> None:
-        """The next drawing of the status has no message."""
+        """Remove the message with the next drawing of the status area."""
 
     def ask(self, question: ModalScreen[Answer], answered: Callable[[Answer | None], None]) -> None:
         """Open a dialog over the screen."""
 
     def leave(self) -> None:
-        """Quit, as its key does."""
+        """Quit, as the key q does."""
 
     def act(self, action: str) -> None:
-        """Perform an action as the table of keys writes it."""
+        """Perform an action, given in the notation of the table of keys."""
 
     def catch_up(self) -> None:
         """Take what is new from the feed, and draw it."""
@@ -67,11 +67,11 @@ class Actions(Protocol):
         """The widgets below the panes."""
 
     def draw(self, palette: Palette) -> None:
-        """Draw those widgets as of now."""
+        """Draw those widgets in their present state."""
 
     @property
     def quit_question(self) -> str | None:
-        """What quitting would end, as a sentence to confirm; None: nothing."""
+        """A sentence on what quitting would end, to be confirmed; None if it ends nothing."""
 
     def quit(self) -> None:
-        """The user quits."""
+        """Note that the user quits."""

@@ -14,7 +14,7 @@ from ..dialogs.target_form import TargetForm
 from ..key import ScreenName
 from ..look import Palette
 from ..panes.status_view import View
-from . import holding
+from . import controls_text
 from .answers import note_wrong, part_wrong, rate_wrong
 from .load_steps import UNASKED, LoadSteps, StepAnswer
 from .protocols import ScreenAccess
@@ -29,9 +29,9 @@ class Steer:
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
 
-    def __init__(self, controls: Controls, held: Holding | None = None) -> None:
-        """`held`: who has the controls, where the run may have several screens."""
-        self.controls, self.held = controls, held or OnlyScreen()
+    def __init__(self, controls: Controls, holding: Holding | None = None) -> None:
+        """`holding`: which screen has the controls, if the run may have several screens."""
+        self.controls, self.holding = controls, holding or OnlyScreen()
         self.steps = LoadSteps(controls)
 
     def attach(self, screen: ScreenAccess) -> None:
@@ -40,7 +40,7 @@ class Steer:
 
     @property
     def view(self) -> View:
-        """The load as of the last key, whose events arrive later."""
+        """The load after the last key, whose events arrive later."""
         controls = self.controls
         return View(
             wanted=controls.wanted,
@@ -51,8 +51,8 @@ class Steer:
             spawn_rate=controls.spawn_rate,
             can_restart=controls.can_restart,
             autopilot=controls.autopilot,
-            controls=holding.controls_line(self.held) if self._screen.timeline.ended is None else "",
-            controls_asked=self.held.holds and self.held.asked_by is not None,
+            controls=controls_text.controls_line(self.holding) if self._screen.timeline.ended is None else "",
+            controls_asked=self.holding.holds and self.holding.asked_by is not None,
         )
 
     def widgets(self) -> Sequence[Widget]:
@@ -66,13 +66,13 @@ class Steer:
 
     @property
     def quit_question(self) -> str | None:
-        """While load is wanted: that quitting ends it. Users that end their last task do not count."""
+        """A sentence that quitting ends the load; None without requested load, even while users end their last task."""
         wanted, offered_per_s = self.controls.wanted, self.controls.offered_per_s
         if self._screen.timeline.ended is not None or not (wanted or offered_per_s):
             return None
         load = f"{wanted:,} users" if offered_per_s is None else f"{offered_per_s:,g} iterations a second"
         ends = f"The load of {load} will stop. The session is saved."
-        return ends if self.held.holds else f"{self.held.holder} has the controls. {ends}"
+        return ends if self.holding.holds else f"{self.holding.holder} has the controls. {ends}"
 
     def quit(self) -> None:
         """Tell the run that the user quits."""
@@ -86,12 +86,12 @@ class Steer:
 
     def action_controls(self) -> None:
         """Ask for the controls, or hand them to the screen that asks."""
-        self._screen.show_message(holding.passed_on(self.held))
+        self._screen.show_message(controls_text.passed_on(self.holding))
 
     # -- the next step
 
     def action_take_step(self) -> None:
-        """Perform what the line NEXT proposes."""
+        """Perform the step that the line NEXT proposes."""
         timeline = self._screen.timeline
         step = wording.next_step(timeline, can_restart=self.controls.can_restart)
         proposed = timeline.proposed.proposal if timeline.proposed is not None else None
@@ -143,7 +143,7 @@ class Steer:
         self._screen.ask(confirm, lambda sure: self._say(steps.go_to(load)) if sure else None)
 
     def action_zero(self) -> None:
-        """To zero users."""
+        """Go to zero users."""
         if self._may_steer():
             self.controls.zero()
             self._screen.show_message("to zero users")
@@ -201,7 +201,7 @@ class Steer:
         self.controls.set_spawn_rate(float(answer) if answer else None)
         self._screen.show_message(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
 
-    # -- what runs them
+    # -- workers and parts
 
     def action_worker(self, direction: int) -> None:
         """One worker process more (1) or less (-1)."""
@@ -226,7 +226,7 @@ class Steer:
 
     def action_note(self) -> None:
         """Ask for a note."""
-        if self._goes_on():
+        if self._is_running():
             self._put(Ask("Note", "any text; the journal and the session keep it", note_wrong), self.controls.note)
 
     def action_restart(self) -> None:
@@ -240,7 +240,7 @@ class Steer:
         form = TargetForm(name, self.controls.target_params, self.controls.restart_target)
         self._screen.ask(form, lambda restarted: self._screen.show_message("restarting the target") if restarted else None)
 
-    def _goes_on(self) -> bool:
+    def _is_running(self) -> bool:
         """Whether the session is still running; otherwise show that it has ended."""
         ended = self._screen.timeline.ended is not None
         if ended:
@@ -248,15 +248,17 @@ class Steer:
         return not ended
 
     def _may_steer(self) -> bool:
-        """Whether the session goes on and this screen has the controls; otherwise show why a key has no effect."""
-        if not self._goes_on():
+        """Whether the session is running and this screen has the controls; otherwise show why a key has no effect."""
+        if not self._is_running():
             return False
-        if not self.held.holds:
-            self._screen.show_message(holding.refusal(self.held), alarm=True)
-        return self.held.holds
+        if not self.holding.holds:
+            self._screen.show_message(controls_text.refusal(self.holding), alarm=True)
+        return self.holding.holds
 
     def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:
-        """Open a dialog. `answered` gets what was typed; it is not called if the dialog or the controls were left meanwhile."""
+        """Open a dialog. `answered` gets the typed text; it is not called if the dialog was cancelled or the controls were
+        lost.
+        """
         if self._may_steer():
             self._put(question, lambda answer: answered(answer) if self._may_steer() else None)
 

@@ -1,6 +1,6 @@
-"""Moves through a recording: play, seek, step, jump; and the transport bar, which shows the moment and can be dragged.
+"""Moves through a recording: play, seek, step and jump, and the transport bar, which shows the position and can be dragged.
 
-Time, keys and the mouse all move the position of the feed's playback; the feed then shows that moment.
+Time, keys and the mouse all move the position of the feed's playback; the feed then shows that time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Transport:
 
     @property
     def view(self) -> View:
-        """Users and driver as the recorded events say."""
+        """Users and driver by the recorded events."""
         return watched(self._screen.timeline)
 
     @property
@@ -60,7 +60,7 @@ class Transport:
         return (self._bar,)
 
     def draw(self, palette: Palette) -> None:
-        """The bar at this moment."""
+        """Draw the bar with the present position."""
         recording, playback, progress = self._recording, self._playback, self._feed.progress
         if recording.duration_s != self._landmarks_of_s:
             self._landmarks_of_s = recording.duration_s
@@ -84,14 +84,14 @@ class Transport:
     # -- actions
 
     def seek(self, t_s: float) -> None:
-        """To a moment, not beyond the ends."""
+        """Go to a session time, not beyond the ends."""
         self._playback.seek(t_s, self._recording.duration_s)
         self._moved()
 
     def _moved(self) -> None:
         self._screen.forget_message()
         self._feed.moved()
-        self._screen.catch_up()  # draws the status too; once more before was 6% of a seek
+        self._screen.catch_up()  # this draws the status area too: drawing it before as well took 6% of a seek
 
     def action_play(self) -> None:
         """Play or pause."""
@@ -99,7 +99,7 @@ class Transport:
         self._moved()
 
     def action_speed(self, direction: int) -> None:
-        """Slower (-1) or faster (1)."""
+        """Play slower (-1) or faster (1)."""
         changed = self._playback.change_speed(direction)
         ends = "" if changed else f", the {'fastest' if direction > 0 else 'slowest'}"
         self._screen.show_message(f"speed {self._playback.speed:g}x{ends}")
@@ -118,11 +118,11 @@ class Transport:
             self.seek(found)
 
     def action_edge(self, direction: int) -> None:
-        """To the beginning (-1) or to the end (1)."""
+        """Go to the beginning (-1) or to the end (1)."""
         self.seek(self._recording.duration_s if direction > 0 else 0.0)
 
     def action_jump(self, kind: Landmark, direction: int) -> None:
-        """To the next or the previous level, mark or note."""
+        """Go to the next or the previous level, mark or note."""
         here_s = self._playback.position_s
         before_s = here_s - (GRACE_S * self._playback.speed if self._playback.playing else 0.0)
         times = self._recording.landmarks(kind)
@@ -134,7 +134,7 @@ class Transport:
         self._screen.show_message(f"{kind} {times.index(aim_s) + 1} of {len(times)}")
 
     def action_go(self) -> None:
-        """Ask for a moment."""
+        """Ask for a session time and go to it."""
         length = wording.session_time(self._recording.duration_s)
         hint = f"1:23:45, 90s, 1h30m, 50%, start, end, or relative: +5m, -30s; the session's length is {length}"
         self._screen.ask(Ask("Go to which time?", hint, self._wrong), self._go_to)

@@ -11,19 +11,19 @@ from ...model.stream import Holding, OnlyScreen
 from ..key import ScreenName
 from ..look import Palette
 from ..panes.status_view import View, watched
-from . import holding
+from . import controls_text
 from .protocols import ScreenAccess
 
 
 class Watch:
-    """Binds the keys of the live screen; a key that steers shows that there is no load to steer."""
+    """Binds the keys of the live screen. A key that steers shows that there is no load to steer."""
 
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
     quit_question = None
 
-    def __init__(self, held: Holding | None = None) -> None:
-        self._held = held or OnlyScreen()
+    def __init__(self, holding: Holding | None = None) -> None:
+        self._holding = holding or OnlyScreen()
 
     def attach(self, screen: ScreenAccess) -> None:
         """Watch this screen's timeline."""
@@ -31,9 +31,9 @@ class Watch:
 
     @property
     def view(self) -> View:
-        """Users and driver as the recorded events say."""
+        """Users and driver by the recorded events."""
         timeline = self._screen.timeline
-        return replace(watched(timeline), controls=holding.watched(self._held) if timeline.ended is None else "")
+        return replace(watched(timeline), controls=controls_text.watched(self._holding) if timeline.ended is None else "")
 
     def widgets(self) -> Sequence[Widget]:
         """None."""

@@ -1,1 +1,1 @@
-"""Questions and forms over a screen: each asks one thing and returns the answer; none knows the screen below."""
+"""Dialogs over a screen: each asks one question and returns the answer. None knows the screen below."""

@@ -1,4 +1,4 @@
-"""Dialogs over the live screen: a line of text, or yes and no. The caller defines what an answer means."""
+"""Dialogs that ask for a line of text, or for yes or no. The caller checks and uses the answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Check = Callable[[str], str | None]
 
 
 class Ask(ModalScreen[str | None]):
-    """One line of text. Dismissed with it, or with None."""
+    """Asks for one line of text. Returns it, or None if it was cancelled."""
 
     CSS_PATH = "ask.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
@@ -39,7 +39,7 @@ class Ask(ModalScreen[str | None]):
         self._show_message(self._hint, wrong=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only a valid answer closes the dialog."""
+        """Return a valid answer; for an invalid one, show why and stay open."""
         wrong = self._check(event.value.strip())
         if wrong is None:
             self.dismiss(event.value.strip())
@@ -53,7 +53,7 @@ class Ask(ModalScreen[str | None]):
 
 
 class Confirm(ModalScreen[bool]):
-    """Yes or no."""
+    """Asks for yes or no. Returns whether it was yes."""
 
     CSS_PATH = "ask.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +76,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class Quit(Confirm):
-    """Whether to quit while load runs; q, which opened the dialog, also confirms."""
+    """Asks whether to quit while load runs. The key q, which opened the dialog, also confirms."""
 
     YES = "Enter, y or q"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "dismiss(True)", show=False)]

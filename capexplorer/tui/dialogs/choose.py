@@ -1,4 +1,4 @@
-"""A question with a few answers: one of a list."""
+"""A dialog that asks for one answer of a list."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from textual.widgets.option_list import Option
 
 
 class Choose(ModalScreen[str | None]):
-    """Dismissed with the answer, or with None."""
+    """Returns the chosen answer, or None if it was cancelled."""
 
     CSS_PATH = "choose.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, answers: Mapping[str, str]) -> None:
-        """`answers`: each with what it means."""
+        """`answers`: the meaning of each answer."""
         super().__init__()
         self._title, self._answers = title, answers
 

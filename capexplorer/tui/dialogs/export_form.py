@@ -1,4 +1,4 @@
-"""Where and as what to export: arrow keys choose the format, what is typed is the path, Enter writes."""
+"""The form for an export: arrow keys choose the format, the path is typed, and Enter writes the file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ...model.timeline import Timeline
 from ..render.text import safe, shorten, size
 
 _HINT_WIDTH = 66
-"""Cells of a line in the box."""
+"""Width of a line in the box, in cells."""
 
 
 class ExportForm(ModalScreen[str | None]):
-    """Dismissed with a message about the written file, or with None. An error is shown, and the form stays open."""
+    """Returns a message about the written file, or None if it was cancelled. After an error the form stays open and shows it."""
 
     CSS_PATH = "export_form.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,7 +70,7 @@ class ExportForm(ModalScreen[str | None]):
         return f"{name}{form.suffix or f'-{form.name}'}"
 
     def action_choose(self, direction: int) -> None:
-        """Another format; a path that was not typed follows."""
+        """Choose another format; the proposed path, or the suffix of a typed one, changes with it."""
         field = self.query_one(Input)
         untouched = field.value == self._default()
         before = self._formats[self._chosen].suffix
@@ -89,7 +89,7 @@ class ExportForm(ModalScreen[str | None]):
         self._show(self._hint(), wrong=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Write it."""
+        """Write the export."""
         from ...report.formats import write
         from ...report.writing import AlreadyThere
 

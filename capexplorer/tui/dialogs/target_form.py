@@ -1,4 +1,4 @@
-"""The target's parameters, to restart it with others."""
+"""The form for the target's parameters, with which it restarts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HINT = "An empty field keeps its value. A changed value begins a new epoch."
 
 
 class TargetForm(ModalScreen[bool]):
-    """One line a parameter. Dismissed with whether the target was restarted."""
+    """Has one line for each parameter. Returns whether the target was restarted."""
 
     CSS_PATH = "ask.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,7 +36,7 @@ class TargetForm(ModalScreen[bool]):
         self._params = {key: written(value) for key, value in params.items()}
 
     def compose(self) -> ComposeResult:
-        """A row a parameter."""
+        """One row for each parameter."""
         with Vertical(classes="box") as box:
             box.border_title = Text(f"Restart {self._name}")
             with VerticalScroll(classes="fields", can_focus=False):
@@ -63,11 +63,11 @@ class TargetForm(ModalScreen[bool]):
             self.dismiss(True)
 
     def changes(self) -> dict[str, str]:
-        """Parameters whose text is another now."""
+        """The parameters whose text was changed."""
         typed = {str(field.name): field.value.strip() for field in self.query(Input)}
         return {key: value for key, value in typed.items() if value and value != self._params[key]}
 
 
 def written(value: Param) -> str:
-    """A value as a person types it: `true` and `false` as in TOML."""
+    """A value as it is typed, with `true` and `false` as in TOML."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""The lines below the status area's first two, each there only while it has something to say."""
+"""The lines below the first two of the status area, each shown only while it has content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .status_view import JOURNAL_BACK, View, last_of_autopilot
 
 VERDICT_LINES = 2
 LOST_CELLS = 12
-"""Cells that wrapping may leave unused at a line's end."""
+"""Cells at a line's end that wrapping may leave unused."""
 
 OUTPUT_LINES = 2
 """Number of a dead target's last output lines that the status area shows; the log pane has all."""
@@ -28,10 +28,10 @@ def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
     judged = wording.judgement(timeline)
     if not judged.marked and timeline.ended is None:
         return []
-    words, room = text.safe(judged.sentence), max(width - 2, 2)
-    lines = text.wrap(words, room)
+    words, cells = text.safe(judged.sentence), max(width - 2, 2)
+    lines = text.wrap(words, cells)
     if len(lines) > VERDICT_LINES:
-        lines = text.wrap(text.clauses(words, VERDICT_LINES * room - LOST_CELLS), room)[:VERDICT_LINES]
+        lines = text.wrap(text.clauses(words, VERDICT_LINES * cells - LOST_CELLS), cells)[:VERDICT_LINES]
     style = Style(color=color_of(judged.severity, palette), bold=True)
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
@@ -46,7 +46,7 @@ def baseline(view: View, palette: Palette, width: int) -> list[Strip]:
 
 
 def controls(view: View, palette: Palette, width: int) -> list[Strip]:
-    """Where a run has several screens, or this one cannot steer: who has the controls."""
+    """One line on who has the controls, if the run has several screens or this one cannot steer."""
     if not view.controls:
         return []
     badge = Style(color=palette.background, bgcolor=palette.warning if view.controls_asked else palette.accent, bold=True)
@@ -68,8 +68,8 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     settled_s = timeline.level.figures.settled_seconds if timeline.level is not None else 0.0
     words = (wording.verifying(last.args, settled_s) if last is not None else None) or words
     countdown = wording.until_next(timeline)
-    room = width - 12 - (len(countdown) + 2 if countdown else 0)
-    shown = text.shorten(text.safe(words), room) + (f"; {countdown}" if countdown else "")
+    cells = width - 12 - (len(countdown) + 2 if countdown else 0)
+    shown = text.shorten(text.safe(words), cells) + (f"; {countdown}" if countdown else "")
     return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 
@@ -104,7 +104,7 @@ def _steps(entry: object) -> bool:
 
 
 def alarms(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
-    """What is wrong, one line each."""
+    """One line for each problem: a dead target, a log that cannot be written, the end of the session."""
     style = Style(color=palette.background, bgcolor=palette.error, bold=True)
     return [text.line([(text.pad(text.safe(alarm), width), style)], width) for alarm in _alarms(timeline, view)]
 

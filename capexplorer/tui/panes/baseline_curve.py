@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ...report.compare.estimates import Estimate
 
 Loaded = tuple[float, Mapping[str, float]]
-"""(load, values by the names of figures)."""
+"""(load, values by figure name)."""
 
 KEY = "┄┄"
 
 
 def goodput(look: Look, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Point, ...]]:
-    """Line and points with their 95% intervals, for the capacity curve."""
+    """The baseline's line, and its points with 95% intervals, for the capacity curve."""
     found = [
         (load, each["goodput"]) for load, each in _figures(look.baseline, at_rate=at_rate) if each["goodput"].value is not None
     ]
@@ -35,7 +35,7 @@ def goodput(look: Look, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Poi
 
 
 def latencies(baseline: Curve | None, *, at_rate: bool) -> list[Loaded]:
-    """p50, p95 and p99 by load."""
+    """The baseline's p50, p95 and p99 by load."""
     found: list[Loaded] = []
     for load, each in _figures(baseline, at_rate=at_rate):
         known = {name: each[name].value for name in ("p50", "p95", "p99")}
@@ -44,7 +44,7 @@ def latencies(baseline: Curve | None, *, at_rate: bool) -> list[Loaded]:
 
 
 def latency_series(behind: Sequence[Loaded], palette: Palette) -> Iterator[Series]:
-    """One dim line a percentile."""
+    """One dim line for each percentile."""
     loads = [load for load, _ in behind]
     for name in ("p50", "p95", "p99"):
         if behind:
@@ -52,14 +52,14 @@ def latency_series(behind: Sequence[Loaded], palette: Palette) -> Iterator[Serie
 
 
 def legend(look: Look) -> tuple[Legend, ...]:
-    """Its name."""
+    """The legend's entry with the baseline's name; empty without a baseline."""
     if look.baseline is None:
         return ()
     return (Legend(KEY, f"baseline {look.baseline.name}", "", look.palette.muted, short="baseline"),)
 
 
 def loads(look: Look, *, at_rate: bool) -> list[float]:
-    """For the scale."""
+    """The baseline's loads, which the scale must include."""
     return [load for load, _ in _figures(look.baseline, at_rate=at_rate)]
 
 
@@ -81,8 +81,8 @@ def _point(load: float, one: Estimate, color: str) -> Point:
 
 
 def difference_at(timeline: Timeline, tick: int | None, baseline: Curve) -> str:
-    """`20 users: goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`: the baseline, then the level of this
-    tick, or the latest.
+    """`20 users: goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`: from the baseline to the level of
+    this tick; None: to the latest level.
     """
     from ...report.compare.at_load import differences
 

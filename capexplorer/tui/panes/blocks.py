@@ -1,4 +1,4 @@
-"""Lines of a list whose entries take several lines each: which lines belong to which entry."""
+"""Maps the lines of a list to its entries, which have several lines each."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Block:
 
     lines: tuple[Strip, ...]
     key: Hashable = None
-    """Names the entry while its lines change; None: a heading, which cannot be chosen."""
+    """Identifies the entry while its lines change; None: a heading, which cannot be chosen."""
     named: int = 1
-    """Lines at the top that name the entry."""
+    """Number of lines at the top that name the entry, and are highlighted when it is chosen."""
 
 
 def keys(blocks: Iterable[Block]) -> list[Hashable]:
-    """Of the entries, in their order."""
+    """The keys of the entries, in order, without headings."""
     return [block.key for block in blocks if block.key is not None]
 
 
 def lines(blocks: Iterable[Block], chosen: Hashable, palette: Palette, width: int) -> list[Strip]:
-    """All lines; those that name the chosen entry reversed, so that they read without colours."""
+    """All lines. Those that name the chosen entry are in reverse video, which is visible without colours."""
     style = Style(color=palette.accent, reverse=True, bold=True)
     drawn: list[Strip] = []
     for block in blocks:
@@ -40,7 +40,7 @@ def lines(blocks: Iterable[Block], chosen: Hashable, palette: Palette, width: in
 
 
 def span(blocks: Iterable[Block], key: Hashable) -> tuple[int, int] | None:
-    """First and one past the last line of an entry; None: it is not there."""
+    """The range of an entry's lines as (first, end), the end excluded; None if there is no such entry."""
     first = 0
     for block in blocks:
         if block.key == key:
@@ -50,7 +50,7 @@ def span(blocks: Iterable[Block], key: Hashable) -> tuple[int, int] | None:
 
 
 def key_at(blocks: Sequence[Block], line: int) -> Hashable:
-    """The entry that has this line; None: none has."""
+    """The key of the entry that has this line; None for a heading or beyond the end."""
     for block in blocks:
         if line < len(block.lines):
             return block.key

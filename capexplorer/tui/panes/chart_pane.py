@@ -1,4 +1,4 @@
-"""A pane that is one chart: subclasses define the chart, this base draws it and reports clicks by their x."""
+"""The base of panes that show one chart: subclasses define the chart, and the base draws it and reports clicks."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .pane import Pane
 
 
 class ChartPane(Pane):
-    """Base of panes with axes."""
+    """Draws the chart of a subclass."""
 
     by_load = False
     """Whether x is the load of levels, not time."""
 
     def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
-        """The chart; a sentence where there is nothing to draw yet. Pure."""
+        """The chart, or a sentence if there is nothing to draw yet. Pure."""
         raise NotImplementedError
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """The chart of this moment."""
+        """The lines of the chart at this cursor."""
         chart = self.chart(timeline, cursor, look, size)
         return message(chart, look.palette, size) if isinstance(chart, str) else draw_chart(chart, look.palette, size)
 
     def on_click(self, event: events.Click) -> None:
-        """Where the mouse is on: the inspection cursor goes to that x."""
+        """Report a click by its x, to which the inspection cursor then moves. Only with the mouse enabled."""
         offset = event.get_content_offset(self)
         if offset is None or self.timeline is None:
             return

@@ -1,7 +1,7 @@
-"""The capacity curve X(N): goodput of each level against the users that it held, and what the detector says about it.
+"""The capacity curve X(N): goodput of each level against its users, with the detector's verdict.
 
-Nothing here fits or judges: lines, knee and interval are those of the verdict as it stood at this moment (`curve_verdict`). A log
-without verdicts has one line beyond its data, linear growth from its lightest level, labelled as such.
+Nothing is fitted or judged here: lines, knee and interval are those of the verdict at the cursor (`curve_verdict`). For a log
+without verdicts, only linear growth from the level with the fewest users is extrapolated, and labelled so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from .curve_points import LevelPoint, inspected_point, level_points
 from .rate_curve import rate_chart
 
 KNOWN_WELL_RATIO = 0.05
-"""Half an interval over goodput up to which a level may be extrapolated: a single user's rate is off by a tenth after 10 s."""
+"""Ratio of half the interval to goodput up to which a level may be extrapolated: after 10 s the error of a single user's
+rate is a tenth."""
 
 KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇"}
 
@@ -42,12 +43,12 @@ class CurvePane(ChartPane):
     by_load = True
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
-        """Draw this moment; the title names the axis."""
+        """Draw the chart, with a title that names its axes."""
         self.retitle(*(self.TITLES if timeline.offered_per_s is None else self.RATE_TITLES))
         super().show(timeline, cursor, look)
 
     def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
-        """Levels up to the cursor, with their figures and the verdict on them as they are known now."""
+        """The levels up to the cursor, with their present figures and the present verdict on them."""
         if timeline.offered_per_s is not None:
             return rate_chart(timeline, look, size) or "no settled level yet"
         levels = [level for level in timeline.levels if level.offered_per_s is None]
@@ -60,7 +61,9 @@ class CurvePane(ChartPane):
 
 
 def _highest(timeline: Timeline, level: Level, cursor: int) -> float:
-    """Greatest second of the current level: unlike its mean and error that never shrinks, so the scale does not flicker."""
+    """The highest goodput of a second in the current level, which only grows, unlike its mean and error, so that the scale is
+    stable.
+    """
     seconds = timeline.columns["goodput_rps"][level.first_index : cursor + 1]
     return max((value for value in seconds if math.isfinite(value)), default=0.0)
 
@@ -113,7 +116,9 @@ def _chart(
 
 
 def _first_settled(points: Sequence[LevelPoint], epoch: int) -> LevelPoint | None:
-    """The lightest settled level of this epoch that is known well: the nearest to users who wait for nothing but the service."""
+    """The settled level of this epoch with the fewest users among those with a small error: there users wait least for each
+    other.
+    """
     here = [point for point in points if point.fitted and point.epoch == epoch and point.users > 0]
     candidates = [point for point in here if point.tabled or point.half_rps <= KNOWN_WELL_RATIO * point.goodput_rps]
     return min(candidates, key=lambda point: point.users, default=None)
@@ -127,7 +132,7 @@ def _linear(linear: LevelPoint | None, users: Axis, palette: Palette) -> tuple[S
 
 
 def _joined(points: Sequence[LevelPoint], palette: Palette) -> tuple[Series, ...]:
-    """The points of each epoch's curve in order of users, equal counts at their mean."""
+    """The line of each epoch's curve through its points by users; points with the same user count are averaged."""
     lines = []
     for epoch in sorted({point.epoch for point in points}):
         curve = sorted((point.users, point.goodput_rps) for point in points if point.epoch == epoch and point.fitted)
@@ -137,8 +142,8 @@ def _joined(points: Sequence[LevelPoint], palette: Palette) -> tuple[Series, ...
 
 
 def _drawn(point: LevelPoint, epoch: int, look: Look, *, read: bool) -> Point:
-    """Hollow and grey if it rests on few seconds; the current point is highlighted and labelled with its figure, and so is the
-    one under the inspection cursor (`read`).
+    """One point: hollow and grey if it has few settled seconds. The current point, and the one at the inspection cursor
+    (`read`), are highlighted and labelled with their goodput.
     """
     palette, shape = look.palette, _shape(point, epoch)
     low, high = max(point.goodput_rps - point.half_rps, 0.0), point.goodput_rps + point.half_rps
@@ -166,7 +171,7 @@ def _legend(
     found: curve_verdict.Drawn | None,
     palette: Palette,
 ) -> tuple[Legend, ...]:
-    """The figures of the level that is read and the knee, then the chart's other series."""
+    """The figures of the level at the inspection cursor, or of the current one, and of the knee, then the other series."""
     if not any(point.settled for point in points):
         return (Legend(KEYS[Shape.HOLLOW], _missing(levels), "", palette.accent),)
     entries = []

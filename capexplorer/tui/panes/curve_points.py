@@ -1,4 +1,4 @@
-"""What was measured, as points of the capacity curve: one a level, one a bin of a ramp, and the current level so far."""
+"""The measured points of the capacity curve: one for each level or bin of a ramp, and the current level so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...model.timeline import Timeline
 from ...report.rows import Kind, level_kinds
 
 SO_FAR_TICKS = 5
-"""A level that has not settled is drawn, hollow, at the mean of its last few ticks: more would lag behind the spawning."""
+"""Number of last ticks over whose mean a level is drawn, hollow, until it has settled: more would lag behind the spawning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class LevelPoint:
     """A level on the curve, or one bin of a ramp."""
 
     level: int
-    """Its index."""
+    """Index of the level."""
     epoch: int
     users: float
     goodput_rps: float
@@ -31,27 +31,29 @@ class LevelPoint:
     current: bool
     kind: Kind = "step"
     tabled: bool = False
-    """Imported from a table of rates, which counts as measured."""
+    """Whether it was imported from a table of rates, which counts as measured."""
 
     @property
     def certain(self) -> bool:
-        """Settled, and long enough for a standard error; or imported from a table."""
+        """Whether it has settled, for long enough for a standard error, or was imported from a table."""
         return self.settled and (self.tabled or not math.isnan(self.half_rps))
 
     @property
     def fitted(self) -> bool:
-        """Part of the curve: certain, not recovery from overload, and not disturbed by other processes."""
+        """Whether it is part of the curve: certain, no recovery from overload, and not disturbed by other processes."""
         return self.certain and self.kind in ("step", "ramp")
 
     @property
     def top_rps(self) -> float:
-        """The range that the scale must include: its error bar, but only the point of the current level, which may still move."""
+        """The highest value that the scale must include: the top of its error bar; for the current level, whose error bar still
+        changes, the point itself.
+        """
         bar = self.certain and not self.current and not math.isnan(self.half_rps)
         return self.goodput_rps + (self.half_rps if bar else 0.0)
 
 
 def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> list[LevelPoint]:
-    """Levels with a figure, in the order of the session. Levels that ended before they settled have none."""
+    """The points in the order of the session. Levels that ended before they settled have none."""
     kinds = level_kinds(timeline)
     points = []
     for level in levels:
@@ -64,7 +66,7 @@ def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> li
 
 
 def inspected_point(timeline: Timeline, points: Sequence[LevelPoint], tick: int | None) -> LevelPoint | None:
-    """The point of the level that this tick belongs to; of a ramp the bin that is nearest to the tick's users."""
+    """The point of the level at this tick; for a ramp, the bin nearest to the tick's users. None if there is none."""
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None

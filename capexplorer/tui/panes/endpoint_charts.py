@@ -125,7 +125,7 @@ def _most(values: Sequence[float]) -> float:
 
 
 def _held(timeline: Timeline, endpoint: EndpointKey, shown: TimePage) -> tuple[list[float], list[float]]:
-    """The p95 of each level on this page as (times, ms), each held until the next."""
+    """The p95 of each level on this page as a step function (times, ms)."""
     starts, heights = [], []
     for level in timeline.levels:
         ended_s = shown.now_s if level.ended_s is None else level.ended_s

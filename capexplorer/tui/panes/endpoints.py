@@ -216,7 +216,7 @@ def row_line(row: Row, palette: Palette, width: int, *, first: bool = False) -> 
 
 
 def fitting(width: int) -> list[Column]:
-    """The columns that fit beside the name."""
+    """The columns that fit next to the name."""
     columns = list(COLUMNS)
     while _name_cells(columns, width) < NAME_CELLS and (worst := max(columns, key=lambda column: column.rank)).rank:
         columns.remove(worst)

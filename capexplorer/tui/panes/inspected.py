@@ -77,8 +77,8 @@ def inspected(timeline: Timeline, cursor: int, look: Look, width: int) -> list[S
     palette = look.palette
     head = _head(timeline, tick, look, width)
     events = [*_failures(timeline, tick, palette), *_events(timeline, tick, cursor, look)]
-    room = width if len(events) == 1 else (width - len(BETWEEN) - len("  +9")) // 2
-    found = [*_values(timeline, tick, palette), *((text.shorten_end(words, room), style) for words, style in events)]
+    cells = width if len(events) == 1 else (width - len(BETWEEN) - len("  +9")) // 2
+    found = [*_values(timeline, tick, palette), *((text.shorten_end(words, cells), style) for words, style in events)]
     at_rates = any(level.offered_per_s is not None for level in timeline.levels)
     most = 3 + (width < NARROW) + (at_rates and width < MIDDLE)
     lines = _flowed(found, width, most)
@@ -181,7 +181,7 @@ def _events(timeline: Timeline, tick: int, cursor: int, look: Look) -> Iterator[
 
 
 def _flowed(pieces: Sequence[Piece], width: int, most: int) -> list[list[Piece]]:
-    """Pieces side by side on at most `most` lines; those for which there is no room are counted."""
+    """Pieces side by side on at most `most` lines; those that do not fit are counted."""
     lines: list[list[Piece]] = [[]]
     for index, (words, style) in enumerate(pieces):
         left = len(pieces) - index - 1

@@ -1,4 +1,4 @@
-"""Latency of each second's successes, with the generator's own interference beside it."""
+"""Latency of the successes of each second, with the generator's lag and the client overhead for comparison."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RATE_TITLES: Mapping[LatencyForm, Sequence[str]] = {
 
 
 class LatencyPane(ChartPane):
-    """p50, p95, p99 in ms; linear or logarithmic. While a rate is offered, of the time from plan, beside that of requests."""
+    """p50, p95 and p99 in ms, linear or logarithmic. While a rate is offered, those of the time from plan and of requests."""
 
     TITLE = "Latency  ms"
 
@@ -94,7 +94,7 @@ class LatencyPane(ChartPane):
 
 
 def is_at_rate(shown: TimePage) -> bool:
-    """Whether a rate is offered in the second that is read: then the time from plan is shown, with the service time beside it."""
+    """Whether a rate is offered in the second whose values are shown: then the chart has both time from plan and service time."""
     return shown.latest("offered_per_s") == shown.latest("offered_per_s")
 
 
@@ -127,13 +127,13 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
 
 
 def _successes(shown: TimePage) -> int:
-    """Settled successes of the level of the second that is read."""
+    """Successes in the settled seconds of the level whose values are shown."""
     level = shown.level
     return level.figures.requests - level.figures.failures if level is not None else 0
 
 
 def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]:
-    """Median of the client by itself; of the slowest where several clients are in use."""
+    """The median of the client overhead, ms; of the slowest client if several are in use."""
     overheads = timeline.header.client_overhead_ms.values() if timeline.header else ()
     slowest = max((floor.p50_ms for floor in overheads), default=None)
     return (

@@ -73,9 +73,9 @@ def packed(details: Sequence[str], first: int, others: int, more: int) -> list[s
     """Details joined to a first line of `first` cells and at most `more` of `others`; never one in part."""
     lines = [""]
     for detail in details:
-        room = first if len(lines) == 1 else others
+        cells = first if len(lines) == 1 else others
         joined = f"{lines[-1]}, {detail}" if lines[-1] else detail
-        if len(joined) <= room:
+        if len(joined) <= cells:
             lines[-1] = joined
         elif len(lines) <= more and len(detail) <= others:
             lines.append(detail)

@@ -120,7 +120,7 @@ def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, pal
     yield Row("host cpu", spark, *cores(host.cpu_ratio, cpus), tuple(details), palette.secondary, full)
     used, whole = host.memory_used_bytes, facts.memory_bytes
     share = used / whole if used is not None and whole else None
-    number, spark = parted(text.size(used, beside=whole))[0], history.spark("host_memory_bytes", whole)
+    number, spark = parted(text.size(used, largest=whole))[0], history.spark("host_memory_bytes", whole)
     yield Row("host mem", spark, number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)
 
 
@@ -152,7 +152,7 @@ def generator_rows(
 ) -> Iterator[Row]:
     """The load thread, then how late its loop is: the error bar on every latency. Of several workers, of the fullest one."""
     full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
-    of_workers = () if workers is None else (f"worker {text.safe(workers.fullest or '–')} is the fullest of {workers.count}",)
+    of_workers = () if workers is None else (f"worker {text.safe(workers.fullest or '–')} is the busiest of {workers.count}",)
     details = (
         *of_workers,
         f"run delay {text.three_digits(generator.run_delay_ratio)}",

@@ -1,4 +1,4 @@
-"""The groups of the status area's two lines. If there is little room, the least important groups are left out; none is cut."""
+"""The groups of the status area's first two lines. In narrow terminals the least important are left out; none is cut."""
 
 from __future__ import annotations
 
@@ -195,8 +195,8 @@ def answers(view: View, palette: Palette, width: int) -> list[Group]:
         words = text.shorten(text.safe(view.message), width - 32)
         groups.append(Group(((words, Style(color=color, bold=True)),), right=True))
     if view.paused:
-        held = Style(color=palette.background, bgcolor=palette.warning, bold=True)
-        groups.append(Group(((" PAUSED ", held),), right=True))
+        badge = Style(color=palette.background, bgcolor=palette.warning, bold=True)
+        groups.append(Group(((" PAUSED ", badge),), right=True))
     return groups
 
 

@@ -36,7 +36,7 @@ class View:
     exported: bool = False
     """A report of the session as it is now was written."""
     brief: bool = False
-    """Leave out the verdict: the second that is inspected needs the room."""
+    """Whether the verdict is left out, because the inspected second needs its lines."""
     baseline: str = ""
     """The baseline, and how the level differs from it; empty: there is none."""
     controls: str = ""

@@ -114,17 +114,17 @@ def _head(view: TransportView, palette: Palette) -> list[Piece]:
 
 
 def _tail(view: TransportView, palette: Palette, width: int) -> list[Piece]:
-    """What does not fit beside a bar is left out, the last first."""
+    """The pieces that fit next to the bar; the last ones are left out first."""
     ratio = view.position_s / view.duration_s if view.duration_s > 0 else 0.0
     pieces = [
         (f" {wording.session_time(view.duration_s)}", Style(color=palette.muted)),
         (f" {ratio:4.0%}", Style(color=palette.muted)),
     ]
-    room = width - text.cells([*_head(view, palette), *pieces]) - LEAST_BAR_CELLS
+    left = width - text.cells([*_head(view, palette), *pieces]) - LEAST_BAR_CELLS
     for message in view.messages:
         piece = (f"  {message}", Style(color=palette.accent, bold=True))
-        room -= text.cells([piece])
-        if room < 0:
+        left -= text.cells([piece])
+        if left < 0:
             break
         pieces.append(piece)
     return pieces

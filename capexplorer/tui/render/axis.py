@@ -22,7 +22,7 @@ SPANS_S = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 28
 """Lengths of the page that shows everything; days double from there."""
 
 LARGEST, SMALLEST = 1e300, 1e-12
-"""Limits that leave room for round bounds; no measured value comes near."""
+"""Limits of values for which round bounds can be computed; no measured value comes near them."""
 
 HUGE = 9.995e14
 """From here on figures are shown as powers of ten: 1e15."""

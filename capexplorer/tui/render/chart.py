@@ -62,7 +62,7 @@ class Boundary:
     x: float
     label: str = ""
     color: str = ""
-    """Faint unless given; a finding's, whose label looks for room further down too."""
+    """Faint if empty. With a colour it is a finding's line, whose label may also be placed further down."""
     solid: bool = False
 
 
@@ -77,7 +77,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A glyph on the axis line, with a word beside it where it fits."""
+    """A glyph on the axis line, with a word next to it if it fits."""
 
     x: float
     glyph: str
@@ -110,7 +110,7 @@ class Chart:
     right: Axis | None = None
     legend: tuple[Legend, ...] = ()
     notes: tuple[tuple[Legend, ...], ...] = ()
-    """Further lines under the legend: the first as many as there is room for."""
+    """Further lines under the legend, of which as many are shown as fit, the first ones first."""
     series: tuple[Series, ...] = ()
     """Later ones over earlier ones."""
     points: tuple[Point, ...] = ()

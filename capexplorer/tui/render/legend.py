@@ -29,9 +29,9 @@ class Legend:
     value: str
     color: str
     short: str = ""
-    """Name when there is little room."""
+    """A shorter name for narrow charts; empty: the name."""
     quiet: bool = False
-    """The value rests on too few requests: grey."""
+    """Whether the value is grey, because it is computed from too few requests."""
     strong: bool = False
     """The name is what matters."""
     width: int = 5

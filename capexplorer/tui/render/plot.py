@@ -25,7 +25,7 @@ LETTER_COLUMNS = 4
 """From a letter of one line to that of the next."""
 
 LABEL_ROWS = 3
-"""Rows from the top in which a finding's label looks for room."""
+"""Rows from the top in which a finding's label is placed where it covers nothing."""
 
 
 def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
@@ -149,7 +149,7 @@ def _draw_points(raster: Raster, chart: Chart) -> None:
 
 
 def _label_point(raster: Raster, point: Point, column: int, row: int) -> None:
-    """To the upper left, where a rising curve leaves room, else to the lower right, else not at all; a cell apart."""
+    """Place a point's label to its upper left, where a rising curve is not, else to its lower right, else not at all."""
     ink = raster.ink(style(point.color, point.bold))
     width = len(point.label)
     for x, y in ((column - width - 1, row - 1), (column + 2, row + 1), (column - width - 2, row), (column + 3, row)):

@@ -174,11 +174,11 @@ def percent(ratio: float | None) -> str:
     return f"{value:.1f}%" if abs(value) >= 0.995 else f"{value:.2f}%"
 
 
-def size(value: float | None, *, beside: float | None = None) -> str:
-    """Bytes: 512 B, 1.21 KiB, 142 MiB; `beside`: in the unit that this greater value has."""
+def size(value: float | None, *, largest: float | None = None) -> str:
+    """A number of bytes: 512 B, 1.21 KiB, 142 MiB. `largest`: a greater value, whose unit is used."""
     if value is None or math.isnan(value):
         return MISSING
-    unit = byte_units.unit_of(value if beside is None else beside)
+    unit = byte_units.unit_of(value if largest is None else largest)
     return f"{value:.0f} B" if unit == "B" else f"{three_digits(byte_units.in_unit(value, unit))} {unit}"
 
 

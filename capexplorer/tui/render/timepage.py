@@ -1,4 +1,5 @@
-"""What every chart over time shares: the page of columns up to the cursor, level boundaries, settling spans, marks and notes."""
+"""The common parts of charts over time: the page of columns up to the cursor, level boundaries, settling spans, marks and
+notes."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ from .chart import Boundary, Tag
 Span = tuple[float, float]
 
 NOTHING = "waiting for the first second"
-"""Instead of a chart over time that has no second."""
+"""Shown instead of a chart over time without any second."""
 
 GAP_TICKS = 2.5
-"""A log that lost more than a tick shows a gap."""
+"""Ticks of lost log after which a chart shows a gap."""
 
 MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "knee": ("◆", "knee"),
@@ -49,12 +50,12 @@ _UNALARMING = {"think_time_limited": ("◇", "waits"), "not_saturated": ("◇", 
 """Bottlenecks that are none."""
 
 _AT_USERS = ("knee", "at_or_below", "bend", "latency_knee")
-"""Kinds whose user count is shown beside them."""
+"""Kinds whose user count is shown with them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimePage:
-    """Part of the timeline that a time chart shows at a cursor."""
+    """The part of the timeline that a time chart shows at a cursor."""
 
     timeline: Timeline
     start_s: float
@@ -69,12 +70,12 @@ class TimePage:
 
     @property
     def inspected_label(self) -> str:
-        """That time, for the x labels."""
+        """The time at the inspection cursor for the x labels; empty without a cursor."""
         return "" if self.inspected_s is None else wording.session_time(self.inspected_s)
 
     @property
     def level(self) -> Level | None:
-        """The level of the second that is read."""
+        """The level of the second whose values the legend shows."""
         return self.timeline.level_at(self.read)
 
     @property
@@ -84,7 +85,7 @@ class TimePage:
 
     @property
     def gap_s(self) -> float:
-        """No tick for longer than this: something is missing."""
+        """Seconds without a tick from which a gap is drawn."""
         longest = max(self.timeline.columns["duration_s"][max(self.stop - 10, 0) : self.stop])
         return GAP_TICKS * longest if longest > 0 else math.inf
 
@@ -130,7 +131,9 @@ def page_of(timeline: Timeline, cursor: int, look: Look) -> TimePage | None:
 
 
 def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
-    """One a level that began on this page, with its user count; a level that a shift split off has a full line, in colour."""
+    """A boundary for each level that began on this page, with its user count. A level that began with a shift has a solid line,
+    in colour.
+    """
     levels = [level for level in shown.timeline.levels if shown.start_s <= level.started_s <= shown.now_s]
     return tuple(
         Boundary(level.started_s, "", palette.warning, solid=True)
@@ -141,12 +144,14 @@ def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
 
 
 def staircase(shown: TimePage) -> tuple[array[float], array[float]]:
-    """Users wanted as (times, counts), each held until the next, up to now; NaN where a rate is offered."""
+    """Requested users as a step function (times, counts) up to now; NaN while a rate is offered."""
     return _held(shown, lambda level: level.users if level.offered_per_s is None else math.nan)
 
 
 def offered_staircase(shown: TimePage) -> tuple[array[float], array[float]]:
-    """The same of offered rates, 1/s; NaN at levels of users. A ramp of rates is a line, of the schedule's own rate."""
+    """Offered rates as a step function (times, rates per second); NaN at levels of users, and at ramps, which have a line of
+    their own.
+    """
     return _held(shown, lambda level: math.nan if level.offered_per_s is None or level.opened.ramp else level.offered_per_s)
 
 
@@ -165,7 +170,7 @@ def _held(shown: TimePage, load: Callable[[Level], float]) -> tuple[array[float]
 
 
 def phases(shown: TimePage) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Spans of (set aside, settled) seconds on this page."""
+    """The spans of seconds on this page that are (not settled, settled)."""
     times, durations, settled = shown.column("t_s"), shown.column("duration_s"), shown.column("settled")
     aside: list[Span] = []
     measured: list[Span] = []

@@ -42,9 +42,9 @@ IN_GRID: dict[Form, int] = {"single": 0, "small": 4, "wide": 6, "huge": 8}
 
 
 class Arrangement:
-    """The panes, and which of them are seen. `shown` is the pane that stands alone, or the one in focus.
+    """The panes, and which of them are visible. `shown` is the pane that is alone, or the one in focus.
 
-    `show_message` answers to a key, `arranged` is called when other panes are to be seen than before.
+    `show_message` shows the answer to a key. `arranged` is called when other panes become visible.
     """
 
     def __init__(self, show_message: Callable[[str], None], arranged: Callable[[], None]) -> None:
@@ -57,14 +57,14 @@ class Arrangement:
         """The pane of the grid that was shown before failures or log."""
 
     def fit(self, size: Size) -> None:
-        """Grid or tabs, for a terminal of this size."""
+        """Choose the grid or tabs for a terminal of this size."""
         forms: tuple[tuple[Form, tuple[int, int]], ...] = (("huge", HUGE), ("wide", WIDE), ("small", SMALL))
         self._form = next((form for form, least in forms if size.width >= least[0] and size.height >= least[1]), "single")
         self._arranged()
 
     @property
     def form(self) -> Form:
-        """The form that is seen: `single` where one pane is shown alone."""
+        """The present form; `single` while one pane is shown alone."""
         return "single" if self.single else self._form
 
     @property
@@ -82,23 +82,23 @@ class Arrangement:
         return IN_GRID[self._form]
 
     def is_seen(self, index: int) -> bool:
-        """Whether the pane with this number is."""
+        """Whether the pane with this number is visible."""
         return index == self.shown if self.single else index < self._in_grid
 
     # -- actions
 
     def action_pane(self, index: int) -> None:
-        """The pane with this number."""
+        """Show the pane with this number."""
         self.shown = index
         self._arranged()
 
     def action_next_pane(self, direction: int) -> None:
-        """The next (1) or previous (-1) pane; in the grid of six, failures and log are not among them."""
+        """Go to the next (1) or previous (-1) pane; in the grid of six, failures and log are skipped."""
         count = len(PANES) if self.single or self._form != "wide" else self._in_grid
         self.action_pane((self.shown + direction) % count)
 
     def action_maximise(self) -> None:
-        """The pane in focus alone, and back."""
+        """Show the pane in focus alone, or all again."""
         if self._form == "single":
             return self._show_message(f"terminals below {SMALL[0]}x{SMALL[1]} show one pane at a time: Tab, 1-9")
         if self.shown >= self._in_grid:
@@ -107,19 +107,19 @@ class Arrangement:
         self._arranged()
 
     def action_failures(self) -> None:
-        """The failures by cause, and back."""
+        """Show the failures by cause, or the pane before."""
         if self.shown != FAILURES:
             self.failures.toggle_raw(False)
         self._there_and_back(FAILURES)
 
     def action_raw(self) -> None:
-        """The raw errors, and back to their causes."""
+        """Show the raw errors, or their causes again."""
         self.failures.toggle_raw(None if self.shown == FAILURES else True)
         if self.shown != FAILURES:
             self._there_and_back(FAILURES)
 
     def action_log(self) -> None:
-        """The log, and back."""
+        """Show the log, or the pane before."""
         self._there_and_back(LOG)
 
     @property

@@ -1,4 +1,4 @@
-"""The keys that open what lies behind the panes: the table of endpoints, and the requests that are kept whole."""
+"""The keys that open screens with details: the table of endpoints, and the requests that are kept whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions over each other: warnings on top, capacity and latency curves, the level table, what differs. Draws, never judges."""
+"""The screen of a comparison: warnings, capacity and latency curves, table of levels, conditions that differ. Judges nothing."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _TITLES = {
     "conditions": "Conditions",
 }
 _MOST_TOP = {True: 8, False: 6}
-"""Lines of verdict and warnings, wide or not: the chart needs the rest."""
+"""Most lines of verdict and warnings on wide and on other screens, so that charts have enough lines."""
 
 Draw = Callable[[Palette, Size], list[Strip]]
 
 
 class CurvesView(Widget, can_focus=True):
-    """A chart that `draw` makes for its size."""
+    """Shows a chart that `draw` makes for its size."""
 
     def __init__(self, draw: Draw, id: str) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id, classes="view")
@@ -65,7 +65,7 @@ class CurvesView(Widget, can_focus=True):
 
 
 class CompareScreen(Screen[None]):
-    """Small screens show one view, by its number; large ones all four."""
+    """Shows one view, chosen by its number, on small screens, and all four on large ones."""
 
     CSS_PATH = "compare.tcss"
     AUTO_FOCUS = ""
@@ -100,18 +100,18 @@ class CompareScreen(Screen[None]):
         return compare_charts.latency(self.comparison, palette, size, log=self.logarithmic)
 
     def on_mount(self) -> None:
-        """Titles; follow the theme."""
+        """Set the titles, and follow the theme."""
         for view in self.query(".view"):
             view.border_title = Text(_TITLES[view.id or ""])
         self.app.theme_changed_signal.subscribe(self, lambda theme: self.lay_out())
 
     def on_resize(self, event: Resize) -> None:
-        """One view, or all."""
+        """Show one view or all, for the new size."""
         self.wide = event.size.width >= WIDE[0] and event.size.height >= WIDE[1]
         self.lay_out()
 
     def lay_out(self) -> None:
-        """Everything for this size, theme and view."""
+        """Draw everything for this size, theme and view."""
         palette = palette_of(self.app.current_theme, self._markers, colours=not self.app.no_color)
         width = max(self.size.width - 2, 20)
         self.set_class(self.wide, "-wide")
@@ -137,26 +137,26 @@ class CompareScreen(Screen[None]):
         return text
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Clicked, or reached by tab."""
+        """Follow the focus, which a click or Tab has moved to a view."""
         if event.widget.id in VIEWS:
             self.shown = VIEWS.index(event.widget.id)
 
     def action_show(self, index: int) -> None:
-        """This view."""
+        """Show this view."""
         self.shown = index
         self.lay_out()
 
     def action_next(self, step: int) -> None:
-        """The next view, or the one before."""
+        """Show the next (1) or the previous (-1) view."""
         self.action_show((self.shown + step) % len(VIEWS))
 
     def action_log(self) -> None:
-        """Latency on a logarithmic scale, or not."""
+        """Draw latency on a logarithmic scale, or on a linear one again."""
         self.logarithmic = not self.logarithmic
         self.lay_out()
 
     def action_close(self) -> None:
-        """Back to what was there before; out, where nothing was."""
+        """Close this screen, or the app if there is no screen below."""
         if len(self.app.screen_stack) > 1:
             self.dismiss(None)
         else:
@@ -164,7 +164,7 @@ class CompareScreen(Screen[None]):
 
 
 class CompareApp(SignalledApp[None]):
-    """One comparison, from the command line."""
+    """The application of `capexplorer compare` on a screen."""
 
     CSS_PATH = "compare.tcss"
     ENABLE_COMMAND_PALETTE = False
@@ -176,7 +176,7 @@ class CompareApp(SignalledApp[None]):
         self._compare = CompareScreen(comparison, self.preferences.markers)
 
     def look(self) -> None:
-        """Until it is left."""
+        """Run until the user leaves."""
         self.run_until_left()
 
     def get_default_screen(self) -> Screen[None]:

@@ -26,7 +26,7 @@ Points = list[tuple[int, Estimate]]
 
 
 def colors(palette: Palette) -> tuple[str, ...]:
-    """Of the curves, in order; they repeat after four, letters do not."""
+    """The colours of the curves, in order. They repeat after four; letters do not."""
     return palette.primary, palette.accent, palette.secondary, palette.error
 
 

@@ -35,10 +35,10 @@ def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text
     found = [(line, Style(bold=True)) for line in wrap(safe(sentences.found(comparison)) + ".", width)][: most - 1]
     warned = Style(color=palette.warning, bold=True)
     warnings = [line for warning in sentences.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
-    room = most - len(found)
-    if len(warnings) > room:
+    left = most - len(found)
+    if len(warnings) > left:
         more = "  ... press 4 for all warnings"
-        warnings = [*warnings[: room - 1], shorten(warnings[room - 1], max(width - len(more), 2)) + more]
+        warnings = [*warnings[: left - 1], shorten(warnings[left - 1], max(width - len(more), 2)) + more]
     return Text("\n").join(Text(line, style) for line, style in [*((line, warned) for line in warnings), *found])
 
 

@@ -1,4 +1,4 @@
-"""All endpoints to sort and filter, and one endpoint's charts."""
+"""Screens of endpoints: the table of all, to sort and filter, and the charts of one."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class EndpointsScreen(ListOverlay):
         super().__init__(seen, self._endpoints)
 
     def look_again(self) -> None:
-        """The filter, as it is typed."""
+        """Apply the typed filter."""
         self._endpoints.wanted = self.wanted
 
     def action_sort(self, name: str) -> None:
-        """By this column; again: in reverse."""
+        """Sort by this column; again: reverse the order."""
         self._endpoints.reverse = not self._endpoints.reverse if self._endpoints.sort == name else False
         self._endpoints.sort = name
         self.draw()
@@ -44,12 +44,12 @@ class EndpointsScreen(ListOverlay):
         return None if row is None else row.endpoint
 
     def action_open(self) -> None:
-        """The chosen one's charts."""
+        """Open the charts of the chosen endpoint."""
         if self._chosen is not None:
             self.app.push_screen(EndpointScreen(self.seen, self._chosen))
 
     def action_requests(self) -> None:
-        """Its kept requests."""
+        """Open the kept requests of the chosen endpoint."""
         if self._chosen is not None:
             self.app.push_screen(RequestsScreen(self.seen, endpoint=self._chosen))
 
@@ -66,7 +66,7 @@ class EndpointScreen(Overlay):
         self._endpoint = endpoint
 
     def look_again(self) -> None:
-        """Whether it is the one that degrades first."""
+        """Check whether this endpoint is the first that degrades."""
         first = first_to_degrade(self.seen.timeline())
         is_first = first is not None and (first.method, first.name) == self._endpoint
         name = safe(" ".join(self._endpoint)).replace("[", "\\[")
@@ -76,5 +76,5 @@ class EndpointScreen(Overlay):
             self._curve.border_title = title
 
     def action_requests(self) -> None:
-        """Its kept requests."""
+        """Open the kept requests of this endpoint."""
         self.app.push_screen(RequestsScreen(self.seen, endpoint=self._endpoint))

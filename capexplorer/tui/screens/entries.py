@@ -16,18 +16,18 @@ LETTERS = "ABCDEFGH"
 
 
 PART = 200
-"""Sessions that are added to the list at a time, as one comes near its end: a line costs 0.2 ms, and a folder may have
+"""Number of sessions that are added to the list when the highlight comes near its end: a line takes 0.2 ms, and a folder may have
 thousands."""
 
 NEAR = 60
 """Entries before the end at which the next ones are added: more than a screen has lines."""
 
 HEADING_LINES = 2
-"""Above the first session: what the list is, and its columns."""
+"""Lines above the first session: the list's title, and its columns."""
 
 
 class Entries(OptionList):
-    """Set `wanted` or `cells`, `keep` rows, `sort_by` or mark; then `fill`."""
+    """Set `wanted` or `cells`, or call `keep`, `sort_by` or `mark`; then call `fill`."""
 
     def __init__(self, profiles: Sequence[ProfileEntry]) -> None:
         super().__init__(id="entries", markup=False)
@@ -36,7 +36,7 @@ class Entries(OptionList):
         self.cells = 80
         self._profiles = profiles
         self._rows: dict[str, SessionRow] = {}
-        """By the option's id, newest first."""
+        """The sessions by option id, newest first."""
         self._marked: list[str] = []
         self._column, self._descending = 0, True
         self._left: list[SessionRow] = []
@@ -44,22 +44,22 @@ class Entries(OptionList):
 
     @property
     def here(self) -> str:
-        """The id of the entry that is highlighted; empty where none is."""
+        """The id of the highlighted entry; empty if there is none."""
         option = self.highlighted_option
         return (option.id or "") if option is not None else ""
 
     @property
     def row(self) -> SessionRow | None:
-        """The session that is highlighted."""
+        """The highlighted session; None if there is none."""
         return self._rows.get(self.here)
 
     def entry(self, name: str | None) -> ProfileEntry | SessionRow | None:
-        """What has this id."""
+        """The entry with this id; None if there is none."""
         profile = next((each for each in self._profiles if name == f"profile {each.name}"), None)
         return profile or self._rows.get(name or "")
 
     def detail(self) -> tuple[list[str], str]:
-        """(what it is, what was found) of the entry that is highlighted."""
+        """(facts, result) of the highlighted entry."""
         found = self.entry(self.here)
         if found is None:
             return [], ""
@@ -79,7 +79,7 @@ class Entries(OptionList):
         self._marked = [each for each in self._marked if each in self._rows]
 
     def sort_by(self, column: int) -> None:
-        """By a column of COLUMNS; once more: the other way."""
+        """Sort by a column of COLUMNS; if it is sorted by that already, reverse the order."""
         same = column == self._column
         self._column, self._descending = column, not self._descending if same else COLUMNS[column].first_descending
 
@@ -94,7 +94,7 @@ class Entries(OptionList):
         return True
 
     def compared(self) -> list[SessionRow]:
-        """Those that are marked, in that order; where fewer than two are, with the one here."""
+        """The marked sessions in the order of their marks; if there are fewer than two, also the highlighted one."""
         names = self._marked if len(self._marked) > 1 else list(dict.fromkeys([*self._marked, self.here]))
         return [self._rows[name] for name in names if name in self._rows]
 
@@ -144,7 +144,7 @@ class Entries(OptionList):
             self._add_part()
 
     def action_last(self) -> None:
-        """To the last session, of all."""
+        """Go to the last of all sessions."""
         self.add_options([self._session(row) for row in self._left])
         self._left = []
         super().action_last()

@@ -1,4 +1,4 @@
-"""The explorer screen: status, panes, keys. It draws the timeline of a feed, and hands keys to the parts that act on them.
+"""The explorer screen: status area, panes and keys. It draws a feed's timeline, and passes keys to the parts that perform them.
 
 Its parts are the arrangement of the panes, the view's options, exporting, and the actions that it is given: steer the load, move
 through a recording, or watch. Live and replayed sessions have this same screen.
@@ -53,12 +53,12 @@ Answer = TypeVar("Answer")
 
 
 class ExplorerScreen(Screen[None]):
-    """One feed, with one object of actions."""
+    """Shows one feed, with one set of actions."""
 
     AUTO_FOCUS = ""
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("inspect", "live", "replay")]
-    """Those of the first come first: while there is a cursor, they stand for the others of the same key."""
+    """Bindings of `inspect` come first: while there is a cursor, they take precedence over others of the same key."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class ExplorerScreen(Screen[None]):
         requests: KeptRequests | None = None,
         baselines: Baselines | None = None,
     ) -> None:
-        """`whole`: charts show all of the session's time. `requests`: those that were kept."""
+        """`whole`: charts show the session's whole time at the start. `requests`: the session's kept requests."""
         super().__init__()
         self.feed, self.actions, self.preferences = feed, actions, preferences or Preferences()
         self.palette = Palette()
@@ -134,7 +134,7 @@ class ExplorerScreen(Screen[None]):
         self.draw()
 
     def on_resize(self, event: Resize) -> None:
-        """Grid or tabs."""
+        """Choose the grid or tabs for the new size."""
         self.arrangement.fit(event.size)
 
     def _arranged(self) -> None:
@@ -148,7 +148,7 @@ class ExplorerScreen(Screen[None]):
         self.call_after_refresh(self.draw)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Focus that came by other ways than keys."""
+        """Follow a focus that was not moved by our keys."""
         if isinstance(event.widget, Pane) and event.widget.display:
             self.arrangement.shown = self.arrangement.panes.index(event.widget)
 
@@ -229,24 +229,24 @@ class ExplorerScreen(Screen[None]):
         self._draw_status()
 
     def forget_message(self) -> None:
-        """The next drawing of the status has no message."""
+        """Remove the message with the next drawing of the status area."""
         self._message, self._alarm = "", False
 
     def _write(self, sequence: str) -> None:
-        """To the terminal, as App.copy_to_clipboard does, which knows no tmux."""
+        """Write to the terminal, as App.copy_to_clipboard does, which does not support tmux."""
         if self.app._driver is not None:
             self.app._driver.write(sequence)
 
     def ask(self, question: ModalScreen[Answer], answered: Callable[[Answer | None], None]) -> None:
-        """Put a question over the screen."""
+        """Open a dialog over the screen."""
         self.app.push_screen(question, answered)
 
     def leave(self) -> None:
-        """Quit, as its key does."""
+        """Quit, as the key q does."""
         self.act("app.leave")
 
     def act(self, action: str) -> None:
-        """Perform an action as the table of keys writes it."""
+        """Perform an action, given in the notation of the table of keys."""
         self.call_later(self.perform, action)
 
     # -- keys
@@ -261,7 +261,7 @@ class ExplorerScreen(Screen[None]):
         await self.perform(action)
 
     async def perform(self, action: str) -> None:
-        """An action as the table of keys writes it, by the part that has the method `action_NAME`."""
+        """Perform an action, given in the notation of the table of keys, by the part that has the method `action_NAME`."""
         owner, name, arguments = parse(action)
         if owner:
             await self.app.run_action(action)
@@ -274,7 +274,7 @@ class ExplorerScreen(Screen[None]):
         self.show_message("there is no load to steer")
 
     def on_pointed(self, message: Pointed) -> None:
-        """A chart was clicked."""
+        """Move the cursor to where a chart was clicked."""
         self.inspecting.point(message.x, by_load=message.by_load)
 
     def open_level(self) -> None:
@@ -288,5 +288,5 @@ class ExplorerScreen(Screen[None]):
         self.draw()
 
     def action_help(self) -> None:
-        """The keys and what the figures mean."""
+        """Open the help screen."""
         self.app.push_screen(Help(self.actions.keys, self.preferences.keys))

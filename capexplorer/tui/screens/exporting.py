@@ -38,7 +38,7 @@ class Exporting:
         self._screen.show_message(written)
 
     def action_copy(self) -> None:
-        """A Markdown summary to the terminal's clipboard."""
+        """Copy a Markdown summary to the terminal's clipboard."""
         from ...report import markdown
 
         if self._screen.timeline.header is None:

@@ -79,7 +79,7 @@ class Inspecting:
     def action_cursor(self, direction: int) -> None:
         """To the next (1) or previous (-1) second; in a chart by load, to the next level there."""
         if self._screen.along_load:
-            self._to(inspection.stop_beside, direction, "the last point" if direction > 0 else "the first point")
+            self._to(inspection.adjacent_stop, direction, "the last point" if direction > 0 else "the first point")
         else:
             self._move(float(direction))
 
@@ -90,7 +90,7 @@ class Inspecting:
 
     def action_cursor_level(self, direction: int) -> None:
         """To the next or the previous level."""
-        self._to(inspection.level_beside, direction, "the last level" if direction > 0 else "the first level")
+        self._to(inspection.adjacent_level, direction, "the last level" if direction > 0 else "the first level")
 
     def action_open_level(self) -> None:
         """The screen of the level at the cursor."""

@@ -1,4 +1,4 @@
-"""The screen of one level, over the explorer: that at the inspection cursor, wherever keys move it."""
+"""The screen of one level, over the explorer screen: the level at the inspection cursor, which keys can move."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R its requests  
 
 
 class LevelScreen(ModalScreen[None]):
-    """`move` takes the cursor to the next (1) or the previous (-1) level; the explorer then calls `show`. `requests`
-    opens those of the level that are kept whole.
+    """`move` takes the cursor to the next (1) or the previous (-1) level, after which the explorer calls `show`. `requests`
+    opens the level's kept requests.
     """
 
     CSS_PATH = "level_screen.tcss"
@@ -43,22 +43,22 @@ class LevelScreen(ModalScreen[None]):
         yield Static(KEYS, id="level-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Scrolling keys are the page's."""
+        """Focus the page, so that keys scroll it."""
         self._page.focus()
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
-        """Draw the level at the cursor, as it is now."""
+        """Draw the level at the cursor in its present state."""
         self._page.show(timeline, cursor, look)
 
     def action_requests(self) -> None:
-        """The requests of this level that are kept whole."""
+        """Open the kept requests of this level."""
         self._requests()
 
     def action_move(self, direction: int) -> None:
-        """Another level, from its top."""
+        """Show the next (1) or the previous (-1) level from its top."""
         self._page.scrolled = 0
         self._move(direction)
 
     def action_scroll_line(self, direction: int) -> None:
-        """One line up or down."""
+        """Scroll by one line, down (1) or up (-1)."""
         self._page.scroll_by(direction)

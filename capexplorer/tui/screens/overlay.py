@@ -1,4 +1,4 @@
-"""What screens over the explorer screen share: they draw its timeline as it goes on, and Esc closes them."""
+"""The base of screens over the explorer screen: they draw its timeline as it grows, and Esc closes them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..panes.pane import Pane
 from ..render.text import safe
 
 LOOK_S = 1.0
-"""Between two drawings."""
+"""Seconds between two drawings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What these screens show."""
+    """The data that these screens show."""
 
     timeline: Callable[[], Timeline]
     look: Callable[[], Look]
@@ -35,7 +35,7 @@ class Seen:
 
 
 class Overlay(ModalScreen[None]):
-    """Full screen: `panes`, and a line of keys below."""
+    """A full screen with `panes`, and a line of keys below them."""
 
     CSS_PATH = "overlay.tcss"
     KEYS: str = "Esc close"
@@ -52,13 +52,13 @@ class Overlay(ModalScreen[None]):
         yield self._keys
 
     def on_mount(self) -> None:
-        """Draw now and then."""
+        """Draw every LOOK_S."""
         self.panes[0].focus()
         self.set_interval(LOOK_S, self.draw)
         self.call_after_refresh(self.draw)
 
     def draw(self) -> None:
-        """All panes, as of now."""
+        """Draw all panes in their present state."""
         timeline, look = self.seen.timeline(), self.seen.look()
         self.look_again()
         for pane in self.panes:
@@ -68,25 +68,25 @@ class Overlay(ModalScreen[None]):
             self._keys.update(Text(self.key_line, no_wrap=True))
 
     def look_again(self) -> None:
-        """Before a drawing: what is not in the timeline."""
+        """Update data that is not in the timeline. Called before each drawing."""
 
     @property
     def own_keys(self) -> str:
-        """The keys of this screen, those of every list left out."""
+        """The text on this screen's own keys, without those of all lists."""
         return self.KEYS
 
     @property
     def key_line(self) -> str:
-        """The keys of this screen."""
+        """The text on all keys of this screen."""
         return self.own_keys
 
     def action_close(self) -> None:
-        """Back to the screen below."""
+        """Close this screen."""
         self.dismiss(None)
 
 
 class ListOverlay(Overlay):
-    """One list: arrows choose a row, `/` filters by a text that is typed."""
+    """A screen with one list: arrows choose a row, and `/` filters by a typed text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False),
@@ -103,18 +103,18 @@ class ListOverlay(Overlay):
         super().__init__(seen, table)
         self.table = table
         self.wanted = ""
-        """Only rows that contain this text."""
+        """Text that the shown rows contain."""
         self._is_typing = False
 
     @property
     def key_line(self) -> str:
-        """While a text is typed, that text."""
+        """The text on all keys; while a filter is typed, its text."""
         if self._is_typing:
             return f"/ {safe(self.wanted)}▏  Enter: keep it   Esc: show all"
         return f"{self.own_keys}   / filter{f' ({safe(self.wanted)})' if self.wanted else ''}   Esc close"
 
     def on_key(self, event: Key) -> None:
-        """Letters of a filter."""
+        """Add typed letters to the filter."""
         if not self._is_typing:
             return
         event.stop()
@@ -130,22 +130,22 @@ class ListOverlay(Overlay):
         self.draw()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a text is typed, keys are letters."""
+        """Disable the keys of the screen while a filter is typed."""
         return not self._is_typing
 
     def action_filter(self) -> None:
-        """Type a text."""
+        """Begin to type a filter."""
         self._is_typing = True
         self.draw()
 
     def action_move(self, rows: int) -> None:
-        """The row so many below."""
+        """Choose the row this many rows below."""
         self.table.move(rows)
 
     def action_page(self, direction: int) -> None:
-        """A page."""
+        """Move by a page, down (1) or up (-1)."""
         self.table.page(direction)
 
     def action_end(self, index: int) -> None:
-        """The first or the last row."""
+        """Choose the first (0) or the last (-1) row."""
         self.table.choose(index)

@@ -1,6 +1,6 @@
 """The screen of `capexplorer` without a command: profiles to run, saved sessions to open, compare, export and delete.
 
-It receives both lists and opens no files: a Shelf carries out operations on sessions.
+It receives both lists and opens no files: operations on sessions are performed by `SavedSessions`.
 """
 
 from __future__ import annotations
@@ -31,25 +31,29 @@ from .entries import LETTERS, Entries
 from .help import Help
 from .profiles import ProfileEntry
 from .session_levels import Levels
-from .sessions import SessionRow, Shelf, began, title
+from .sessions import SavedSessions, SessionRow, began, title
 
 DETAIL_LINES = 3
-"""Below the list: what the entry is, and two lines of what was found."""
+"""Lines below the list: one with facts on the entry, and two with its result."""
 
 
 class Picker(Screen[None]):
-    """The list, and what keys do to the session that is highlighted."""
+    """The list of profiles and sessions, and the actions on the highlighted entry."""
 
     AUTO_FOCUS = "#entries"
     NAME: ClassVar[ScreenName] = "picker"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
     def __init__(
-        self, profiles: Sequence[ProfileEntry], shelf: Shelf, default: str, preferences: Preferences | None = None
+        self,
+        profiles: Sequence[ProfileEntry],
+        saved_sessions: SavedSessions,
+        default: str,
+        preferences: Preferences | None = None,
     ) -> None:
         super().__init__()
         self._preferences = preferences or Preferences()
-        self._shelf, self._default = shelf, default
+        self._saved_sessions, self._default = saved_sessions, default
         self._entries = Entries(profiles)
         self._detailed = ""
         """The entry whose detail is shown."""
@@ -63,20 +67,20 @@ class Picker(Screen[None]):
         yield Static(id="keys")
 
     def on_mount(self) -> None:
-        """Everything, the default profile in front."""
+        """Load the lists, with the default profile highlighted."""
         self.query_one("#filter").display = False
         self._load()
         self._entries.fill(f"profile {self._default}")
         self.run_worker(self._search, thread=True)
 
     def _search(self) -> None:
-        """On a thread of its own: the list is there at once, and what stands inside the logs when it is found.
+        """Find verdicts that are not cached in a thread of its own, so that the list is shown at once.
 
         The program does not end before its threads do: leaving the screen cancels the worker, and that stops the search.
         """
         worker = get_current_worker()
         with contextlib.suppress(CapexplorerError):  # an error of the folder was shown when the list was loaded
-            if self._shelf.search(lambda: worker.is_cancelled) and not worker.is_cancelled:
+            if self._saved_sessions.search(lambda: worker.is_cancelled) and not worker.is_cancelled:
                 self.app.call_from_thread(self._show_found)
 
     def _show_found(self) -> None:
@@ -85,7 +89,7 @@ class Picker(Screen[None]):
         self._show_detail()
 
     def on_resize(self, event: Resize) -> None:
-        """Lines as wide as the screen."""
+        """Fit the lines to the screen's width."""
         cells = event.size.width - 1  # the scrollbar's
         if cells != self._entries.cells:
             self._entries.cells = cells
@@ -95,7 +99,7 @@ class Picker(Screen[None]):
     def _load(self) -> None:
         """Reload the sessions."""
         try:
-            rows = self._shelf.rows()
+            rows = self._saved_sessions.rows()
         except CapexplorerError as error:
             rows = ()
             self._show_message(str(error))
@@ -117,7 +121,7 @@ class Picker(Screen[None]):
             self._show_detail()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Run a profile, replay a session; what cannot be opened says why."""
+        """Run a profile or replay a session. If it cannot be opened, show why."""
         found = self._entries.entry(event.option.id)
         picked = found.entry if isinstance(found, SessionRow) else found
         if picked is not None and picked.problem is not None:
@@ -126,7 +130,7 @@ class Picker(Screen[None]):
             self.app.exit(picked)
 
     def _show_detail(self) -> None:
-        """The entry in full, and the keys for it."""
+        """Show the entry in full, and its keys."""
         width, (what, found) = max(self.size.width - 2, 20), self._entries.detail()
         lines = [_fitted(what, width), *wrap(safe(found), width)]
         if len(lines) > DETAIL_LINES:
@@ -142,7 +146,7 @@ class Picker(Screen[None]):
         )
 
     def _show_message(self, message: str) -> None:
-        """In place of the detail, until another entry is highlighted."""
+        """Show a message in place of the detail, until another entry is highlighted."""
         self.query_one("#detail", Static).update(
             Text("\n".join(wrap(safe(message), max(self.size.width - 2, 20))[:DETAIL_LINES]))
         )
@@ -150,20 +154,20 @@ class Picker(Screen[None]):
     # -- keys
 
     def action_help(self) -> None:
-        """The keys, and what the columns mean."""
+        """Open the help screen: keys, and meanings of the columns."""
         self.app.push_screen(Help(self.NAME, self._preferences.keys))
 
     def action_next_list(self) -> None:
-        """Profiles, or saved sessions."""
+        """Go to the other list: profiles or saved sessions."""
         self._entries.next_list()
 
     def action_filter(self) -> None:
-        """Type to filter."""
+        """Begin to type a filter."""
         self.query_one("#filter").display = True
         self.query_one("#filter").focus()
 
     def action_clear(self) -> None:
-        """All entries again."""
+        """Show all entries again."""
         typed = self.query_one("#filter", Input)
         typed.value, typed.display = "", False
         self._entries.focus()
@@ -182,29 +186,31 @@ class Picker(Screen[None]):
         self._entries.fill()
 
     def action_compare(self) -> None:
-        """Those that are marked; with one marked, and the one here; with none, the epochs of the one here."""
+        """Compare the marked sessions; with one mark, that session and the highlighted one; without, the epochs of the
+        highlighted one.
+        """
         entries = [row.entry for row in self._entries.compared()]
         if not entries:
             return self._show_message("only sessions can be compared: mark two with space, then press c")
         try:
-            comparison = self._shelf.compare(entries)
+            comparison = self._saved_sessions.compare(entries)
         except CapexplorerError as error:
             return self._show_message(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
         self.app.push_screen(CompareScreen(comparison, self._preferences.markers))
 
     def action_levels(self) -> None:
-        """The level table."""
+        """Open the table of levels."""
         row = self._openable()
         if row is None:
             return
         try:
-            rows = tuple(self._shelf.levels(row.entry))
+            rows = tuple(self._saved_sessions.levels(row.entry))
         except CapexplorerError as error:
             return self._show_message(str(error))
         self.app.push_screen(Levels(safe(f"{title(row)}  {began(row.entry)} UTC"), rows))
 
     def action_rename(self) -> None:
-        """Asks for a title."""
+        """Ask for a title."""
         row = self._openable()
         if row is not None:
             hint = "an empty title removes it; the recorded data does not change"
@@ -212,7 +218,7 @@ class Picker(Screen[None]):
 
     def _renamed(self, row: SessionRow, title: str | None) -> None:
         if title is not None:
-            self._do(lambda: self._shelf.rename(row.entry, title))
+            self._do(lambda: self._saved_sessions.rename(row.entry, title))
 
     def action_delete(self) -> None:
         """Ask before deleting; refuse a session that is being recorded."""
@@ -230,7 +236,7 @@ class Picker(Screen[None]):
 
     def _deleted(self, row: SessionRow, sure: bool | None) -> None:
         if sure:
-            self._do(lambda: self._shelf.delete(row.entry))
+            self._do(lambda: self._saved_sessions.delete(row.entry))
 
     def _do(self, change: Callable[[], None]) -> None:
         """Change the folder, then reload the list; an error is shown afterwards."""
@@ -245,10 +251,10 @@ class Picker(Screen[None]):
             self._show_message(problem)
 
     def action_export(self) -> None:
-        """Asks for the format."""
+        """Ask for the format of an export."""
         row = self._openable()
         if row is not None:
-            self.app.push_screen(Choose("Export as", self._shelf.formats), partial(self._export, row))
+            self.app.push_screen(Choose("Export as", self._saved_sessions.formats), partial(self._export, row))
 
     def _export(self, row: SessionRow, form: str | None) -> None:
         if form is not None:
@@ -256,9 +262,9 @@ class Picker(Screen[None]):
             self.run_worker(lambda: self._exported(row, form), thread=True)
 
     def _exported(self, row: SessionRow, form: str) -> None:
-        """On a thread of its own: a report takes seconds."""
+        """Write an export in a thread of its own, since a report takes seconds."""
         try:
-            message = f"written: {self._shelf.export(row.entry, form)}"
+            message = f"written: {self._saved_sessions.export(row.entry, form)}"
         except CapexplorerError as error:
             message = str(error)
         self.app.call_from_thread(self._show_message, message)
@@ -272,7 +278,7 @@ class Picker(Screen[None]):
 
 
 def _fitted(facts: Sequence[str], width: int) -> str:
-    """The first fact, and as many others as fit behind it."""
+    """The first fact, and as many others as fit after it."""
     line = shorten(safe("".join(facts[:1])), width)
     for fact in map(safe, facts[1:]):
         if cell_len(line) + 2 + cell_len(fact) > width:

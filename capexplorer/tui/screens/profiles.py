@@ -7,7 +7,7 @@ import msgspec
 from ..render.text import pad, safe, shorten_end
 
 NAME_CELLS, TITLE_CELLS, TARGET_CELLS = 20, 24, 10
-"""At least; a wide screen has more room for titles and targets."""
+"""Least widths of the columns in cells; on a wide screen titles and targets are wider."""
 
 
 class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The requests that are kept whole: a list, and one of them with all that is known of it."""
+"""Screens of the requests that are kept whole: the list, and one request in full."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..render.text import safe, shorten_end
 from .overlay import ListOverlay, Overlay, Seen
 
 TITLE_CELLS = 46
-"""Most of a cause's name in the title: with the counts it fits 80 columns."""
+"""Most cells of a cause's name in the title, which with the counts then fits 80 columns."""
 
 
 class RequestsScreen(ListOverlay):
-    """`endpoint`: (method, name) of the only one to show. To begin with, `failed`: only those that failed; `level`: only its own;
-    `subset`: only those that belong to it.
+    """`endpoint`: (method, name) of the only one to show. Filters at the start: `failed`: only failed requests; `level`: only
+    those of this level; `subset`: only those of this cause or error.
     """
 
     KEYS = "↑↓ choose   Enter open   f failed/all   k kind"
     KEYS_OF_LEVEL = "↑↓ choose   Enter open   f failed   k kind   l level/all"
     KEYS_OF_SUBSET = "↑↓ choose   Enter open   f failed   k kind   c cause/all"
-    """Each fits 80 columns with the keys of every list."""
+    """Each text fits 80 columns together with the keys of all lists."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "failed", show=False),
         Binding("k", "kind", show=False),
@@ -50,13 +50,13 @@ class RequestsScreen(ListOverlay):
 
     @property
     def own_keys(self) -> str:
-        """`c` and `l` only where there is a cause or a level to leave."""
+        """The text on keys, with `c` or `l` only if the list was opened from a cause or a level."""
         if self._subset is not None:
             return self.KEYS_OF_SUBSET
         return self.KEYS if self._level is None else self.KEYS_OF_LEVEL
 
     def look_again(self) -> None:
-        """The requests that are kept now; the chosen one stays chosen."""
+        """Take the requests that are kept now. The chosen one stays chosen."""
         before = self._requests.brief
         briefs = self.seen.requests.briefs()
         subset = self._subset if self._is_of_subset else None
@@ -92,28 +92,28 @@ class RequestsScreen(ListOverlay):
         return self.wanted.lower() in searched(brief)
 
     def action_level(self) -> None:
-        """Those of the level from which the list was opened, or of all levels."""
+        """Show the requests of the level from which the list was opened, or of all levels."""
         if self._level is not None:
             self._is_of_level = not self._is_of_level
             self.table.chosen = 0
             self.draw()
 
     def action_subset(self) -> None:
-        """Those of the cause from which the list was opened, or all that failed."""
+        """Show the requests of the cause from which the list was opened, or all that failed."""
         if self._subset is not None:
             self._is_of_subset, self._failed, self._kind = not self._is_of_subset, True, ""
             self.table.chosen = 0
             self.draw()
 
     def action_failed(self) -> None:
-        """Those that failed, or all."""
+        """Show the failed requests, or all."""
         self._failed, self._kind = self._is_of_subset or not self._failed, ""
         self._is_of_subset = False
         self.table.chosen = 0
         self.draw()
 
     def action_kind(self) -> None:
-        """Only failures of the next kind, in the order of their first; after the last kind all that failed."""
+        """Show only failures of the next kind, in the order of first occurrence; after the last kind, all failures."""
         kinds = list(dict.fromkeys(brief.kind for brief in self.seen.requests.briefs() if brief.kind))
         after = kinds.index(self._kind) + 1 if self._kind in kinds else 0
         self._failed, self._kind = True, kinds[after] if after < len(kinds) else ""
@@ -122,7 +122,7 @@ class RequestsScreen(ListOverlay):
         self.draw()
 
     def action_open(self) -> None:
-        """The chosen one, whole."""
+        """Open the chosen request in full."""
         brief = self._requests.brief
         request = None if brief is None else self.seen.requests.request(brief.number)
         if request is not None:
@@ -140,7 +140,7 @@ class RequestScreen(Overlay):
     ]
 
     def action_line(self, direction: int) -> None:
-        """One line up or down."""
+        """Scroll by one line, down (1) or up (-1)."""
         pane = self.panes[0]
         if isinstance(pane, RequestPane):
             pane.scrolled = max(0, pane.scrolled + direction)

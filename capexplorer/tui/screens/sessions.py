@@ -1,4 +1,4 @@
-"""Saved sessions as lines of a table: columns, their order, what matches. Pure; `picker` shows them and acts on them."""
+"""The table of saved sessions: columns, sorting and filtering. Pure; `picker` shows it and performs the actions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .session_levels import LevelRow
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A saved session with what is kept beside its log."""
+    """A saved session with its title and the digest of its log."""
 
     entry: SessionEntry
     title: str | None = None
     best_goodput_rps: float | None = None
     marks: int | None = None
     verdict: str | None = None
-    """One sentence."""
+    """The verdict in one sentence; None: not known yet."""
     knee_users: float | None = None
     """None: no knee, or it is not known yet (`verdict` is None then)."""
     recording: bool = False
     """Whether a run is probably writing it now."""
 
 
-class Shelf(Protocol):
-    """The saved sessions, and what may be done to them. A CapexplorerError is shown, in its one line."""
+class SavedSessions(Protocol):
+    """The saved sessions and the operations on them. The picker shows a raised CapexplorerError in one line."""
 
     @property
     def formats(self) -> Mapping[str, str]:
@@ -42,25 +42,25 @@ class Shelf(Protocol):
         """All sessions, newest first; verdict, best goodput and marks only if they are cached."""
 
     def search(self, stopped: Callable[[], bool]) -> bool:
-        """Find those that are not known, until `stopped`. Whether there were any: then `rows` has more.
+        """Find the verdicts that are not cached, until `stopped`. Returns whether there were any, which `rows` then has.
 
         Blocks: call it on a thread.
         """
 
     def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
-        """Its level table."""
+        """The session's table of levels."""
 
     def rename(self, entry: SessionEntry, title: str) -> None:
-        """Title it; an empty one takes the title away."""
+        """Set the session's title; an empty one removes it."""
 
     def delete(self, entry: SessionEntry) -> None:
-        """Delete permanently."""
+        """Delete the session permanently."""
 
     def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
         """Compare with the first session; a single session is compared by its epochs."""
 
     def export(self, entry: SessionEntry, form: str) -> str:
-        """Returns the written path. Blocks for seconds: call it in a thread."""
+        """Export a report and return its path. Blocks for seconds: call it in a thread."""
 
 
 Key = float | str | None
@@ -68,36 +68,36 @@ Key = float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. Widths are least ones; what the screen has more goes to the title."""
+    """One column. Widths are minimum ones; further cells of a wide screen go mostly to the title."""
 
     name: str
     width: int
     key: Callable[[SessionRow], Key]
-    """What it sorts by; None comes last, whichever way."""
+    """The value to sort by; None comes last in both orders."""
     cell: Callable[[SessionRow], str]
     right: bool = False
     first_descending: bool = False
 
 
 def began(entry: SessionEntry) -> str:
-    """`2026-01-02 12:00`, in UTC, as the column says."""
+    """The time at which the session began: `2026-01-02 12:00`, in UTC, as the column's name says."""
     return safe(wording.wall_time(entry.started_at))[:16]
 
 
 def state(row: SessionRow) -> str:
-    """Empty for a complete session."""
+    """`rec` while it is recorded, `cut` for an incomplete session, else empty."""
     return "rec" if row.recording else "" if row.entry.complete else "cut"
 
 
 def knee(row: SessionRow) -> str:
-    """Users at the knee; `?` while that is not looked up."""
+    """Users at the knee; `?` while it is not known yet."""
     if row.knee_users is not None:
         return f"{row.knee_users:.0f}"
     return MISSING if row.verdict is not None else "?"
 
 
 def title(row: SessionRow) -> str:
-    """Its title, else its label, else its id."""
+    """The session's title, else its label, else its id."""
     return row.title or row.entry.label or row.entry.id
 
 
@@ -126,12 +126,12 @@ COLUMNS = (
 
 _SORTED = {True: "↓", False: "↑"}
 _PREFIX = 3
-"""Cells for the mark."""
+"""Cells before the columns, for the mark."""
 _YEAR = len("2026-")
 
 
 def detail(row: SessionRow) -> tuple[list[str], str]:
-    """(what it is, in order of weight; what was found), in full: the columns have room for the beginnings only."""
+    """(facts by importance, result) in full, which the columns cut short."""
     entry = row.entry
     if entry.problem is not None:
         return [entry.id], f"cannot be opened: {entry.problem}"
@@ -169,7 +169,7 @@ def ordered(rows: Iterable[SessionRow], column: int, *, descending: bool) -> lis
 
 
 def heading(column: int, descending: bool, width: int) -> Text:
-    """The columns' names, each with its key before it, the one that is sorted by with an arrow."""
+    """The columns' names, each after its key; the one that the table is sorted by has an arrow."""
     text = Text(" " * _PREFIX, no_wrap=True)
     for index, (each, cells) in enumerate(_widths(width)):
         name = f"{index + 1} {each.name}{_SORTED[descending] if index == column else ''}"
@@ -178,7 +178,7 @@ def heading(column: int, descending: bool, width: int) -> Text:
 
 
 def session_line(row: SessionRow, letter: str, width: int) -> Text:
-    """One session in `width` cells; `letter` where it is marked."""
+    """One session in `width` cells. `letter`: that of its mark; None: it is not marked."""
     text = Text(f" {letter or ' '} ", no_wrap=True)
     if row.entry.problem is not None:
         text.append(pad(f"{began(row.entry)[-11:] or safe(row.entry.id)} ! {safe(row.entry.problem)}", max(width - _PREFIX, 10)))
@@ -190,7 +190,9 @@ def session_line(row: SessionRow, letter: str, width: int) -> Text:
 
 
 def _widths(width: int) -> list[tuple[Column, int]]:
-    """What is left goes to the year first, then a quarter to the profile, and the rest to the title."""
+    """The width of each column. Cells beyond the minimum go to the year first, then a quarter to the profile, the rest to the
+    title.
+    """
     left = max(width - _PREFIX - sum(column.width + 1 for column in COLUMNS), 0)
     year = _YEAR if left >= _YEAR else 0
     quarter = min((left - year) // 4, 12)

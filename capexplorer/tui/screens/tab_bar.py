@@ -1,4 +1,4 @@
-"""The names of the panes with their keys, and how many failures there are."""
+"""The line with the names of the panes, their keys, and the number of failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..render.text import Piece, cells, line
 from .arrangement import FAILURES, PANES
 
 SHORT = {"throughput": "req/s", "latency": "ms", "resources": "system", "journal": "marks"}
-"""Names where all do not fit."""
+"""Short names for terminals in which the names do not fit."""
 
 
 class TabBar(Widget):
@@ -24,13 +24,13 @@ class TabBar(Widget):
         self._shown, self._palette, self._failed, self._alarmed = 0, Palette(), "", False
 
     def show(self, shown: int, palette: Palette, failed: str, *, alarmed: bool) -> None:
-        """Draw with this one in front. `failed`: how many failures; `alarmed`: grave ones stand."""
+        """Draw the line with this pane highlighted. `failed`: the count of failures; `alarmed`: severe ones are open."""
         if (shown, palette, failed, alarmed) != (self._shown, self._palette, self._failed, self._alarmed):
             self._shown, self._palette, self._failed, self._alarmed = shown, palette, failed, alarmed
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line; where it is narrow closer together, and with shorter names."""
+        """The line; in narrow terminals with less space between names, and with shorter names."""
         for gap, short in ((" ", False), ("", False), ("", True)):
             pieces = list(self._pieces(gap, short))
             if cells(pieces) <= self.size.width:

@@ -1,4 +1,4 @@
-"""How the panes are drawn, and whether the display is paused; with the keys for it."""
+"""The keys for the panes' view options and for pausing the display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Shelf of made-up sessions that remembers what was done to it, for the picker's tests."""
+"""Saved sessions made up for the picker's tests, which record the operations on them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ROWS = (
 )
 
 
-class FakeShelf:
+class FakeSessions:
     """Of `rows`; refuses what `refusal` says."""
 
     formats: Mapping[str, str] = {"md": "Markdown", "html": "a page", "json": "the summary"}

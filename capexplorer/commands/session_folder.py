@@ -1,4 +1,4 @@
-"""The picker's Shelf: the sessions of a folder, and the operations on them."""
+"""The picker's saved sessions: those of a folder, and the operations on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..tui.screens.sessions import SessionRow
 from .judging import judged
 
 
-class SessionShelf:
+class SessionFolder:
     """The sessions of a folder."""
 
     def __init__(self, folder: Path) -> None:
