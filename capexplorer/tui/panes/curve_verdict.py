@@ -1,4 +1,4 @@
-"""A verdict on the capacity curve: its lines, the knee with its interval, what else was found, and what is missing.
+"""Draws a verdict on the capacity curve: lines, the knee with its interval, other findings, and which levels are missing.
 
 Values for the chart, of what the detector concluded; nothing is judged here, and all sentences are `wording`'s.
 """
@@ -27,7 +27,7 @@ GREY = {"few_levels": "too few levels", "no_bend": "no saturation yet", "poor_fi
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Parts of the chart."""
+    """The parts of the chart that the verdict adds."""
 
     legend: tuple[Legend, ...] = ()
     notes: tuple[tuple[Legend, ...], ...] = ()
@@ -38,7 +38,7 @@ class Drawn:
 
 
 def drawn(verdict: Verdict, users: Axis, look: Look) -> Drawn:
-    """All of it, over this axis."""
+    """All parts of a verdict, for this axis of users."""
     palette, knee = look.palette, verdict.capacity.knee
     beyond = knee is not None and knee.kind == "at_or_below"
     curve = None if beyond else verdict.capacity.curve  # where all levels lie beyond the knee no line is that of low load
@@ -62,7 +62,7 @@ def _legend(knee: KneeVerdict | None, palette: Palette) -> tuple[Legend, ...]:
 
 
 def color_of(knee: KneeVerdict, palette: Palette) -> str:
-    """A bend is a warning only."""
+    """The colour of a knee; a bend has that of a warning."""
     return palette.warning if knee.kind == "bend" else palette.error
 
 
@@ -70,7 +70,7 @@ def color_of(knee: KneeVerdict, palette: Palette) -> str:
 
 
 def _lines(curve: CurveFit, users: Axis, palette: Palette) -> tuple[Series, ...]:
-    """Where they share cells the later one's colour stays: the law's, unless it is grey."""
+    """The lines. In shared cells the colour of the later one is shown: that of the USL fit, unless it is grey."""
     law = [_law(curve.usl, users, palette)] if curve.usl is not None else []
     top = curve.low_load_rps_per_user * users.high
     lines = [Series((0.0, users.high), (0.0, top), palette.muted, Pattern.DOTTED)]
@@ -86,7 +86,7 @@ def _law(usl: UslFit, users: Axis, palette: Palette) -> Series:
 
 
 def _bands(knee: KneeVerdict, palette: Palette) -> list[Band]:
-    """The 90% interval; of a knee at or below the lowest level all that lies under it."""
+    """The band of the knee's 90% interval; for a knee at or below the lowest level, of all users below it."""
     if knee.kind == "knee" and knee.users_low is not None and knee.users_high is not None:
         return [Band(knee.users_low, knee.users_high, palette.error)]
     if knee.kind == "at_or_below" and knee.users is not None:
@@ -106,7 +106,7 @@ def _boundaries(verdict: Verdict, palette: Palette) -> tuple[Boundary, ...]:
 
 
 def _tags(verdict: Verdict, palette: Palette) -> list[Tag]:
-    """On the axis line: the latency knee, and the peak where it lies apart."""
+    """The tags on the axis line: the latency knee, and the peak if it is apart from the knee."""
     knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
     found = []
     if latency_knee is not None and latency_knee.users is not None:
@@ -120,7 +120,7 @@ def _tags(verdict: Verdict, palette: Palette) -> list[Tag]:
 
 
 def _advice(verdict: Verdict, palette: Palette) -> tuple[Legend, ...]:
-    """Which further levels would help, and why; without the reasons where it is narrow. The most useful comes first."""
+    """Lines on which further levels would help, the most useful first, and why; on narrow screens without the reasons."""
     wanted = verdict.capacity.missing
     return tuple(
         Legend(ADVICE_KEY if not index else "", wording.missing(each), "", palette.text, short=wording.short_missing(each))

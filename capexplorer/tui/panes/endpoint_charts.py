@@ -1,4 +1,4 @@
-"""One endpoint: its throughput and latency over time, and what each level showed of it, against the load."""
+"""Charts of one endpoint: its throughput and latency over time, and its figures at each level against the load."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NO_SECONDS = "no seconds of this endpoint are kept: only those of the first 50 
 
 
 class EndpointPane(Pane):
-    """Base of charts of one endpoint. `endpoint` is (method, name)."""
+    """The base of charts of one endpoint. `endpoint` is (method, name)."""
 
     def __init__(self, endpoint: EndpointKey, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
         self.endpoint = endpoint
 
     def seconds(self, shown: TimePage, name: str) -> Sequence[float]:
-        """The page's part of one of its columns; empty: it has none."""
+        """The page's part of one of the endpoint's columns; empty if it has none."""
         columns = shown.timeline.endpoint_columns.of(self.endpoint)
         return () if columns is None else columns[name][shown.first : shown.stop]
 
@@ -62,7 +62,8 @@ class EndpointThroughput(EndpointPane):
 
 
 SECONDS_MOST = 600
-"""Seconds of a page whose p95 is drawn, of a longer one every n-th: a replay reads each from its log, which takes 0.2 ms."""
+"""Most seconds of a page whose p95 is drawn; of a longer page, every n-th. A replay reads each from the log, which takes 0.2
+ms."""
 
 
 class EndpointLatency(EndpointPane):
@@ -144,7 +145,7 @@ class EndpointPoint:
     """One endpoint at one settled level, or bin of a ramp."""
 
     load: float
-    """Users, or the offered rate."""
+    """The level's users or offered rate."""
     throughput_rps: float
     goodput_rps: float
     p95_ms: float
@@ -156,7 +157,7 @@ class EndpointCurve(EndpointPane):
     TITLE = "Over levels"
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """Settled levels of the current level's epoch and kind of load."""
+        """The settled levels of the current level's epoch that have the same kind of load."""
         palette, points = look.palette, level_points(timeline, self.endpoint)
         if not points:
             return message("no settled level yet", palette, size)
@@ -185,7 +186,7 @@ class EndpointCurve(EndpointPane):
 
 
 def _degrades(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tuple[Boundary, ...]:
-    """Users from which on this endpoint degrades, if it is the first; None: another one, or none."""
+    """The users from which this endpoint degrades, if it is the first that does; else None."""
     level = timeline.level
     verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
     first = verdict.first_endpoint if verdict is not None else None
@@ -195,7 +196,7 @@ def _degrades(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tu
 
 
 def level_points(timeline: Timeline, endpoint: EndpointKey) -> list[EndpointPoint]:
-    """In order of load; equal loads stay in the order of the session."""
+    """The points sorted by load; equal loads stay in the order of the session."""
     return sorted(_points(timeline, endpoint), key=lambda point: point.load)
 
 

@@ -1,4 +1,4 @@
-"""The table of endpoints to sort and to filter: the rows of the endpoints' pane, with the one that degrades first marked."""
+"""The table of endpoints, which can be sorted and filtered. The endpoint that degrades first is marked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SORTS: Mapping[str, Callable[[Row], float | str]] = {
     "p99": lambda row: _of(row.p99_ms),
     "failed": lambda row: row.failures,
 }
-"""By the title of a column; the figures with the greatest first."""
+"""Sort keys by column title; figures are sorted in descending order."""
 
 
 def _of(value: float | None) -> float:
@@ -30,7 +30,7 @@ def _of(value: float | None) -> float:
 
 
 class EndpointTable(ListPane):
-    """`sort`: one of SORTS; `wanted`: only rows whose name contains it."""
+    """The list. `sort`: one of SORTS; `wanted`: text that the names of shown rows contain."""
 
     TITLE = "Endpoints  ms"
     NOTHING = "no endpoint to show"
@@ -42,11 +42,11 @@ class EndpointTable(ListPane):
 
     @property
     def row(self) -> Row | None:
-        """The chosen one."""
+        """The chosen endpoint; None: there is none."""
         return self.rows[self.chosen] if self.chosen < len(self.rows) else None
 
     def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
-        """Those that are wanted, in order."""
+        """The rows that pass the filter, sorted."""
         label, found = rows_shown(timeline)
         first, before = first_to_degrade(timeline), self.row
         self.rows = in_order(found[1:], self.sort, self.wanted, reverse=self.reverse)
@@ -63,7 +63,7 @@ class EndpointTable(ListPane):
         return titles, [row_line(row, palette, width, first=row.name == marked) for row in self.rows]
 
     def _sorts(self, palette: Palette, width: int) -> Strip:
-        """The keys, the order of now in bold."""
+        """The keys that sort, with the present order in bold."""
         muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
         words = [
             (f"  {number} {name}{' reversed' * (self.reverse and name == self.sort)}", bold if name == self.sort else muted)
@@ -78,6 +78,6 @@ class EndpointTable(ListPane):
 
 
 def in_order(rows: Sequence[Row], sort: str, wanted: str = "", *, reverse: bool = False) -> list[Row]:
-    """Rows whose name contains `wanted`, in any case, by a column of SORTS."""
+    """The rows whose name contains `wanted`, ignoring case, sorted by a column of SORTS."""
     found = [row for row in rows if wanted.lower() in row.name.lower()]
     return sorted(found, key=SORTS[sort], reverse=(sort != "name") is not reverse)

@@ -25,13 +25,13 @@ from .scrolling import ScrollingPane
 
 ENOUGH_FOR_P95 = 200
 ENOUGH_FOR_P99 = 1_000
-"""Ten values beyond the percentile."""
+"""Number of values from which p95 and p99 are shown plainly: ten beyond the percentile."""
 
 DEGRADES = "▸ "
 """The sign before the endpoint that degrades first."""
 
 LEGEND = f"{DEGRADES}degrades first"
-"""What it means: the verdict line has from how many users on."""
+"""The meaning of that sign. The verdict line says from how many users on."""
 
 NAME_CELLS = 16
 """Least width of the name; in narrow terminals columns of higher rank are dropped first."""
@@ -51,16 +51,16 @@ class Row:
     max_ms: float | None
     mean_bytes: float | None
     endpoint: tuple[str, str] | None = None
-    """(method, name); None: all of them."""
+    """(method, name); None: the row of all endpoints."""
 
     @property
     def successes(self) -> int:
-        """What the percentiles rest on."""
+        """Number of values from which the percentiles are computed."""
         return self.requests - self.failures
 
     @property
     def failure_ratio(self) -> float | None:
-        """None without requests."""
+        """Share of requests that failed; None without requests."""
         return self.failures / self.requests if self.requests else None
 
 
@@ -92,7 +92,7 @@ class EndpointsPane(ScrollingPane):
     TITLE = "Endpoints  ms"
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """Label and titles on top, the total at the end, between them as many rows as fit."""
+        """Label and titles at the top, the total at the end, and between them as many rows as fit."""
         palette, width = look.palette, size.width
         label, rows = rows_shown(timeline)
         first, muted = first_to_degrade(timeline), Style(color=palette.muted)
@@ -109,7 +109,7 @@ class EndpointsPane(ScrollingPane):
 
 
 def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
-    """What the figures are of, and the rows, the total first. No rows: nothing to show."""
+    """(label on what the figures cover, rows with the total first). Without rows there is nothing to show."""
     level, last = timeline.level, timeline.last
     if level is None:
         return "", []
@@ -140,7 +140,7 @@ def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
 
 
 def settled_rows(level: Level) -> list[Row]:
-    """Over the settled seconds."""
+    """The rows over the settled seconds of the level."""
     figures, latency = level.figures, level.figures.latency_ms
     seconds = figures.settled_seconds
     rows = [
@@ -173,7 +173,7 @@ def settled_rows(level: Level) -> list[Row]:
 
 
 def last_rows(timeline: Timeline) -> list[Row]:
-    """Over the last tick, without the requests of users that are just starting."""
+    """The rows over the last tick, without warm-up requests."""
     last = timeline.last
     if last is None:
         return []
@@ -211,7 +211,7 @@ def title_line(palette: Palette, width: int, *, one_degrades: bool) -> Strip:
 
 
 def row_line(row: Row, palette: Palette, width: int, *, first: bool = False) -> Strip:
-    """One row of those columns. `first`: the endpoint degrades first."""
+    """One row with those columns. `first`: whether the endpoint degrades first."""
     return _row(row, fitting(width), palette, width, first=first)
 
 
@@ -228,7 +228,7 @@ def _name_cells(columns: Sequence[Column], width: int) -> int:
 
 
 def _titles(columns: Sequence[Column], palette: Palette, width: int, one_degrades: bool) -> Strip:
-    """`one_degrades`: above the names stands what the mark before one of them means."""
+    """The line of titles. `one_degrades`: the title of the names explains the sign before one of them."""
     titles = "".join(" " + text.pad(column.title, column.cells, right=True) for column in columns)
     legend = " " + text.pad(LEGEND * one_degrades, _name_cells(columns, width))
     return text.line([(legend, _of_first(palette)), (titles, Style(color=palette.muted))], width)

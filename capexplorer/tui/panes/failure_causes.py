@@ -1,4 +1,4 @@
-"""Failures by cause, as blocks of lines: location, count, times, an example, readings, advice. What is open stands first."""
+"""Failures by cause, as blocks of lines: location, count, times, an example, readings, advice. Open causes come first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..render import text
 from .blocks import Block
 
 ABOVE_LINES = 2
-"""Of the verdict, in the status lines."""
+"""Lines of the verdict in the status area."""
 
 QUIET = ("not_saturated",)
 """The text when nothing is wrong."""
@@ -26,7 +26,7 @@ _SIGNS = {"critical": "✗", "error": "✗", "warning": "!"}
 
 
 def blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
-    """The verdict if the status lines do not show all of it, then open causes, then closed ones; both by place."""
+    """The verdict, if the status area does not show all of it, then open causes, then closed ones, both by location."""
     marks, judged = blames(timeline), wording.judgement(timeline)
     style = Style(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
     verdict = list(_wrapped(judged.sentence, " ", style, width))
@@ -42,7 +42,9 @@ def blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
 
 
 def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
-    """Titles with open causes, in the order in which locations are ruled out, then with ended causes."""
+    """(title, marks) of locations with open causes, in the order in which locations are ruled out, then of those with ended
+    causes.
+    """
     for over in (False, True):
         for place, title in wording.GROUPS.items():
             group = [mark for mark in marks if (mark.state == "closed") is over and wording.where(mark.id) == place]
@@ -66,7 +68,7 @@ def _nothing(timeline: Timeline) -> str:
 
 
 def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Block:
-    """Sign, name and count; then when, where, an example, readings; then what to do."""
+    """The lines of one cause: sign, name and count; then time, location, an example and readings; then advice."""
     over = mark.state == "closed"
     muted, plain = Style(color=palette.muted), Style(color=palette.muted if over else palette.text)
     finding, advice = mark.finding, wording.advice(mark.finding, timeline.header)
@@ -107,11 +109,11 @@ def _when(mark: Mark) -> str:
 
 
 def _wrapped(words: str, head: str, style: Style, width: int) -> Iterator[Strip]:
-    """Under its own text."""
+    """The lines of `words` after `head`; further lines are indented to the words' beginning."""
     for index, part in enumerate(text.wrap(text.safe(words), width - len(head) - 1)):
         yield text.line([(head if index == 0 else " " * len(head), style), (part, style)], width)
 
 
 def color_of(severity: str, palette: Palette) -> str:
-    """Red for critical causes and errors, yellow for warnings."""
+    """The colour of a severity: red for critical ones and errors, yellow for warnings."""
     return {"critical": palette.error, "error": palette.error, "warning": palette.warning}.get(severity, palette.text)

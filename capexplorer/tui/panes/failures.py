@@ -26,7 +26,7 @@ RAW = ("Raw errors by endpoint   ↑↓ choose   R requests   d causes", "Raw er
 
 
 class FailuresPane(ScrollingPane):
-    """`raw`: errors as they came, instead of their causes."""
+    """Lists causes, or with `raw` the raw errors."""
 
     TITLE = CAUSES[0]
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,19 +38,19 @@ class FailuresPane(ScrollingPane):
         super().__init__(id=id)
         self.raw = False
         self.chosen: Hashable = None
-        """Key of the chosen entry; None: none is."""
+        """Key of the chosen entry; None: none is chosen."""
         self._blocks: list[blocks.Block] = []
         self._first = 0
-        """Of the lines, the one at the top of the pane."""
+        """Index of the line at the top of the pane."""
 
     def toggle_raw(self, raw: bool | None = None) -> None:
-        """Raw errors, or causes; the other of the two unless given."""
+        """Show raw errors (True) or causes (False); None: the other of the two."""
         self.raw = not self.raw if raw is None else raw
         self.chosen = None
         self._rest_at(0)
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
-        """Draw this moment; the title has the keys."""
+        """Draw the failures; the title has the keys."""
         self.retitle(*(RAW if self.raw else CAUSES))
         super().show(timeline, cursor, look)
 
@@ -71,20 +71,20 @@ class FailuresPane(ScrollingPane):
         self.choose(keys[min(place, len(keys) - 1)] if keys and place >= 0 else None)
 
     def on_click(self, event: events.Click) -> None:
-        """Where the mouse is on: the entry that was clicked."""
+        """Choose the clicked entry. Only with the mouse enabled."""
         offset = event.get_content_offset(self)
         key = None if offset is None else blocks.key_at(self._blocks, self._first + offset.y)
         if key is not None:
             self.choose(key)
 
     def choose(self, key: Hashable) -> None:
-        """Choose the entry with this key, and scroll until it is seen; None: none, from the top."""
+        """Choose the entry with this key, and scroll to it; None: choose none, and scroll to the top."""
         self.chosen = key
         first, last = blocks.span(self._blocks, key) or (0, 0)
         self._rest_at(min(first, max(self.scrolled, last - self._height)))
 
     def subset(self, timeline: Timeline) -> Subset | None:
-        """The requests that failed by the chosen cause, or with the chosen error; None: nothing is chosen."""
+        """The requests that failed from the chosen cause or with the chosen error; None: nothing is chosen."""
         if self.chosen is None:
             return None
         if self.raw:
@@ -102,13 +102,13 @@ class FailuresPane(ScrollingPane):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """For a tab and the status line."""
+    """The counts of failures for the tab and the status area."""
 
     open: int = 0
-    """Causes and leaks that are open now."""
+    """Number of causes and leaks that are open now."""
     over: int = 0
     raw: int = 0
-    """Kinds of failures, by endpoint and signature."""
+    """Number of kinds of failures, by endpoint and signature."""
     grave: bool = False
     """Whether an open one has severity error or above."""
 
@@ -122,8 +122,8 @@ class Tally:
 
 
 def tally(timeline: Timeline) -> Tally:
-    """Of all epochs. Bottlenecks are no failures."""
+    """The counts over all epochs. Bottlenecks are no failures."""
     marks = [mark for mark in wording.current_marks(timeline).values() if mark.kind in ("cause", "leak")]
-    current = [mark for mark in marks if mark.state != "closed"]
-    grave = any(mark.severity in ("critical", "error") for mark in current)
-    return Tally(len(current), len(marks) - len(current), len(timeline.failures), grave)
+    standing = [mark for mark in marks if mark.state != "closed"]
+    grave = any(mark.severity in ("critical", "error") for mark in standing)
+    return Tally(len(standing), len(marks) - len(standing), len(timeline.failures), grave)

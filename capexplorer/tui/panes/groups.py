@@ -23,11 +23,11 @@ class Group:
     rank: int = 0
     right: bool = False
     shorter: Group | None = None
-    """Shown instead if they are dropped."""
+    """Pieces that are shown instead if these are dropped."""
 
 
 def spread(groups: Sequence[Group], width: int) -> Strip:
-    """Groups at the left and at the right edge of a line."""
+    """A line with groups at its left and at its right edge."""
     kept = list(groups)
     while _cells(kept) > width and (worst := max(kept, key=lambda group: group.rank)).rank > 0:
         index = kept.index(worst)

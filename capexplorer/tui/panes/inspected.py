@@ -1,4 +1,4 @@
-"""The second under the inspection cursor in full: every value that the time charts draw, its level, its failures, marks near it.
+"""The second at the inspection cursor in full: all values that the time charts draw, its level, its failures, and marks near it.
 
 `inspected` is pure: (timeline, cursor, look, width) to lines of cells. `InspectArea` shows them below the panes.
 """
@@ -27,17 +27,17 @@ from .pane import changed_span
 from .throughput import work_name
 
 NARROW, MIDDLE = 100, 150
-"""Columns below which the values of a second need a line more; the second: those of a session that has offered rates."""
+"""Widths in cells below which the values of a second need one more line: for sessions without and with offered rates."""
 
 NEAR_S = 5.0
 NEAR_RATIO = 0.01
-"""Marks are near the cursor within so many seconds, or this share of the page: about a column of a chart."""
+"""Distance from the cursor within which marks are shown: seconds, or a share of the page, about one column of a chart."""
 
 BETWEEN = "  "
 
 
 class InspectArea(Widget):
-    """Below the panes while there is a cursor."""
+    """The lines below the panes while there is a cursor."""
 
     DEFAULT_CSS = "InspectArea { height: 4; background: $panel; color: $foreground; padding: 0 1; display: none; }"
 
@@ -46,7 +46,7 @@ class InspectArea(Widget):
         self._strips: list[Strip] = []
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
-        """Draw, or be gone where nothing is inspected."""
+        """Draw the inspected second, or hide if there is none."""
         self.display = look.inspected is not None
         width = max(self.app.size.width - 2, 1)  # its own is not known before it is laid out
         strips = inspected(timeline, cursor, look, width) if look.inspected is not None else []
@@ -128,7 +128,7 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
 
 
 def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
-    """One piece a group of values."""
+    """One piece for each group of values."""
     plain = Style(color=palette.text)
     columns = timeline.columns
 

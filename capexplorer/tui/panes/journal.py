@@ -19,20 +19,20 @@ from .scrolling import ScrollingPane
 Entry = Mark | Note | Target | Command
 
 ENTRIES = 500
-"""The latest that are laid out, once a second; the log on disk has all."""
+"""Number of latest entries that are laid out, once a second; the log on disk has all."""
 
 BURST_S = 1.5
-"""Seconds within which steps by keys become one entry, the last one."""
+"""Seconds within which steps by keys are combined into one entry, that of the last step."""
 
 MOVING: tuple[MarkKind, ...] = ("knee", "at_or_below", "bend", "latency_knee")
 """Kinds whose marks change as more levels are measured."""
 
 _TIME_CELLS, _GLYPH_CELLS = 9, 2
-"""`23:59:59`, and a space."""
+"""Width of `23:59:59` and a space."""
 
 
 class JournalPane(ScrollingPane):
-    """Time, glyph, text."""
+    """A list of entries, each with time, sign and text."""
 
     TITLE = "Journal"
     AT_END = True
@@ -53,7 +53,7 @@ class JournalEntry:
     entry: Entry
     words: str
     revises: bool = False
-    """A mark whose earlier revision is shown, and which has moved since."""
+    """A mark of which an earlier revision is shown, and which has changed since."""
 
     @property
     def key(self) -> str | None:
@@ -95,7 +95,9 @@ def _superseded(timeline: Timeline) -> set[str]:
 
 
 def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> list[JournalEntry]:
-    """A change of kind, a return or a retraction is shown in full; a further move replaces the entry of the move before."""
+    """The entries with this revision of a mark. A change of kind, a retraction and a return each add an entry; a further change
+    of a mark whose kind is in MOVING replaces the entry of the change before it.
+    """
     if before is None or before.kind != mark.kind or "retracted" in (before.state, mark.state):
         return [*kept, JournalEntry(mark, wording.journal_mark(mark))]
     if mark.kind not in MOVING:
@@ -113,7 +115,7 @@ def _continues(before: Entry, entry: Entry) -> bool:
 
 
 def entry_lines(each: JournalEntry, palette: Palette, width: int) -> list[Strip]:
-    """One entry, wrapped under its own text."""
+    """The lines of one entry, wrapped with an indent."""
     entry = each.entry
     glyph, style = glyph_of(entry, palette)
     indent = _TIME_CELLS + _GLYPH_CELLS

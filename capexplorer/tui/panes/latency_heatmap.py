@@ -21,11 +21,11 @@ from ..render.legend import Legend
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 
 SECONDS_PER_CELL = 4
-"""Most seconds that are drawn of a column; of a longer time every n-th is, and the legend says so."""
+"""Most seconds of one column that are drawn; of a longer time every n-th is, which the legend says."""
 
 
 def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
-    """The chart of one page; a sentence where there is nothing to draw."""
+    """The chart of one page, or a sentence if there is nothing to draw."""
     shown, seconds = page_of(timeline, cursor, look), timeline.latency_seconds
     if shown is None:
         return NOTHING
@@ -71,7 +71,7 @@ def _cells(
 
 
 def _rows_of(axis: Axis, rows: int) -> NDArray[np.int64]:
-    """[bucket, row]: 1 where the bucket's middle lies in the row."""
+    """Matrix [bucket, row] that is 1 if the bucket's middle is in the row, else 0."""
     middles = np.sqrt(EDGES_MS[:-1] * EDGES_MS[1:])
     fractions = np.log(middles / axis.low) / math.log(axis.high / axis.low)
     places = np.clip(np.floor((1 - fractions) * rows), 0, rows - 1).astype(np.int64)
@@ -90,7 +90,7 @@ def _shares(counts: NDArray[np.int64], axis: Axis, size: Size) -> Axis:
 
 
 def _legend(shown: TimePage, look: Look, step: int) -> tuple[Legend, ...]:
-    """Percentiles of the second that is read, then what the shades stand for."""
+    """Percentiles of the second whose values are shown, then the meaning of the shades."""
     palette = look.palette
     percentiles = (("p50", palette.primary), ("p95", palette.secondary), ("p99", palette.accent))
     shades = "".join(Heat.shades(palette.markers))

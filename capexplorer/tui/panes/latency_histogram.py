@@ -21,7 +21,7 @@ ROWS = 10
 DOTS_PER_BAR = 4
 
 ROUND = (1, 2, 5)
-"""Bounds of the shares in words, x 10^k."""
+"""Bounds of the ranges whose shares are given in words, times 10^k."""
 
 
 def histogram_lines(histogram: LatencyHistogram, look: Look, width: int) -> list[Strip]:
@@ -68,7 +68,7 @@ def shares(histogram: LatencyHistogram, low_ms: float, high_ms: float) -> list[s
 
 
 def _bounds(low_ms: float, high_ms: float) -> list[float]:
-    """1 2 5 x 10^k from below the least to above the greatest."""
+    """Bounds of 1, 2 or 5 times 10^k from below the least value to above the greatest."""
     powers = range(math.floor(math.log10(low_ms)), math.ceil(math.log10(high_ms)) + 2)
     found = [digit * 10.0**power for power in powers for digit in ROUND]
     first = max(index for index, bound in enumerate(found) if bound <= low_ms * (1 + 1e-9))

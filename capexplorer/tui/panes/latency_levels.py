@@ -20,7 +20,7 @@ from ..render.raster import Pattern, Shape
 from . import baseline_curve
 
 LETTERS = {"p50": "a", "p95": "b", "p99": "c"}
-"""Of the lines, where there are no colours."""
+"""Letters of the lines without colours."""
 LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99", DOTTED, Pattern.DOTTED))
 
 
@@ -33,11 +33,11 @@ class LevelLatency:
     load: float
     latency: Latency
     off_curve: bool
-    """Recovery from overload, disturbed by other processes, or of an earlier epoch."""
+    """Whether it is off the curve: recovery from overload, disturbed by other processes, or of an earlier epoch."""
 
 
 def latency_by_level(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
-    """Levels of users or, while a rate is offered, of rates: then the time from plan."""
+    """The chart of levels of users or, while a rate is offered, of rates, with the time from plan."""
     points = list(level_latencies(timeline))
     values = [value for point in points for value in _values(point.latency)]
     if not values:
@@ -63,7 +63,7 @@ def latency_by_level(timeline: Timeline, cursor: int, look: Look, size: Size) ->
 
 
 def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
-    """In the order of the session."""
+    """The points in the order of the session."""
     at_rate, kinds = timeline.offered_per_s is not None, level_kinds(timeline)
     epoch = timeline.levels[-1].opened.epoch if timeline.levels else 0
     for level in timeline.levels:
@@ -92,7 +92,7 @@ def _values(latency: Latency) -> list[float]:
 
 
 def _read(timeline: Timeline, points: Sequence[LevelLatency], tick: int | None) -> LevelLatency | None:
-    """The point of the level at the inspection cursor; of a ramp the nearest bin."""
+    """The point of the level at the inspection cursor; for a ramp, that of the nearest bin."""
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None

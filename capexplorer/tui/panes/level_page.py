@@ -44,7 +44,7 @@ class LevelPart:
 
 
 class LevelPage(ScrollingPane):
-    """Longer than most terminals: it scrolls."""
+    """The page of one level, which scrolls, since it is longer than most terminals."""
 
     TITLE = "Level"
 
@@ -55,7 +55,7 @@ class LevelPage(ScrollingPane):
         super().show(timeline, cursor, look)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """The lines from where it is scrolled to."""
+        """The lines from the scroll position on."""
         part = part_at(timeline, look.inspected)
         if part is None:
             return [text.line([("  no level at the cursor", Style(color=look.palette.muted))], size.width)]
@@ -65,7 +65,7 @@ class LevelPage(ScrollingPane):
 
 
 def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
-    """The level that this tick belongs to; of a ramp its bin with the nearest load."""
+    """The level at this tick; for a ramp, its bin with the nearest load."""
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None
@@ -137,7 +137,7 @@ def _figures(part: LevelPart) -> Iterator[str]:
 
 
 def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:
-    """Name, then figures over the settled seconds."""
+    """Name and figures over the settled seconds."""
     muted, plain = Style(color=palette.muted), Style(color=palette.text)
     name_cells = max(width - 2 - sum(cells + 1 for _, cells in _ENDPOINT), 8)
     titles = "".join(" " + text.pad(title, cells, right=True) for title, cells in _ENDPOINT)
@@ -175,7 +175,7 @@ def _resources(figures: LevelFigures) -> Iterator[str]:
 
 
 def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> Iterator[Strip]:
-    """Marks that stand and name this level's load or were made in it, notes, and what the target did."""
+    """Current marks at this level's load or made in it, notes, and states of the target."""
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     current = wording.current_marks(timeline)
     found: list[Mark | Note | Target] = [

@@ -1,4 +1,4 @@
-"""A list with one line chosen: titles on top, below them as many rows as fit around the chosen one."""
+"""The base of lists with a chosen row: titles at the top, and below them as many rows as fit around the chosen one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ListPane(Pane):
         raise NotImplementedError
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """The chosen row is always among those that are seen."""
+        """Titles and rows, scrolled so that the chosen row is visible."""
         titles, rows = self.lines(timeline, look, size.width)
         if not rows:
             muted = Style(color=look.palette.muted)
@@ -48,24 +48,24 @@ class ListPane(Pane):
         return [*titles, *shown][: size.height]
 
     def move(self, rows: int) -> None:
-        """Choose the row so many below this one; above with a negative number."""
+        """Choose the row this many rows below, or above if the number is negative."""
         self.choose(self.chosen + rows)
 
     def page(self, direction: int) -> None:
-        """A page down (1) or up (-1)."""
+        """Move by a page down (1) or up (-1)."""
         self.move(direction * max(1, self._rows_seen - 1))
 
     def choose(self, index: int) -> None:
-        """Choose this row; beyond the ends the first or the last."""
+        """Choose this row, or the first or last one if the index is beyond the ends."""
         self.chosen = max(0, index)
         self.again()
 
     def again(self) -> None:
-        """Redraw the last moment."""
+        """Draw again."""
         if self.timeline is not None:
             self.show(self.timeline, self.cursor, self.look)
 
 
 def _as_chosen(row: Strip, look: Look, width: int) -> Strip:
-    """In one colour, reversed, so that it reads without colours."""
+    """A line in reverse video, which is visible without colours."""
     return text.line([(row.text, Style(color=look.palette.accent, reverse=True, bold=True))], width)

@@ -19,13 +19,13 @@ _TIME_CELLS, _SOURCE_CELLS = 9, 12
 
 
 class LogPane(ScrollingPane):
-    """Time, source, text; the newest last."""
+    """A list of lines with time, source and text, the newest last."""
 
     TITLE = "Log"
     AT_END = True
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """Lays out only the newest lines, as far as scrolling has reached."""
+        """The lines at the scroll position; only these and newer ones are laid out."""
         if not timeline.log:
             words = "  no output yet (locust, user code, target, capexplorer)"
             said_lines = text.wrap(words, size.width)[: size.height]
@@ -38,7 +38,7 @@ class LogPane(ScrollingPane):
 
 
 def log_lines(entry: Log, palette: Palette, width: int) -> list[Strip]:
-    """One entry, wrapped under its own text."""
+    """The lines of one entry, wrapped with an indent."""
     muted, style = Style(color=palette.muted), level_style(entry, palette)
     repeated = f" ×{entry.repeated}" if entry.repeated > 1 else ""
     indent = _TIME_CELLS + _SOURCE_CELLS
@@ -49,7 +49,7 @@ def log_lines(entry: Log, palette: Palette, width: int) -> list[Strip]:
 
 
 def level_style(entry: Log, palette: Palette) -> Style:
-    """Errors stand out by weight too."""
+    """The style of a level; errors are bold too."""
     match entry.level:
         case "critical" | "error":
             return Style(color=palette.error, bold=True)

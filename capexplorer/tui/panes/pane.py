@@ -1,4 +1,4 @@
-"""What all panes share: pure drawing to lines of cells, and writing only the cells that changed.
+"""The base of all panes: pure drawing to lines of cells, and writing only the cells that changed.
 
 Textual repaints a widget's whole region on `refresh()`. Over SSH that is most of the traffic (29 KB/s for six panes at 1 Hz), so
 a pane keeps its last strips and asks for just the spans that differ.
@@ -18,8 +18,8 @@ from ...model.timeline import Timeline
 from ..look import Look
 from ..messages import FeedFailed
 
-BESIDE_TITLE = 4
-"""Cells of the pane's width that a border leaves to no title."""
+BORDER_CELLS = 4
+"""Cells of the border that a title cannot use."""
 
 
 class Pane(Widget, can_focus=True):
@@ -41,8 +41,8 @@ class Pane(Widget, can_focus=True):
         self._strips: list[Strip] = []
 
     def retitle(self, *titles: str) -> None:
-        """The first title that fits the border, else the last one. Set where it is another: setting it repaints the pane."""
-        fitting = (title for title in titles if cell_len(title) <= self.size.width - BESIDE_TITLE)
+        """Set the first title that fits the border, else the last one; only if it changes, since that repaints the pane."""
+        fitting = (title for title in titles if cell_len(title) <= self.size.width - BORDER_CELLS)
         title = next(fitting, titles[-1])
         if title != self._title:
             self._title = self.border_title = title
@@ -90,7 +90,7 @@ class Pane(Widget, can_focus=True):
 
 
 def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
-    """First and one past the last cell that differ; None when equal."""
+    """The range of cells that differ as (first, end), the end excluded; None if the lines are equal."""
     if old == new:
         return None
     before, after = _cells(old), _cells(new)

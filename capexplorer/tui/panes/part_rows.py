@@ -1,4 +1,4 @@
-"""Watched parts among the resources: a row for each, the resource that is nearest to its limit as its picture."""
+"""The rows of watched parts in the resources pane: each shows the resource that is nearest to its limit."""
 
 from __future__ import annotations
 

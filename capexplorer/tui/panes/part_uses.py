@@ -1,4 +1,4 @@
-"""What a watched part uses of what it has: each resource with its limit, the one nearest to its limit first. Pure."""
+"""The resources of a watched part with their limits, the one nearest to its limit first. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class PartUse:
-    """A part in one tick. `uses` is empty where it was not read in it."""
+    """A part in one tick. `uses` is empty if it was not read in this tick."""
 
     name: str
     uses: tuple[Use, ...]
@@ -40,12 +40,12 @@ class PartUse:
 
     @property
     def share(self) -> float:
-        """Of the resource that is nearest to its limit."""
+        """The used share of the resource that is nearest to its limit."""
         return max((use.share for use in self.uses if use.share is not None), default=0.0)
 
     @property
     def state(self) -> str:
-        """`stale: read 4 s ago`, `not read: Connection refused`; empty where it is read."""
+        """`stale: read 4 s ago`, `not read: Connection refused`; empty if it is read."""
         age_s, known = self.reading.age_s, self.known
         if known is not None and known.state == "unread":
             return f"not read: {text.safe(known.reason or '')}"
@@ -62,7 +62,7 @@ class PartUse:
 
 
 def part_uses(timeline: Timeline) -> list[PartUse]:
-    """Parts of the latest tick, the one nearest to its limit first; those that are not read stand before all others."""
+    """The parts of the latest tick: those that are not read first, then the one nearest to its limit."""
     parts = timeline.last.parts if timeline.last is not None else ()
     found = [PartUse(each.name, tuple(_uses(each, timeline.parts.get(each.name))), each, timeline.parts.get(each.name))
              for each in parts]  # fmt: skip
@@ -70,7 +70,7 @@ def part_uses(timeline: Timeline) -> list[PartUse]:
 
 
 def _uses(reading: PartReading, known: PartState | None) -> Iterator[Use]:
-    """The nearest to its limit first; those without a limit last."""
+    """The used resources, the one nearest to its limit first, those without a limit last."""
     if not reading.is_new:
         return
     facts = known.host if known is not None else HostFacts()

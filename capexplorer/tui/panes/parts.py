@@ -1,4 +1,4 @@
-"""Watched parts in full: what each uses, where it is, and how it is read. The one nearest to its limit is first."""
+"""Watched parts in full: their resources, where they are, and how they are read. The one nearest to its limit is first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PartsPane(ScrollingPane):
     TITLE = "Parts"
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """The lines that fit, from where it is scrolled to."""
+        """The lines that fit, from the scroll position on."""
         parts = part_uses(timeline)
         if not parts:
             return [text.line([(NONE, Style(color=look.palette.muted))], size.width)]

@@ -18,7 +18,7 @@ from .resource_row import Row
 
 WARNING_RATIO = 0.8
 WARNING_S = 120.0
-TOLD_S = 600.0
+TREND_MOST_S = 600.0
 """Seconds beyond which growth counts as the last step's connections instead of a lasting trend."""
 
 HOLDERS = {
@@ -36,11 +36,11 @@ class Shortage:
     words: str
     exhausted: bool = False
     holder: str = ""
-    """The state that holds them, where that is known."""
+    """The TCP state of most used ports, if it is known."""
 
 
 def shortage(timeline: Timeline) -> Shortage | None:
-    """None while enough ports are free."""
+    """The warning; None while enough ports are free."""
     ports = timeline.last.ports if timeline.last is not None else None
     for mark in timeline.marks.values():
         if mark.id in HOLDERS and mark.state in ("open", "updated"):
@@ -56,19 +56,19 @@ def shortage(timeline: Timeline) -> Shortage | None:
 
 
 def share_of(ports: PortsReading) -> float | None:
-    """Used of capacity."""
+    """The used share of the ports' capacity; None if it was not measured."""
     return ports.used / ports.capacity if ports.used is not None and ports.capacity else None
 
 
 def port_rows(timeline: Timeline, cells: int, palette: Palette) -> Iterator[Row]:
-    """Used of capacity with how long it lasts, or that they are used up, then by state."""
+    """The rows of used ports: of the capacity, with the time until they are used up, and by TCP state."""
     ports = (timeline.last.ports if timeline.last is not None else None) or PortsReading()
     share, short = share_of(ports), shortage(timeline)
     exhausted = short is not None and short.exhausted
     details = [text.percent(share)]
     if short is not None and exhausted:
         details[:0] = ["exhausted", *([f"by {short.holder}"] if short.holder else [])]
-    elif ports.exhausted_in_s is not None and ports.exhausted_in_s < TOLD_S:
+    elif ports.exhausted_in_s is not None and ports.exhausted_in_s < TREND_MOST_S:
         details.insert(0, f"full in {text.span(ports.exhausted_in_s)}")
     if ports.burn_rate_per_s and not exhausted:
         details.append(f"{_signed(ports.burn_rate_per_s)}/s")

@@ -1,4 +1,4 @@
-"""Goodput of each level over the rate that was offered, with the diagonal of a service that serves all of it.
+"""Goodput of each level against its offered rate, with the diagonal on which everything is served.
 
 Nothing here judges: states, capacity and interval are those of the verdict as it stood at this moment.
 """
@@ -34,7 +34,7 @@ SAID = {
 
 
 def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
-    """Levels of rates with the verdict on them; None: none has a figure yet."""
+    """The chart of rate levels with the verdict on them; None if no level has a figure yet."""
     epoch = timeline.levels[-1].opened.epoch
     event = wording.reported(timeline).get(epoch)
     verdict = event.rates if event is not None else None

@@ -1,4 +1,4 @@
-"""Errors as they came, by endpoint, as blocks of lines: count, endpoint, error and when."""
+"""Raw errors by endpoint, as blocks of lines: count, endpoint, error and times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .request_table import Subset
 
 
 def blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
-    """Wrapped: data, shown as text. The most frequent first."""
+    """The blocks of wrapped lines, the most frequent error first."""
     failures = sorted(timeline.failures.items(), key=lambda pair: -pair[1].count)
     if not failures:
         return [Block((text.line([("  no request failed", Style(color=palette.muted))], width),))]
@@ -37,7 +37,7 @@ def _block(key: Hashable, failure: FailureCount, example: str | None, palette: P
 
 
 def requests_of(failure: FailureCount) -> Subset:
-    """The kept requests that failed so."""
+    """The kept requests that failed with this error."""
     here = (failure.method, failure.name, failure.signature.kind[:SHORT_MOST])
     title = f"{failure.method} {failure.name}: {failure.signature.kind}"
     return Subset(title, lambda timeline: lambda brief: (brief.method, brief.name, brief.kind[:SHORT_MOST]) == here)

@@ -27,7 +27,7 @@ _KEPT_FOR: dict[Why, str] = {
 
 
 class RequestPane(ScrollingPane):
-    """`request`: the one to show."""
+    """Shows `request`."""
 
     TITLE = "Request"
 
@@ -53,7 +53,7 @@ class RequestLine:
 
 
 def request_lines(request: KeptRequest) -> Iterator[RequestLine]:
-    """All of it, from top to bottom."""
+    """All lines of the request, from top to bottom."""
     brief = request.brief
     where = "" if brief.level is None else f", level {brief.level}"
     by = f", worker {request.worker}" if request.worker else ""
@@ -111,7 +111,7 @@ def _body(body: Body) -> Iterator[RequestLine]:
 
 
 def formatted(body: str) -> str:
-    """JSON with its parts on lines of their own; anything else as it is."""
+    """A body of JSON, indented; any other body unchanged."""
     if body.lstrip()[:1] in ("{", "["):
         try:
             return json.dumps(json.loads(body), indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The list of requests that are kept whole: when, at which level, why it was kept, what came back, how long it took."""
+"""The list of requests that are kept whole: time, level, why each was kept, its status or error, and its response time."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _TITLES = f" {'time':>8} {'level':>5} {'why':<7} {'status':>6} {'ms':>6}  "
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """Those of the requests that belong to one thing. `title` may contain a target's text: escape it before display."""
+    """The requests of one cause or error. `title` may contain a target's text: escape it before display."""
 
     title: str
     at: Callable[[Timeline], Callable[[RequestBrief], bool]]
-    """Which belong to it, as of a moment."""
+    """Returns, for a timeline, the function that selects these requests."""
 
 
 class RequestTable(ListPane):
-    """`briefs` are those to show."""
+    """Shows `briefs`."""
 
     TITLE = "Requests"
 
@@ -39,11 +39,11 @@ class RequestTable(ListPane):
 
     @property
     def brief(self) -> RequestBrief | None:
-        """The chosen one."""
+        """The chosen request; None: there is none."""
         return self.briefs[self.chosen] if self.chosen < len(self.briefs) else None
 
     def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
-        """A request a row; what failed is in colour."""
+        """One row for each request; failed ones are in colour."""
         titles = text.line([(f"{_TITLES}request", Style(color=look.palette.muted))], width)
         return [titles], [_row(brief, look, width) for brief in self.briefs]
 

@@ -12,7 +12,7 @@ from ..render import text
 
 
 class ResourceHistory:
-    """Columns binned to one cell each: bins stand still, so a spark line changes once a bin, not once a second."""
+    """Columns binned to one value per cell. Bins have fixed times, so a spark line changes once per bin, not every second."""
 
     def __init__(self, timeline: Timeline, cursor: int, window_s: float | None, cells: int) -> None:
         self._columns, self._end, self._cells = timeline.columns, cursor + 1, cells
@@ -34,7 +34,7 @@ class ResourceHistory:
         return np.asarray(self._columns[name][max(self._start, 0) : self._end])
 
     def spark(self, name: str, top: float | None = None) -> str:
-        """The greatest value of each bin, 0 to `top` (unless given: the greatest of all)."""
+        """The greatest value of each bin, on a scale from 0 to `top`, or to the greatest value of all."""
         bins = [math.nan] * self._cells
         greatest = np.fmax.reduceat(self._past(name), self._starts).tolist() if self._starts else ()
         for cell, value in zip(self._filled, greatest, strict=True):
@@ -43,7 +43,7 @@ class ResourceHistory:
         return text.spark(bins, top if top else max(known, default=0.0))
 
     def cell_at(self, tick: int) -> int | None:
-        """The cell that this tick lies in; None outside of the picture."""
+        """The cell of this tick; None if the spark line does not include it."""
         cell = math.floor(self._columns["t_s"][tick] / self._bin_s) - self._first_bin
         return cell if 0 <= cell < self._cells else None
 

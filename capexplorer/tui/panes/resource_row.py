@@ -13,7 +13,7 @@ from ..render import text
 from ..render.text import Piece
 
 _LABEL_CELLS, _VALUE_CELLS, _NUMBER_CELLS = 12, 18, 5
-"""The label has a blank on either side, also where the picture is as long as it may be."""
+"""Cells of label, value and number. The label has a blank on either side, also next to the longest spark line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class Row:
 
     label: str
     picture: str
-    """Spark line or bar."""
+    """A spark line or a bar."""
     number: str
     unit: str = ""
     details: tuple[str, ...] = ()
     color: str = ""
     warned: bool = False
     grave: bool = False
-    """Beyond a warning: it is used up."""
+    """Whether the resource is used up, which is more than a warning."""
     marked: int | None = None
     """Cell of the spark line at the inspection cursor."""
 

@@ -29,14 +29,14 @@ from .resource_row import Row, cores, parted, row_lines
 from .second_rows import second_rows
 
 BUSY_RATIO = 0.9
-"""Use of a core or of the host from which it counts as full: yellow."""
+"""Share of a core or of the host from which it counts as full, and is yellow."""
 
 OTHERS_RATIO = 0.2
 """Cores of other processes from which they may hold back the target."""
 
 
 class ResourcesPane(Pane):
-    """Used amount and capacity."""
+    """A used amount with its capacity."""
 
     TITLE = "Resources"
 
@@ -46,7 +46,7 @@ class ResourcesPane(Pane):
         super().show(timeline, cursor, look)
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
-        """As many rows as fit, each whole."""
+        """As many rows as fit completely."""
         sample = timeline.last
         if sample is None:
             return [text.line([("  no measurement yet", Style(color=look.palette.muted))], size.width)]
@@ -66,7 +66,7 @@ class ResourcesPane(Pane):
 
 
 def picture_cells(width: int) -> int:
-    """A fifth of the width, 8 to 24 cells."""
+    """Width of the spark lines: a fifth of the pane's width, 8 to 24 cells."""
     return min(24, max(8, width // 6))
 
 
@@ -85,7 +85,7 @@ def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: Resourc
 
 
 def target_rows(sample: Sample, history: ResourceHistory, palette: Palette, cpus: int | None) -> Iterator[Row]:
-    """CPU, then memory, over all processes of all targets."""
+    """Rows of CPU and memory of all processes of all targets."""
     targets = sample.targets
     cpu = total(target.cpu_ratio for target in targets)
     busiest = max((target.busiest_thread_ratio for target in targets if target.busiest_thread_ratio is not None), default=None)
@@ -108,7 +108,7 @@ def target_rows(sample: Sample, history: ResourceHistory, palette: Palette, cpus
 
 
 def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    """CPU with load and pressure, then memory."""
+    """Rows of the host's CPU, with load average and pressure, and of its memory."""
     details = [f"load {text.three_digits(host.load_average_1m)}"]
     if host.steal_ratio:
         details.append(f"steal {text.three_digits(host.steal_ratio)}")
@@ -125,11 +125,11 @@ def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, pal
 
 
 WAITS_RATIO = 0.25
-"""CPU time that the target waited for, over the CPU time that it had, from which others that use much are yellow."""
+"""Ratio of the time that the target waited for CPU to the CPU time that it used, from which busy other processes are yellow."""
 
 
 def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    """CPU of other processes, by name, and who waits for a core; no row where it was not measured."""
+    """The row of the CPU of other processes, by name, and of who waits for a core; no row if it was not measured."""
     others = sample.neighbours
     if others is None or others.cpu_ratio is None:
         return
@@ -150,7 +150,9 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, p
 def generator_rows(
     generator: GeneratorReading, workers: WorkersReading | None, history: ResourceHistory, palette: Palette
 ) -> Iterator[Row]:
-    """The load thread, then how late its loop is: the error bar on every latency. Of several workers, of the fullest one."""
+    """CPU and loop lag of the load thread; the lag is the error bar of every latency. With several workers, those of the
+    busiest.
+    """
     full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
     of_workers = () if workers is None else (f"worker {text.safe(workers.fullest or '–')} is the busiest of {workers.count}",)
     details = (
@@ -169,7 +171,7 @@ def generator_rows(
 
 
 def worker_rows(workers: WorkersReading, cells: int, palette: Palette) -> Iterator[Row]:
-    """How many there are and what they use together, then each: its load thread as a bar."""
+    """Rows of the workers: their number and their CPU together, then the load thread of each as a bar."""
     words = [f"{text.three_digits(workers.cpu_ratio)} cores together"]
     words += [f"{workers.late} late"] if workers.late else []
     words += [f"{workers.plain} plain Locust: two digits, causes by text"] if workers.plain else []
@@ -199,11 +201,11 @@ _HOST_TCP = {
 
 
 _CONNECT_ERRNOS = {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
-"""Failures of connecting itself, not of what follows."""
+"""errno values of failures to connect, as opposed to failures on an open connection."""
 
 
 def tcp_rows(sample: Sample, palette: Palette) -> Iterator[Row]:
-    """What grew in this second; no row where nothing did. What is the service's or its users' own warns.
+    """The row of TCP counters that grew in this second; no row if none did. Those of the service or its users are warnings.
 
     The kernel's counters do not, since they include other processes of the network namespace.
     """
@@ -233,7 +235,7 @@ def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
 
 
 def network_row(host: HostReading, history: ResourceHistory, palette: Palette) -> Row:
-    """In, out, and the disk."""
+    """Rows of the network and of the disk."""
     details = (f"out {text.size(host.sent_bytes_per_s)}/s", f"disk {text.percent(host.disk_busy_ratio)} busy")
     number, unit = parted(text.size(host.received_bytes_per_s))
     return Row("network", history.spark("received_bytes_per_s"), number, f"{unit}/s in".lstrip(), details, palette.secondary)

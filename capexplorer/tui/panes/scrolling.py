@@ -27,10 +27,10 @@ class ScrollingPane(Pane):
         super().__init__(id=id)
         self.scrolled = 0
         self._height = 0
-        """Lines that scroll, as of the last drawing."""
+        """Height of the scrolling part at the last drawing, in lines."""
 
     def window(self, lines: int, height: int) -> tuple[int, int]:
-        """First and one past the last line to show, of `lines`, in `height`. Draw with these, so that paging knows the end."""
+        """The range (first, end) of `lines` lines to show in `height`. Call it when drawing, so that paging knows the end."""
         longest = max(0, lines - height)
         self._height, self.scrolled = height, min(self.scrolled, longest)
         first = longest - self.scrolled if self.AT_END else self.scrolled
@@ -41,15 +41,15 @@ class ScrollingPane(Pane):
         return first, last
 
     def action_page(self, direction: int) -> None:
-        """A page up (-1) or down (1), two lines overlapping."""
+        """Scroll by a page up (-1) or down (1), with an overlap of two lines."""
         self._rest_at(self.scrolled + (-direction if self.AT_END else direction) * max(1, self._height - 2))
 
     def scroll_by(self, lines: int) -> None:
-        """So many lines down, or up where it is negative."""
+        """Scroll by this many lines down, or up if negative."""
         self._rest_at(self.scrolled + (-lines if self.AT_END else lines))
 
     def action_edge(self, direction: int) -> None:
-        """To the first (-1) or the last (1) line."""
+        """Scroll to the first (-1) or the last (1) line."""
         self._rest_at(0 if (direction > 0) is self.AT_END else sys.maxsize)
 
     def _rest_at(self, lines: int) -> None:

@@ -1,4 +1,4 @@
-"""The resources in one second of the past, as far as the timeline's columns hold them. Only the newest second has
+"""The resources in one past second, as far as the timeline's columns have them. Only the newest second has
 details."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .resource_row import Row, cores, parted
 
 
 def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    """In the order of the newest second's rows; the cell of the spark line that holds this second is marked."""
+    """The rows in the order of the newest second's; the cell of this second is highlighted in spark lines."""
     columns, cell, cpus = timeline.columns, history.cell_at(tick), facts.cpus
 
     def value(name: str) -> float | None:

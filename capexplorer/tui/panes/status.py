@@ -1,4 +1,4 @@
-"""The status area: what is explored, in which state, how many users, and the accuracy of the figures.
+"""The status area: the session, the target and its state, the load, and the accuracy of the figures.
 
 `status` is pure: (timeline, view) to lines of cells. It shows requested changes at once; the panes follow at the next tick.
 """
@@ -18,7 +18,7 @@ from .status_view import View
 
 
 class StatusArea(Widget):
-    """Two lines, one or two more for a verdict that contains a mark, one with the next step, and alarms."""
+    """Has two lines, one or two more for a verdict with a mark, one with the next step, and alarms."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 

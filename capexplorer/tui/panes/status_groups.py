@@ -19,7 +19,7 @@ from .groups import Group
 from .status_view import View
 
 LAG_WARNING_MS = 10.0
-"""From here on latencies are visibly late: the lag meter's own period."""
+"""Loop lag in ms from which it is a warning: the period of the lag meter's timer."""
 
 
 def what(timeline: Timeline, palette: Palette) -> list[Group]:
@@ -41,14 +41,14 @@ def what(timeline: Timeline, palette: Palette) -> list[Group]:
 
 
 def state_color(state: TargetState, palette: Palette) -> str:
-    """Green runs, yellow changes, red is gone."""
+    """The colour of the target's state: green if it runs, yellow while it changes, red if it has ended."""
     if state == "ready":
         return palette.success
     return palette.error if state in ("died", "failed") else palette.warning
 
 
 def load(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
-    """The users, or the offered rate and what became of it; the step size."""
+    """The users, or the offered rate and its iterations; and the step size."""
     groups = users(timeline, view, palette) if view.offered_per_s is None else offered(timeline, view, palette)
     if view.max_users is not None:
         unit = "/s" if view.unit == "rate" else " users" if view.offered_per_s is not None else ""
@@ -91,7 +91,7 @@ def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
 
 
 def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
-    """The level and how far it is; while it settles, the share of its users that are warm if that is too small."""
+    """The level and its progress; while it settles, the share of its warm users if that is too small."""
     muted = Style(color=palette.muted)
     current = timeline.level
     if current is None:

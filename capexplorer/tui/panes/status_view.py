@@ -17,13 +17,13 @@ class View:
     """The screen's own state, in addition to the timeline."""
 
     wanted: int
-    """Requested users as of the last key."""
+    """Requested users after the last key."""
     max_users: int | None = None
     step: int = 1
     unit: Literal["users", "rate"] = "users"
-    """Of the step."""
+    """Unit of the step."""
     offered_per_s: float | None = None
-    """Requested rate as of the last key; None: users are set."""
+    """Requested rate after the last key; None: users are set."""
     spawn_rate: float | None = None
     paused: bool = False
     message: str = ""
@@ -34,7 +34,7 @@ class View:
     autopilot: bool = False
     """Whether the autopilot sets the users."""
     exported: bool = False
-    """A report of the session as it is now was written."""
+    """Whether a report with all levels so far was written."""
     brief: bool = False
     """Whether the verdict is left out, because the inspected second needs its lines."""
     baseline: str = ""
@@ -42,7 +42,7 @@ class View:
     controls: str = ""
     """Who has the controls; empty while this is the only screen."""
     controls_asked: bool = False
-    """Another screen asks for them."""
+    """Whether another screen asks for the controls of this one."""
 
 
 def watched(timeline: Timeline) -> View:

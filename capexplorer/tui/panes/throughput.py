@@ -1,4 +1,4 @@
-"""Requests a second and finished work a second, with the users that caused them."""
+"""Requests and finished work per second, with users or offered rate."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Steps = tuple[Sequence[float], Sequence[float]]
 """(times, loads)."""
 
 OFFERED_HEADROOM = 1.1
-"""Keeps the offered staircase below the labels of its levels."""
+"""Factor of the scale that keeps the steps of offered rates below the labels of levels."""
 
 USERS_HEADROOM = 1.2
-"""Keeps the users' staircase below the throughput, and the boundary labels visible."""
+"""Factor of the right scale that keeps the steps of users below the throughput, and the labels of levels visible."""
 
 
 class ThroughputPane(ChartPane):
@@ -73,7 +73,7 @@ def _series(shown: TimePage, steps: Steps, offered: Steps, palette: Palette) -> 
 
 
 def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
-    """Failures only where this page has some."""
+    """The legend, which has failures only if this page has some."""
     users, wanted = shown.latest("users"), shown.latest("wanted")
     count = f"{users:.0f}" if users == wanted else f"{users:.0f}/{wanted:.0f}"
     failures, offered = shown.latest("failures_rps"), shown.latest("offered_per_s")

@@ -1,4 +1,4 @@
-"""The transport bar of a replay: the position, the speed, and the places of levels, marks and notes.
+"""The transport bar of a replay: position, speed, and the positions of levels, marks and notes.
 
 `transport` is pure: (view, palette, width) to one line of cells. Where the mouse is on, the bar can be clicked and dragged.
 """
@@ -25,23 +25,23 @@ LEAST_BAR_CELLS = 16
 
 @dataclass(frozen=True, slots=True)
 class TransportView:
-    """A moment of a replay."""
+    """The state of a replay to draw."""
 
     position_s: float = 0.0
     duration_s: float = 0.0
     speed: float = 1.0
     playing: bool = False
     at_end: bool = False
-    """Stays at the end of a session that is still recorded."""
+    """Whether it stays at the end of a session that is still being recorded."""
     messages: tuple[str, ...] = ()
-    """What else is going on, the most important first: `reading 40%`."""
+    """Further messages, the most important first: `reading 40%`."""
     levels: Sequence[float] = ()
     marks: Sequence[float] = ()
     notes: Sequence[float] = ()
 
 
 class TransportBar(Widget):
-    """One line. `seek` is called where it is clicked or dragged, with that share of its length."""
+    """The bar on one line. A click or a drag calls `seek` with the share of the session's length."""
 
     DEFAULT_CSS = "TransportBar { height: 1; background: $panel; color: $foreground; padding: 0 1; }"
 
@@ -98,14 +98,14 @@ def transport(view: TransportView, palette: Palette, width: int) -> Strip:
 
 
 def bar_cells(view: TransportView, width: int) -> tuple[int, int]:
-    """First cell of the bar and one past its last."""
+    """The range of the bar's cells as (first, end), the end excluded."""
     palette = Palette()
     first = text.cells(_head(view, palette))
     return first, max(first + 1, width - text.cells(_tail(view, palette, width)))
 
 
 def _head(view: TransportView, palette: Palette) -> list[Piece]:
-    """Of the same width at any moment, so that the bar stands still."""
+    """The pieces before the bar, whose width is constant, so that the bar does not move."""
     sign = "▶" if view.playing else "‖"
     color = palette.success if view.playing else palette.warning
     clock = text.pad(wording.session_time(view.position_s), len(wording.session_time(view.duration_s)), right=True)

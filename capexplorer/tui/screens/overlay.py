@@ -147,5 +147,5 @@ class ListOverlay(Overlay):
         self.table.page(direction)
 
     def action_end(self, index: int) -> None:
-        """Choose the first (0) or the last (-1) row."""
+        """Choose the row with this index; beyond the end, the last one."""
         self.table.choose(index)

@@ -44,7 +44,7 @@ class SavedSessions(Protocol):
     def search(self, stopped: Callable[[], bool]) -> bool:
         """Find the verdicts that are not cached, until `stopped`. Returns whether there were any, which `rows` then has.
 
-        Blocks: call it on a thread.
+        Blocks: call it in a thread.
         """
 
     def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
