@@ -42,7 +42,12 @@ _SSH_OPTIONS = ("-T", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveIn
 _RETRY_AFTER_S = (1.0, 2.0, 5.0, 10.0)
 """Seconds before each further attempt; the last one from then on."""
 
-_BUFFER_MOST = 8 << 20
+_UNANSWERED_MOST_BYTES = 8 << 20
+"""Bytes since the last answer from which what arrives is not a reader's. The longest answer, with /proc/PID/stat of 20,000
+processes, has about 6 MB."""
+_AT_ONCE_MOST_BYTES = 1 << 20
+"""Bytes taken from a pipe in one call, so that a transport that prints without end does not keep other parts waiting."""
+_PIECE_BYTES = 1 << 16
 _ERROR_LINES = 5
 _OFFSETS_KEPT = 16
 _SHELL_ROUNDING_S = 0.5
@@ -69,6 +74,8 @@ class PartLink:
         self.process: subprocess.Popen[bytes] | None = None
         self._input = b""
         self._unsent = b""
+        self._unanswered_bytes = 0
+        """Bytes that have arrived since the last answer."""
         self._error_lines: list[str] = []
         self._shell_lines = ShellLines()
         self._polled: tuple[float, float] | None = None
@@ -95,7 +102,7 @@ class PartLink:
             self._send(line + b"\n")
 
     def _start(self) -> None:
-        self._input = self._unsent = b""
+        self._input, self._unsent, self._unanswered_bytes = b"", b"", 0
         self._error_lines.clear()
         self._shell_lines, self._polled, self.reader = ShellLines(), None, None
         self._offsets.clear()
@@ -131,15 +138,18 @@ class PartLink:
         assert self.process.stdout is not None and self.process.stderr is not None
         if self._unsent:
             self._send(b"")
-        if errors := _read(self.process.stderr.fileno()):
-            self._error_lines = [*self._error_lines, *errors.decode("utf-8", "replace").splitlines()][-_ERROR_LINES:]
         arrived = _read(self.process.stdout.fileno())
+        if errors := _read(self.process.stderr.fileno()):  # after stdout: at its end, the reason has been printed
+            self._error_lines = [*self._error_lines, *errors.decode("utf-8", "replace").splitlines()][-_ERROR_LINES:]
+        self._unanswered_bytes += len(errors or b"") + len(arrived or b"")
         *lines, self._input = (self._input + (arrived or b"")).split(b"\n")
         for line in lines:
             if (reading := self._line(line)) is not None:
                 yield reading
-        if arrived is None or len(self._input) > _BUFFER_MOST:
+        if arrived is None:
             self._failed(next((line for line in reversed(self._error_lines) if line.strip()), "the transport ended"))
+        elif self._unanswered_bytes > _UNANSWERED_MOST_BYTES:
+            self._failed(f"the transport printed more than {_UNANSWERED_MOST_BYTES >> 20} MiB without an answer of the reader")
 
     def _line(self, line: bytes) -> TimedReading | None:
         if self.reader is None:
@@ -163,6 +173,7 @@ class PartLink:
         """The reading was taken between poll and answer: on average after half of the round trip."""
         trip_s = self._clock() - sent_s
         self._polled, self._attempts, self.why = None, 0, None
+        self._unanswered_bytes = 0
         rounded_s = _SHELL_ROUNDING_S if self.reader == "shell" else 0.0
         offset_s = raw.wall + rounded_s - sent_wall_s - trip_s / 2
         self._offsets = [*self._offsets, (trip_s / 2 + rounded_s, offset_s)][-_OFFSETS_KEPT:]
@@ -201,10 +212,11 @@ def command_of(at: str) -> list[str]:
 
 
 def _read(descriptor: int) -> bytes | None:
-    """The bytes that have arrived; None at the end of the stream."""
+    """The bytes that have arrived, at most about `_AT_ONCE_MOST_BYTES`; None at the end of the stream."""
     pieces = []
     with suppress(BlockingIOError):
-        while piece := os.read(descriptor, 1 << 16):
+        for _ in range(_AT_ONCE_MOST_BYTES // _PIECE_BYTES):
+            if not (piece := os.read(descriptor, _PIECE_BYTES)):
+                return b"".join(pieces) or None
             pieces.append(piece)
-        return b"".join(pieces) or None
     return b"".join(pieces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from capexplorer.model.watched import PartSpec
+from capexplorer.parts.link import PartLink
 from capexplorer.parts.part_messages import Noticed
 from capexplorer.parts.watched_part import WatchedPart
 
@@ -53,3 +55,29 @@ def test_a_transport_that_cannot_start_is_reported_after_five_seconds(wake: int)
     part.poll()
     clock.now_s += 6.0
     assert states(part) == ["unread"]
+
+
+def why_it_failed(at: str) -> str | None:
+    """Why a transport gives no readings; waits until it has failed."""
+    link = PartLink(at)
+    link.poll(b"{}")
+    while link.why is None:
+        assert select.select(link.descriptors(), [], [], 60.0)[0], "the transport neither prints nor ends"
+        assert not list(link.take())
+    link.close()
+    return link.why
+
+
+@pytest.mark.parametrize(
+    ("at", "why"),
+    [
+        ("yes", "the transport printed more than 8 MiB without an answer of the reader"),
+        ("sh -c 'yes >&2'", "the transport printed more than 8 MiB without an answer of the reader"),
+        ("sh -c 'cat /dev/zero'", "the transport printed more than 8 MiB without an answer of the reader"),
+        ("true", "the transport ended"),
+        ("sh -c 'echo Account locked >&2; exit 1'", "Account locked"),
+        ("sh -c 'cannot open /dev/tty </dev/tty'", "sh: 1: cannot open /dev/tty: No such device or address"),
+    ],
+)
+def test_a_transport_that_is_no_shell_fails_with_one_line(at: str, why: str) -> None:
+    assert why_it_failed(at) == why
