@@ -42,7 +42,10 @@ class PartProbe:
     """`request` is the next line to send, `read` takes the answer. Each reader process needs a PartProbe of its own: growth
     between raw readings of two readers would mean nothing."""
 
-    def __init__(self, watch: PartSpec) -> None:
+    def __init__(self, watch: PartSpec, started_ticks: int | None = None) -> None:
+        """`started_ticks`: as an earlier probe of the part found it."""
+        self.started_ticks = started_ticks
+        """When the process selected by its id began, in clock ticks since boot; None: not seen yet, or not selected by an id."""
         self._watch = watch
         self._files = RemoteFiles()
         self._host = HostProbe(self._files.open, self._is_block_device)
@@ -85,7 +88,7 @@ class PartProbe:
 
     def read(self, raw: RawReading) -> PartReading | None:
         """The reading over the time since the previous raw reading; None for the first one."""
-        self._files.raw = raw
+        self._files.raw = raw = self._without_a_successor(raw)
         self._learn(raw)
         before, self._before = self._before, raw
         elapsed_s = raw.boot - before.boot if before is not None else 0.0
@@ -101,6 +104,20 @@ class PartProbe:
             neighbours=self._neighbours(raw, cores_of_others(host.cpu_ratio, ours)),
             reader_cpu_ratio=None if used is None else used / elapsed_s,
         )
+
+    def _without_a_successor(self, raw: RawReading) -> RawReading:
+        """Without processes, if the system has given the id of the selected process to another one since. In a container that
+        starts again, the first process has the same id."""
+        if self._watch.pid is None or self._watch.is_in_container or not raw.pids:
+            return raw
+        stat = parse.stat(raw.files.get(f"/proc/{self._watch.pid}/stat"))
+        if stat is None:
+            return raw
+        self.started_ticks = self.started_ticks or stat.started_ticks
+        if stat.started_ticks == self.started_ticks:
+            return raw
+        why = f"process {self._watch.pid} has ended, and another one has its id now"
+        return msgspec.structs.replace(raw, pids=(), why=why, sockets=(), listeners=())
 
     def _learn(self, raw: RawReading) -> None:
         """Keep texts that are requested once, and start reading control groups when their files have arrived."""

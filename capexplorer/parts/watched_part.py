@@ -66,7 +66,8 @@ class WatchedPart:
         for reading in self.link.take():
             transport = self.link.process.pid if self.link.process is not None else None
             if transport != self._reader:
-                self._reader, self._probe, self._readings = transport, PartProbe(self._watch), 0
+                self._reader, self._readings = transport, 0
+                self._probe = PartProbe(self._watch, self._probe.started_ticks)
             self._readings += 1
             self._read_at_s = reading.at_s
             found = self._probe.read(reading.raw)
