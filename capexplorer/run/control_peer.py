@@ -125,13 +125,19 @@ class Peer:
             self._read_s = now_s
             self._send_state()
         silent = self._role is None and now_s - self._began_s >= HELLO_WITHIN_S
-        if silent or now_s - self._read_s >= UNREAD_WITHIN_S or len(self.out) > UNREAD_MOST_BYTES:
-            self.out.clear()
-            self.is_over = True
+        if silent or now_s - self._read_s >= UNREAD_WITHIN_S:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Close the connection without a further byte."""
+        self.out.clear()
+        self.is_over = True
 
     def send(self, message: Message) -> None:
-        """Queue one message for the peer."""
+        """One message to the peer, unless it has left too much unread: then it is dropped."""
         self.out += frame(encode(message))
+        if len(self.out) > UNREAD_MOST_BYTES:
+            self._drop()
 
     def refuse(self, why: str) -> None:
         """Queue the last message for the peer: why it was refused."""

@@ -25,6 +25,7 @@ from .screens import Screens
 PEERS_MOST = 32
 """Connections at a time; more are refused."""
 ACCEPTS_A_TURN = 8
+"""Where more wait, the others are accepted `_TURN_S` later: whoever connects without end costs the run at most 40 a second."""
 _WAITING_MOST = 128
 """Connections that wait to be accepted; the connect call of a further one fails."""
 
@@ -57,6 +58,8 @@ class ControlServer:
         self._inode = 0
         self._peers: dict[int, tuple[_socket.socket, Peer]] = {}
         self._kept_s = self._logged_s = -_LOG_AGAIN_S
+        self._accepts_at_s = 0.0
+        """When connections are accepted again."""
         self._ending = False
         self._wake = os.pipe()
         self._running = native.allocate_lock()
@@ -110,7 +113,7 @@ class ControlServer:
         """A poller over the connections that have something to read or write. Made again each turn: there are few."""
         poller, now_s = native.poll(), time.monotonic()
         poller.register(self._wake[0], select.POLLIN)
-        if self._listener is not None:
+        if self._listener is not None and now_s >= self._accepts_at_s:
             poller.register(self._listener.fileno(), select.POLLIN)
         for fd, (_, peer) in self._peers.items():
             wanted = select.POLLIN if peer.may_receive(now_s) and not peer.is_over else 0
@@ -121,8 +124,10 @@ class ControlServer:
         for _ in range(ACCEPTS_A_TURN):
             try:
                 fd, _ = listener._accept()  # type: ignore[attr-defined]
-            except OSError:  # no connection waits, or no descriptor is free
+            except BlockingIOError:  # nobody waits any more
                 return
+            except OSError:  # no descriptor is left: whoever waits goes on waiting
+                break
             connection = _socket.socket(fileno=fd)
             connection.setblocking(False)
             peer = Peer(self._welcome, self._controls, self._screens, self._requests, self._stop, time.monotonic())
@@ -131,6 +136,7 @@ class ControlServer:
                 peer.refuse(why_not)
             self._peers[fd] = connection, peer
             self._write(connection, peer)
+        self._accepts_at_s = time.monotonic() + _TURN_S
 
     def _why_not(self, connection: _socket.socket) -> str | None:
         if len(self._peers) >= PEERS_MOST:

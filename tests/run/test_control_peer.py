@@ -238,11 +238,13 @@ def test_a_peer_that_reads_nothing_gets_one_state_and_is_dropped_at_the_time_lim
 def test_a_peer_that_requests_more_answers_than_it_reads_is_dropped() -> None:
     rig = Rig(own=False)
     peer = rig.peer()
-    call = RestartTarget(number=1, params={"threads": "x" * 9_000})
-    while len(peer.out) <= UNREAD_MOST_BYTES:
-        rig.send(peer, call)
-    peer.look(rig.now_s)
+    call = frame(encode(RestartTarget(number=1, params={"threads": "x" * 9_000})))
+    answered = UNREAD_MOST_BYTES // 10_000
+    peer.receive(call * answered, rig.now_s)
+    assert not peer.is_over and len(peer.out) <= UNREAD_MOST_BYTES
+    peer.receive(call * 1_000, rig.now_s)
     assert peer.is_over and not peer.out
+    assert len(rig.controls.calls) < 2 * answered, "calls after that are not carried out"
 
 
 def test_bytes_beyond_the_limit_of_a_second_are_received_in_the_next_one() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import socket
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
@@ -97,6 +100,17 @@ def answers(connection: socket.socket) -> list[FromRun]:
     return [from_run(each) for each in Frames(FROM_RUN_MOST_BYTES).feed(data)]
 
 
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """This process can open nothing meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The only folder for sockets; its path is short."""
@@ -183,6 +197,26 @@ def test_too_many_connections_are_refused_and_attached_screens_stay(run: Run) ->
     assert refused == [Refused(why=f"{PEERS_MOST} connections are open already")]
     screen.set_users(4)
     until(lambda: run.controls.calls == [("set_users", 4)], "a step beside them")
+
+
+def test_connections_that_wait_while_no_descriptor_is_left_do_not_keep_the_thread_busy(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, calls = run.attach(), Counter[str]()
+    knows(screen, lambda: screen.holds, "the controls")
+    turn, accept = ControlServer._turn, ControlServer._accept
+    monkeypatch.setattr(ControlServer, "_turn", lambda server: (calls.update(["turn"]), turn(server)))
+    monkeypatch.setattr(ControlServer, "_accept", lambda server, listener: (calls.update(["accept"]), accept(server, listener)))
+    waiting = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+    run.opened += waiting
+    with no_descriptor_left():
+        for each in waiting:
+            each.connect(str(run.path))
+        calls.clear()
+        until(lambda: calls["turn"] >= 10, "turns of the thread")
+        assert calls["accept"] <= 0.75 * calls["turn"], "each turn finds the connection again, and waits for nothing"
+    waiting[0].sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="late"))))
+    knows(screen, lambda: screen.screens == 2, "the one that waited")
 
 
 def test_a_peer_that_reads_nothing_delays_no_other(run: Run) -> None:
