@@ -15,12 +15,15 @@ from pathlib import Path
 import httpx
 import msgspec
 import pytest
+import redis
+from programs import needs
 
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts.server_threads import ServerThread
 from capexplorer.parts.servers import ServerRefused, servers_of
 from capexplorer.parts.servers.nginx import Nginx, figures
 from capexplorer.parts.servers.rate import Rates
+from capexplorer.parts.servers.redis import Redis
 from capexplorer.parts.servers.statsd import Statsd, Totals
 
 STUB_STATUS = """Active connections: 291
@@ -213,3 +216,36 @@ def test_a_refusal_is_a_reading_with_the_servers_words_and_the_next_answer_takes
         os.read(woken, 1)
         found.append((thread.take(), thread.why))
     assert found == [({"refused_readings": 1.0}, "postgres: too many clients"), ({"connections": 3.0}, None)]
+
+
+@needs("redis-server")
+def test_redis_counts_clients_up_to_its_limit_and_refuses_a_reader_beyond_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    words = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--maxclients", "3", "--save", ""]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+        try:
+            server = Redis(f"redis://127.0.0.1:{port}")
+            before = until_it_answers(server)
+            assert (before["connections"], before["connections_limit"]) == (1.0, 3.0)
+            clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(4)]
+            assert all(each.recv(64).startswith(b"-ERR max number of clients") for each in clients[2:])
+            now = server.read()
+            assert now["connections"] == 3.0 and now["rejected_connections_per_s"] > 0.0
+            with pytest.raises(ServerRefused):
+                Redis(f"redis://127.0.0.1:{port}").read()
+            for each in clients:
+                each.close()
+        finally:
+            process.kill()
+
+
+def until_it_answers(server: Redis) -> dict[str, float]:
+    """The first figures of a server that is starting."""
+    deadline_s = time.monotonic() + 60
+    while True:
+        try:
+            return server.read()
+        except redis.ConnectionError:
+            assert time.monotonic() < deadline_s, "Redis does not answer"
+            time.sleep(0.02)
