@@ -44,6 +44,9 @@ def command(session: str | None, watch: bool, baseline: str | None, mouse: bool)
     name, path = run_sockets.find(session)
     connection = RunConnection(path, "watch" if watch else "steer", name_of_terminal())
     try:
+        if not Path(connection.welcome.path).exists():
+            stop = f"{program_name()} stop {connection.welcome.session}"
+            raise InputError(f"{connection.welcome.path}: the run goes on, but its log was removed: only `{stop}` works")
         recording = Replay(Path(connection.welcome.path), follow=True)
         try:
             return _show(connection, recording, saved_curves, watch=watch, mouse=mouse)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import click
 
@@ -37,4 +38,6 @@ def command(session: str | None) -> None:
         connection.close()
     if not connection.is_over:
         raise InputError(f"{connection.welcome.session}: the connection was lost before the session was saved")
+    if not Path(connection.welcome.path).exists():
+        raise InputError(f"{connection.welcome.path}: the run has ended, but its log was removed while it went on")
     click.echo(connection.welcome.path)

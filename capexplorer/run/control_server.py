@@ -24,8 +24,8 @@ from .screens import Screens
 
 PEERS_MOST = 32
 """Connections at a time; more are refused."""
-ACCEPTS_A_TURN = 8
-"""Where more wait, the others are accepted `_TURN_S` later: whoever connects without end costs the run at most 40 a second."""
+ACCEPTS_A_TURN = 32
+"""Where more wait, the others are accepted `_TURN_S` later: whoever connects without end costs the run at most 160 a second."""
 _WAITING_MOST = 128
 """Connections that wait to be accepted; the connect call of a further one fails."""
 

@@ -7,6 +7,7 @@ import resource
 import shutil
 import socket
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from time import monotonic, sleep
 import pytest
 from tui.fakes import FakeControls
 
+from capexplorer.commands import attach, stop
+from capexplorer.commands.terminals import SERVED
 from capexplorer.errors import InputError
 from capexplorer.model.kept_request import SHORT_MOST, Body, KeptRequest, NoRequests, Place, PlacedRequest, RequestBrief
 from capexplorer.remote import run_sockets
@@ -238,6 +241,16 @@ def test_a_socket_that_is_removed_comes_back_and_attached_screens_stay(run: Run,
     until(lambda: run_sockets.find("s") == ("s", elsewhere), "that it listens")
     screen.set_users(6)
     until(lambda: run.controls.calls == [("set_users", 6)], "a step of the one attached before")
+
+
+def test_a_log_that_was_removed_is_a_line_of_stop_and_attach(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SERVED, "1")  # so that no terminal is needed
+    assert attach.command.callback is not None and stop.command.callback is not None
+    with pytest.raises(InputError, match=r"/x/s.jsonl: the run goes on, but its log was removed"):
+        attach.command.callback("s", False, None, False)
+    run.server.stop = threading.Thread(target=run.server.close).start
+    with pytest.raises(InputError, match=r"/x/s.jsonl: the run has ended, but its log was removed"):
+        stop.command.callback("s")
 
 
 def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -> None:
