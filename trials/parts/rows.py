@@ -85,6 +85,17 @@ ROWS = (
         plan="4:8s,8:8s,40:9s,80:9s",
     ),
     Row(
+        name="proxy-upstream-connections",
+        part="proxy",
+        fault="a worker of nginx may have 40 connections; users keep theirs, and none is left to the service: 500 at once",
+        expected=(),
+        places=("namespaces",),
+        act="sleep",
+        amount=200,
+        worker_connections=40,
+        plan="4:8s,12:8s,24:9s,34:9s",
+    ),
+    Row(
         name="web-lock",
         part="web",
         fault="one lock of the service, held for 15 ms per request",
