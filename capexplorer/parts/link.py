@@ -213,7 +213,7 @@ def command_of(at: str) -> list[str]:
 
 def _read(descriptor: int) -> bytes | None:
     """The bytes that have arrived, at most about `_AT_ONCE_MOST_BYTES`; None at the end of the stream."""
-    pieces = []
+    pieces: list[bytes] = []
     with suppress(BlockingIOError):
         for _ in range(_AT_ONCE_MOST_BYTES // _PIECE_BYTES):
             if not (piece := os.read(descriptor, _PIECE_BYTES)):
