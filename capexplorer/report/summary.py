@@ -158,6 +158,7 @@ def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
         "offered_per_s": found.users if found.at_rates else None,
         "before_rps": rounded(found.before_rps),
         "after_rps": rounded(found.after_rps),
+        **({"before_ms": rounded(found.before_ms), "after_ms": rounded(found.after_ms)} if found.began == "latency" else {}),
         "failure_ratio": rounded(found.failure_ratio),
         "most_users": None if found.at_rates else rounded(found.most_users),
         "most_offered_per_s": rounded(found.most_users) if found.at_rates else None,

@@ -11,8 +11,10 @@ from .times import session_time
 
 A_FAULT = "a fault at that time, not a load limit"
 ANOTHER_SERVICE = "the service changed at that time, independently of load"
+ANOTHER_SERVICE_BY_THEN = "the service had changed by then, independently of load"
 UNDECIDED = "caused by load or by a change of the service"
-"""Interpretations of a change: the first two if it began within a level, the last if it began with a step of load."""
+"""Interpretations of a change: the first two if it began within a level, the third if it began between two levels of one offered
+rate, the last if it began with a step of load."""
 
 
 def changes(regimes: Sequence[RegimeVerdict]) -> str:
@@ -31,6 +33,10 @@ def _changed(found: RegimeVerdict) -> str:
     if found.began == "failures":
         what = f"{at} {numbers.percent(found.failure_ratio or 1.0)} of requests started to fail{late}"
         return f"{what}: {A_FAULT if found.inside else _undecided(found)}"
+    if found.began == "latency":
+        verb = "risen" if (found.after_ms or 0.0) > (found.before_ms or 0.0) else "fallen"
+        times = f"from {numbers.number(found.before_ms)} to {numbers.number(found.after_ms)} ms"
+        return f"{at} the mean time from plan had {verb} {times} since the same rate before: {ANOTHER_SERVICE_BY_THEN}"
     if found.before_rps is None:
         what = f"{at} goodput was {numbers.number(found.after_rps)}/s, which the earlier levels do not explain"
         return f"{what}: {_undecided(found)}"
@@ -47,7 +53,7 @@ def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:
     """What was measured before and after the change, without the side that the rest of the verdict describes."""
     before = regimes[regimes.index(found) - 1]
     sides = [f"until then {_made(before)}"] if before.judged is False or found.began == "failures" else []
-    if found.began != "failures" and not found.judged:
+    if found.began == "goodput" and not found.judged:
         knee = found.knee
         known = knee is not None and knee.kind == "knee"
         sides.append(f"since then {knee_alone(knee)}" if knee is not None and known else f"since then {_made(found)}")

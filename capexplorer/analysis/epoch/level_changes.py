@@ -19,6 +19,7 @@ from .level_comparison import (
     error_of,
     expected_goodput,
     failure_ratio_of,
+    latency_differs,
 )
 from .regime import Began, Regime, began_inside
 
@@ -31,6 +32,17 @@ RISE = 0.15
 
 def change(found: Sequence[Regime], each: Measured) -> Began | None:
     """What changed between the latest regime and this level; None if nothing but the load did."""
+    return _change_of_work(found, each) or ("latency" if _answers_otherwise(found, each.rates) else None)
+
+
+def _answers_otherwise(found: Sequence[Regime], now: LadderLevel) -> bool:
+    """Whether latency differs from that of the same offered rate before. The first level of all may be slow: cold caches."""
+    first, changed = found[0].levels[0], [before for before in found[-1].levels if latency_differs(now, before)]
+    return any(before is not first or (now.latency_ms or 0.0) > (before.latency_ms or 0.0) for before in changed)
+
+
+def _change_of_work(found: Sequence[Regime], each: Measured) -> Began | None:
+    """The same by goodput and failures alone."""
     levels, now = found[-1].levels, each.rates
     last = levels[-1]
     if now.ramp or last.ramp:

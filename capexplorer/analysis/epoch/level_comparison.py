@@ -10,6 +10,8 @@ import numpy as np
 from ...model.intervals import ONE_SIDED_95
 from ..knee.crossing import LINEAR_LIKELY
 from ..ladder import LadderLevel, pooled
+from ..rates.rate_level import SAME_RATE
+from .shifts import LATENCY_CHANGE
 
 FALL = 0.10
 """Significant fall of goodput, as a share, from a level on the low-load line to one with more users. Retrograde systems mostly
@@ -29,14 +31,20 @@ RECOVERING = 0.05
 """A level with more users than a regime may still recover from a fault if its failure ratio is this much (absolute) above that of
 the regime's clean levels."""
 
+LATENCY_ERRORS = 2.5
+"""Standard errors between the latencies of two levels of one offered rate, from which they differ. Of 1,000 pairs of levels of
+stationary M/M/1 queues at 0.5 to 0.97 of their capacity none did (tuning seed 780,000)."""
+
 RESUMES_MOST = 2.0
 """A level may continue an earlier regime up to this many times its most users: far beyond them any goodput would fit."""
 
 
 def continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     """Whether a level has the goodput of these levels at its load; with more users than all of them, whether one curve fits
-    all.
+    all. At an offered rate it must have their latency, too.
     """
+    if any(latency_differs(now, level) for level in levels):
+        return False
     if failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING:
         return False
     expected = expected_goodput(levels, now.users)
@@ -92,6 +100,26 @@ def efficiency(curve: Sequence[LadderLevel], level: LadderLevel) -> float:
 def differs(now_rps: float, before_rps: float, error: float) -> bool:
     """Whether two goodputs differ significantly, and by more than `FALL`."""
     return abs(now_rps - before_rps) - ONE_SIDED_95 * error > FALL * max(now_rps, before_rps)
+
+
+def latency_differs(now: LadderLevel, before: LadderLevel) -> bool:
+    """Whether the latencies of two levels of one offered rate differ significantly, and as much as a shift does.
+
+    A service that became slower still completes what is offered, so its goodput does not show it. At users it does.
+    """
+    if abs(now.users - before.users) > SAME_RATE * before.users or now.disturbed or before.disturbed:
+        return False
+    errors = [_relative_latency_error(level) for level in (now, before)]
+    if now.latency_ms is None or before.latency_ms is None or None in errors:
+        return False
+    if abs(now.latency_ms - before.latency_ms) <= max(now.loop_lag_ms or 0.0, before.loop_lag_ms or 0.0):
+        return False
+    least = max(math.log1p(LATENCY_CHANGE), LATENCY_ERRORS * math.hypot(*(error or 0.0 for error in errors)))
+    return abs(math.log(now.latency_ms / before.latency_ms)) >= least
+
+
+def _relative_latency_error(level: LadderLevel) -> float | None:
+    return level.steady_latency_error_ms / level.latency_ms if level.steady_latency_error_ms and level.latency_ms else None
 
 
 def error_of(one: LadderLevel, other: LadderLevel) -> float:

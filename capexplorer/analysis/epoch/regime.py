@@ -24,7 +24,7 @@ UNSTEADY, UNSTEADY_COUNTS = 0.2, 1.5
 """A level is not judged if the standard error of its goodput is above this share of goodput, and above this many times that of a
 Poisson count."""
 
-Began = Literal["goodput", "failures"]
+Began = Literal["goodput", "failures", "latency"]
 
 
 @dataclass(slots=True, eq=False)
@@ -81,8 +81,10 @@ class Regime:
 
         Two exceptions may be explained by load: failures inside a level that had left the low-load line, since a queue takes time
         to fill, unless as many users ran before without failures; and failures at an offered rate after a queue had filled.
-        `earlier`: the other regimes.
+        Load never explains a change of latency: levels of the same rate are compared. `earlier`: the other regimes.
         """
+        if self.began == "latency":
+            return True
         goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in self.levels)
         if self.fails and goes_on and not _may_be_backlog(self.measured, earlier):
             return True

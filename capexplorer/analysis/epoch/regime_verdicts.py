@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from ...model.level import Level
 from ...model.verdicts import KneeVerdict, RegimeVerdict
+from ..ladder import LadderLevel
 from .judgeable import judgeable_levels
-from .level_comparison import FAILING, USERS_SAME
+from .level_comparison import FAILING, USERS_SAME, latency_differs
 from .measured_epoch import MeasuredEpoch
 from .measured_rates import RateLadder
 from .recovery import analyse
@@ -42,6 +43,8 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
         users=first.level.offered_per_s or float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),
         after_rps=first.rates.goodput_rps,
+        before_ms=_before_ms(epoch, first.rates) if regime.began == "latency" else None,
+        after_ms=first.rates.latency_ms if regime.began == "latency" else None,
         failure_ratio=first.rates.failure_ratio,
         most_users=most.users,
         most_rps=most.goodput_rps,
@@ -78,6 +81,12 @@ def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
     earlier = [each.rates for each in epoch.measured if each.rates.started_s < first.started_s]
     known = earlier and abs(earlier[-1].users - first.users) <= USERS_SAME * first.users
     return earlier[-1].goodput_rps if known else None
+
+
+def _before_ms(epoch: MeasuredEpoch, first: LadderLevel) -> float | None:
+    """Latency of the latest earlier level of the same offered rate that differs."""
+    earlier = (each.rates for each in reversed(epoch.measured) if each.rates.started_s < first.started_s)
+    return next((level.latency_ms for level in earlier if latency_differs(first, level)), None)
 
 
 def _until_s(epoch: MeasuredEpoch, regime: Regime) -> float | None:

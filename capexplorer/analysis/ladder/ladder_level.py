@@ -48,6 +48,8 @@ class LadderLevel:
     latency_ms: float | None = None
     """Mean over successes."""
     latency_se_ms: float | None = None
+    steady_latency_error_ms: float | None = None
+    """Standard error of the latency at an offered rate. None: it is a level of users, or its queue was not in a steady state."""
     p95_ms: float | None = None
     p99_ms: float | None = None
     failure_ratio: float | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ..ladder import LadderLevel
 from .rate_level import RateLevel
+from .steady_latency import steady_latency_error_ms
 
 
 def on_ladder(
@@ -21,6 +22,7 @@ def on_ladder(
         goodput_se_rps=level.goodput_error_per_s,
         latency_ms=level.from_plan_ms,
         latency_se_ms=level.from_plan_se_ms,
+        steady_latency_error_ms=steady_latency_error_ms(level),
         p95_ms=level.p95_ms,
         p99_ms=level.p99_ms,
         failure_ratio=level.failure_ratio if level.succeeded + level.failed else None,

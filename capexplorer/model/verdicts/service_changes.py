@@ -13,8 +13,8 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
 
     began_s: float
     """When it began, in seconds of the session."""
-    began: Literal["goodput", "failures"] | None = None
-    """What changed; None for the first regime."""
+    began: Literal["goodput", "failures", "latency"] | None = None
+    """What changed; None for the first regime. Latency: of an offered rate that was measured before."""
     inside: bool = False
     """Whether no step of load explains the change, for example because it was in the middle of a level."""
     after_step_s: float | None = None
@@ -27,6 +27,9 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
     """Goodput at the same load just before the change; None: not measured."""
     after_rps: float
     """Goodput of the regime's first level."""
+    before_ms: float | None = None
+    after_ms: float | None = None
+    """Mean time from plan of the same offered rate before and after latency changed."""
     failure_ratio: float | None = None
     """Failure ratio of the regime's first level."""
     most_users: float

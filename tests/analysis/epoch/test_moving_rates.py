@@ -87,6 +87,28 @@ def test_a_capacity_that_doubles_begins_a_new_regime() -> None:
     assert "the service changed at that time, independently of load" in wording.verdict(timeline)
 
 
+@pytest.mark.parametrize("rates", [(20.0, 40.0, 20.0), (20.0, 20.0, 20.0), (40.0, 40.0, 20.0)])
+def test_a_service_that_is_slower_at_a_rate_it_had_before_has_changed_though_all_is_served(rates: tuple[float, ...]) -> None:
+    still, slower = session(rates, Trouble()), session(rates, Trouble(40.5, speed=0.4))
+    assert verdict(still).regimes == ()
+    if rates[-1] != rates[0]:
+        assert verdict(slower).regimes == ()  # nothing to compare it with
+        return
+    was, now = verdict(slower).regimes
+    assert (now.began, now.inside, now.users, was.judged) == ("latency", True, 20.0, True)
+    assert now.began_s == pytest.approx(40.0, abs=3.0)
+    assert now.before_ms is not None and now.after_ms is not None and now.after_ms > 2 * now.before_ms
+    assert now.return_users is None
+    assert "the mean time from plan had risen from" in wording.verdict(slower)
+    (last,) = [each for each in verdict(slower).levels if each.other_service]
+    assert last.level == 2
+
+
+def test_a_service_that_is_as_quick_again_as_it_was_is_the_one_before() -> None:
+    was, slow = verdict(session((20.0, 40.0, 20.0, 20.0), Trouble(40.5, 60.5, speed=0.4))).regimes
+    assert (was.began, slow.began, slow.judged) == (None, "latency", False)
+
+
 def test_a_fall_that_came_with_a_step_is_open_until_a_return_shows_what_caused_it() -> None:
     rates = (20.0, 40.0, 60.0, 80.0, 200.0)
     found = verdict(session(rates, Trouble(), timeout_s=0.5))
