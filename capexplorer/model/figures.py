@@ -18,8 +18,8 @@ class LevelEndpoint(Reading, frozen=True, kw_only=True):
 
     name: str
     method: str
-    requests: int
-    failures: int
+    requests: Annotated[int, msgspec.Meta(ge=0)]
+    failures: Annotated[int, msgspec.Meta(ge=0)]
     mean_bytes: float | None = None
     latency_ms: Latency = Latency()
     latency: str | None = None
@@ -33,8 +33,8 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     counted: bool = True
     """False for an imported table of rates: then `requests`, `failures` and `settled_seconds` are 0, but not known."""
     settled_seconds: float = 0.0
-    requests: int = 0
-    failures: int = 0
+    requests: Annotated[int, msgspec.Meta(ge=0)] = 0
+    failures: Annotated[int, msgspec.Meta(ge=0)] = 0
     failure_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     failures_while_unsettled: int = 0
     throughput_rps: float | None = None

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from capexplorer.model.events import Event, LevelClosed, Mark
-from capexplorer.model.figures import LevelFigures
+from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import decode, encode
 from capexplorer.session.validity import LineError, check_histograms
@@ -51,6 +51,11 @@ def with_reading(**readings: Any) -> Mark:
     return msgspec.structs.replace(MARK, finding=Cause(name="unknown", readings=readings))
 
 
+def with_requests(count: int) -> Event:
+    served = LevelEndpoint(name="/pay", method="GET", requests=count, failures=0)
+    return LevelClosed(t_s=9.0, index=0, users=4, started_s=0.0, figures=LevelFigures(settled=True), endpoints=(served,))
+
+
 def with_failure_ratio(ratio: float) -> Event:
     return LevelClosed(t_s=9.0, index=0, users=4, started_s=0.0, figures=LevelFigures(settled=True, failure_ratio=ratio))
 
@@ -70,6 +75,7 @@ def with_profile(**profile: object) -> Event:
         (with_reading(goodput_ratio="x"), r"expected a number, got str - at `\$\.finding\.readings\.goodput_ratio`"),
         (with_profile(limits="none"), r"its profile: expected `object \| null`, got `str` - at `\$\.limits`"),
         (msgspec.structs.replace(HEADER, t_s=-(2.0**63)), r"expected `float` >= -1000000000.0 - at `\$\.t_s`"),
+        (with_requests(-5), r"expected `int` >= 0 - at `\$\.endpoints\[...\]\.requests`"),
         (with_failure_ratio(1e15), r"expected `float` <= 1.0 - at `\$\.figures\.failure_ratio`"),
         (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
     ],

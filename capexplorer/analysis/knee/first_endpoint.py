@@ -122,7 +122,8 @@ def _figures_by_endpoint(endpoints: Iterable[LevelEndpoint]) -> dict[Key, Endpoi
 
 
 def _pooled(parts: Sequence[LevelEndpoint]) -> EndpointFigures:
-    requests, failures = sum(each.requests for each in parts), sum(each.failures for each in parts)
+    requests = sum(each.requests for each in parts)
+    failures = sum(min(each.failures, each.requests) for each in parts)  # a damaged log may count more failures than requests
     return EndpointFigures(requests, failures, _mean(parts, "mean"), _mean(parts, "p95"))
 
 

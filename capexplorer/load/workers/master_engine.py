@@ -23,7 +23,7 @@ from ..offered.pool import FIRST_MOST, SPARE_S
 from ..offered.pool_users import BEGIN_PER_S
 from ..user_code import UserError
 from ..worker_changes import SecondReported
-from .busiest import busiest, workers_reading
+from .busiest_worker import busiest, workers_reading
 from .gathering import Gathering
 from .job import Job
 from .master import Master

@@ -100,3 +100,9 @@ def test_no_endpoint_is_named_if_all_fail_equally_often() -> None:
 def test_failures_that_were_there_at_low_load_name_none() -> None:
     always = {users: {"/pay": (5.0, 0.2), "/item": (5.0, 0.0)} for users in (5, 10, 20, 40)}
     assert departure(always) is None
+
+
+def test_more_failures_than_requests_in_a_damaged_log_count_as_all_of_them() -> None:
+    damaged = {users: {"/pay": (5.0, failed), "/item": (5.0, 0.0)} for users, failed in ((5, 0.0), (10, 0.0), (20, 3.0))}
+    found = departure(damaged)
+    assert found is not None and (found.name, found.after) == ("/pay", 1.0)
