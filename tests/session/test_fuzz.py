@@ -75,7 +75,7 @@ def with_profile(**profile: object) -> Event:
         (with_reading(goodput_ratio="x"), r"expected a number, got str - at `\$\.finding\.readings\.goodput_ratio`"),
         (with_profile(limits="none"), r"its profile: expected `object \| null`, got `str` - at `\$\.limits`"),
         (msgspec.structs.replace(HEADER, t_s=-(2.0**63)), r"expected `float` >= -1000000000.0 - at `\$\.t_s`"),
-        (with_requests(-5), r"expected `int` >= 0 - at `\$\.endpoints\[...\]\.requests`"),
+        (with_requests(-5), r"expected `int` >= 0 - at `\$\.endpoints\[0\]\.requests`"),
         (with_failure_ratio(1e15), r"expected `float` <= 1.0 - at `\$\.figures\.failure_ratio`"),
         (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
     ],
