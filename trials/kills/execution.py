@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 LOST_MOST_S = 2.0
-"""The second that is not yet a sample, and one tick. Most of 500 kills: 1.009 s (trials/results/kills.json)."""
+"""The second that is not yet a sample, and one tick. Most of 500 kills: 1.004 s (trials/results/kills.json)."""
 
 GONE_WITHIN_S = 20.0
 """Grace period of a target that ignores signals (2 s), with room for a busy machine."""
@@ -111,7 +111,9 @@ def _pass(run: Run, seconds: float) -> None:
 
 
 def _strike(run: Run, kill: Kill, outcome: Outcome) -> float:
-    """Kill; returns the wall-clock time. Does nothing if the supervisor has not started or the run has ended."""
+    """Kill; returns the wall-clock time. Waits for a supervisor that has not started yet; does nothing if the run has ended."""
+    if kill.victims != "app":
+        _wait(run, lambda: _supervisor(run) or run.process.poll() is not None, "a supervisor")
     outcome.processes = len(run.marked.processes())
     pids = [run.process.pid] if kill.victims in ("app", "both") and run.process.poll() is None else []
     pids += _supervisor(run) if kill.victims in ("supervisor", "both") else []
