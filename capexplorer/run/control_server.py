@@ -83,6 +83,8 @@ class ControlServer:
         os.write(self._wake[1], b"\0")
         if self._running.acquire(timeout=_ENDS_WITHIN_S):
             self._running.release()
+            for fd in self._wake:  # not by the thread: it may have seen `_ending` and ended before the byte is written
+                os.close(fd)
 
     # -- in the thread
 
@@ -220,5 +222,3 @@ class ControlServer:
             self._listener.close()
             with contextlib.suppress(OSError):
                 self._path.unlink()
-        for fd in self._wake:
-            os.close(fd)

@@ -265,6 +265,18 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -
     assert not run.path.exists()
 
 
+def test_the_thread_may_end_before_close_wakes_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+
+    def write_late(fd: int, data: bytes) -> int:
+        until(lambda: not run.server._running.locked(), "that the thread has ended")
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", write_late)
+    run.server.close()
+    assert not run.path.exists()
+
+
 def test_without_a_usable_folder_the_session_logs_it_and_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_sockets, "folders", list)
     logged: list[str] = []
