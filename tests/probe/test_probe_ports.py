@@ -145,9 +145,12 @@ def test_connections_to_a_listener_inside_the_ephemeral_range_are_not_client_end
         + """
 sysctl('ipv4/ip_local_port_range', '40000 40999')
 listeners = []
-for port in (40000, 40500, 40501, 40999):
-    listener = socket.create_server(('127.0.0.1', port), backlog=64)
-    listeners.append((listener, [pair(('127.0.0.1', port)) for _ in range(port % 7 + 1)]))
+for port in (40000, 40500, 40501, 40999):  # before a connection takes one of these ports
+    listeners.append(socket.create_server(('127.0.0.1', port), backlog=64))
+connections = []
+for listener in listeners:
+    port = listener.getsockname()[1]
+    connections += [pair(('127.0.0.1', port)) for _ in range(port % 7 + 1)]
 tell(read())
 """
     )
