@@ -125,7 +125,7 @@ def test_the_screen_loads_no_generator() -> None:
 
 
 def test_the_model_loads_no_screen_no_generator_and_no_command_line() -> None:
-    loaded = loaded_after("import capexplorer.model.timeline, capexplorer.model.stream, capexplorer.analysis.epoch.levels")
+    loaded = loaded_after("import capexplorer.model.timeline, capexplorer.model.controls, capexplorer.analysis.epoch.levels")
     assert loaded.isdisjoint((*GENERATOR, *SCREEN, "click", "psutil", "rich"))
 
 

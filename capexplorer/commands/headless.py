@@ -14,12 +14,12 @@ from rich.text import Text
 
 from .. import wording
 from ..errors import InputError
+from ..model.event_source import EventSource
 from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
 from ..model.figures import LevelBin
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.offered import OfferedFigures
-from ..model.stream import EventSource
 from ..model.timeline import Timeline
 from ..run.options import RunOptions
 from .assembly import live_run, report_failure

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import paths, profile
 from ..errors import InputError
-from ..model.stream import SessionEntry
+from ..model.session_entry import SessionEntry
 from ..remote import run_sockets
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry

@@ -16,9 +16,10 @@ from ..addresses import is_host_and_port, is_http_url, is_loopback, without_user
 from ..errors import InputError
 from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
+from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
 from ..model.offered import Arrivals
-from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Param
+from ..model.param import Param
 from ..profile import Profile, Task, Users, Wait
 from ..run.options import NO_RATES, RAW, RunOptions
 from ..target import scratch

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..model.level import Level
-from ..model.stream import SessionEntry
+from ..model.session_entry import SessionEntry
 from ..model.timeline import Timeline
 from ..report.compare import Comparison, SecondLatencies, Session, compare
 from ..report.formats import FORMATS

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from .. import paths
-from ..model.stream import SessionEntry
+from ..model.session_entry import SessionEntry
 from ..remote import run_sockets
 from ..session import removal, titles
 from ..session.catalog import list_sessions

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.offered import Arrivals
-from ..model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .values import (
     DAY_S,
     HeaderName,

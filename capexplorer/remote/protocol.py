@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from ..model.kept_request import KeptRequest, RequestBrief
-from ..model.stream import Param
+from ..model.param import Param
 
 PROTOCOL = 3
 """Incremented when the meaning of a message changes; a run and a screen of different protocols refuse each other."""
@@ -127,11 +127,11 @@ class RestartTarget(Call, frozen=True, kw_only=True, tag="restart"):
 
 
 class AskControls(Call, frozen=True, kw_only=True, tag="ask"):
-    """`Holding.ask`."""
+    """`ControlsLock.ask`."""
 
 
 class GiveControls(Call, frozen=True, kw_only=True, tag="give"):
-    """`Holding.give`."""
+    """`ControlsLock.give`."""
 
 
 class AskRequests(Call, frozen=True, kw_only=True, tag="ask_requests"):

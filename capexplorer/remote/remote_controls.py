@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from ..errors import InputError
 from ..model.offered import clamped_rate
-from ..model.stream import Param
+from ..model.param import Param
 from .protocol import (
     AddNote,
     Answer,
@@ -53,7 +53,7 @@ _UNKNOWN = State(
 
 
 class RemoteControls:
-    """`Controls` and `Holding` over a connection. `poll` processes the messages that have arrived."""
+    """`Controls` and `ControlsLock` over a connection. `poll` processes the messages that have arrived."""
 
     def __init__(self, connection: RunConnection, plan_wrong: Callable[[str, Mapping[str, str], int], str | None]) -> None:
         """`plan_wrong(plan, plans, max_users)`: what is wrong with a plan, as a sentence; None if it is valid."""
@@ -95,7 +95,7 @@ class RemoteControls:
         if state.seen == self._sent:  # an older state does not include the last calls
             self._wanted, self._autopilot, self._offered_per_s = state.wanted, state.autopilot, state.offered_per_s
 
-    # -- Holding
+    # -- ControlsLock
 
     @property
     def connected(self) -> bool:

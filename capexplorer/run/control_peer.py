@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import assert_never
 
 from ..errors import InputError
+from ..model.controls import Controls
 from ..model.kept_request import KeptRequests
-from ..model.stream import Controls
 from ..remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
 from ..remote.protocol import (
     PROTOCOL,

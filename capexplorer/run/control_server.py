@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..load import native
+from ..model.controls import Controls
 from ..model.kept_request import KeptRequests
-from ..model.stream import Controls
 from ..remote import run_sockets
 from ..remote.protocol import Welcome
 from .control_peer import Peer

@@ -89,7 +89,7 @@ class LiveRun:
     @property
     def is_driven(self) -> bool:
         """Whether a plan, a shape or the autopilot steps the users, or will once the service is ready."""
-        if not isinstance(self._load_target.seat.driver, Manual):
+        if not isinstance(self._load_target.driver.kind, Manual):
             return True
         options, begun = self.session_run.options, self.session_run.load_control.levels.tracker.index >= 0
         follows_shape = options.follow_shape and self.session_run.workload.shape is not None

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..load.plan import Step, offers_rates, parse
 from ..model.events import Note
 from ..model.offered import clamped_rate
-from ..model.stream import Param
+from ..model.param import Param
 from ..model.watched import mistakes, parsed
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
@@ -20,7 +20,7 @@ from .session_run import SessionRun
 
 
 class LiveControls:
-    """Implements `model.stream.Controls`. A method that changes the load ends the current driver, or starts another one."""
+    """Implements `model.controls.Controls`. A method that changes the load ends the current driver, or starts another one."""
 
     def __init__(self, session_run: SessionRun, load_target: LoadTarget) -> None:
         self._session_run, self._load_target = session_run, load_target
@@ -86,7 +86,7 @@ class LiveControls:
     @property
     def autopilot(self) -> bool:
         """Whether the autopilot steps."""
-        return self._load_target.seat.autopilot_steps
+        return self._load_target.driver.autopilot_steps
 
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
         """Start the autopilot with the levels measured so far, or stop it at once."""
@@ -192,7 +192,7 @@ class LiveControls:
         if self._service.spec is None:
             raise InputError("the target was not started by capexplorer, so it cannot be restarted here")
         resolved = self._service.spec.resolve({**self._service.params, **params}, "restart")
-        if isinstance(self._load_target.seat.driver, Autopilot):
+        if isinstance(self._load_target.driver.kind, Autopilot):
             self._load_target.hand_to(Manual())
         self._command("restart", **resolved)
         self._post(lambda: self._session_run.restart(resolved))

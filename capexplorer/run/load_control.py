@@ -81,12 +81,12 @@ class LoadControl:
 
     def _end_if_stopped_by_guard(self) -> None:
         """End a driver chosen just before the run stopped the load. (A person's later step is queued and ends it by itself.)"""
-        if not self._driver.is_current and self._load_target.seat.driver == Manual("guard"):
+        if not self._driver.is_current and self._load_target.driver.kind == Manual("guard"):
             self._end_driver("taken_over", "guard")
 
     def begin(self, *, has_shape: bool) -> None:
         """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
-        is_free = self.levels.tracker.index < 0 and isinstance(self._load_target.seat.driver, Manual)
+        is_free = self.levels.tracker.index < 0 and isinstance(self._load_target.driver.kind, Manual)
         self._load_target.is_open = True  # must come first: from now on a step by hand reaches the load directly
         match self._driver.kind:
             case Plan() if not self._plan.has_begun and self._driver.is_current:

@@ -16,7 +16,7 @@ from ..load.worker_changes import WorkersChanged
 from ..load.workers.master_engine import MasterEngine
 from ..model.events import By, Command, Event, Mark
 from ..model.load import Load
-from ..model.stream import Param
+from ..model.param import Param
 from ..target.reports import Exited
 from ..target.supervisor import Supervisor
 from .drivers.adviser import Growth

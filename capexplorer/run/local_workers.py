@@ -72,7 +72,7 @@ class LocalWorkers:
         argv = (sys.executable, "-P", "-m", "capexplorer", "worker", "--join", join, *self._command.arguments)
         environment = {TOKEN: token, SECRET: self._command.secret, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
         environment = {name: value for name, value in environment.items() if value}
-        self._runs[token] = self._supervisor.start_beside(
+        self._runs[token] = self._supervisor.start_auxiliary(
             argv, environment, lambda report: self._on_report(token, report), self._command.limits
         )
 
@@ -88,7 +88,7 @@ class LocalWorkers:
     def stop(self, token: str) -> None:
         """Ask the worker to stop its users and end; it is killed after STOPS_S."""
         self._stopping.add(token)
-        self._supervisor.stop_beside(self._runs[token], STOPS_S)
+        self._supervisor.stop_auxiliary(self._runs[token], STOPS_S)
 
     def kill(self, token: str) -> None:
         """Kill a lost worker, which must not make load again."""
@@ -99,12 +99,12 @@ class LocalWorkers:
         """Kill lost workers whose processes still exist. Called at each tick."""
         self._killed.intersection_update(self._runs)
         for token in self._killed:
-            self._supervisor.stop_beside(self._runs[token], 0.0)
+            self._supervisor.stop_auxiliary(self._runs[token], 0.0)
 
     def end(self) -> None:
         """Ask all workers to stop their users and end; they are killed after STOPS_S."""
         for run in tuple(self._runs.values()):
-            self._supervisor.stop_beside(run, STOPS_S)
+            self._supervisor.stop_auxiliary(run, STOPS_S)
 
     def _on_report(self, token: str, report: Report) -> None:
         """A report of the supervisor, in the thread that reads them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..load.plan import Step
-from ..model.stream import Param
+from ..model.param import Param
 from ..profile import Profile
 from ..target.spec import TargetSpec
 

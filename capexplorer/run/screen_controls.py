@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..model.stream import Controls, Param
+from ..model.controls import Controls
+from ..model.param import Param
 from .screens import Screen, Screens
 
 
 class ScreenControls:
-    """Implements `Controls` and `Holding` of `model.stream` for one screen. A call never overlaps a hand-over to another
+    """Implements `Controls` and `ControlsLock` for one screen. A call never overlaps a hand-over to another
     screen.
     """
 
     def __init__(self, controls: Controls, screens: Screens, screen: Screen) -> None:
         self._controls, self._screens, self.screen = controls, screens, screen
 
-    # -- Holding
+    # -- ControlsLock
 
     @property
     def holds(self) -> bool:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..load import native
-from ..model.stream import Clock, Param
+from ..model.clock import Clock
+from ..model.param import Param
 
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""

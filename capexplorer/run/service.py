@@ -10,7 +10,7 @@ from ..addresses import is_loopback
 from ..errors import TargetError
 from ..load import native
 from ..model.events import TargetFacts
-from ..model.stream import Param
+from ..model.param import Param
 from ..probe.listener import listening_pid
 from ..target import scratch
 from ..target.build import wait_until_built

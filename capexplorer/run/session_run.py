@@ -17,7 +17,7 @@ from ..load.load_reports import Report as LoadReport
 from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
 from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log
-from ..model.stream import Param
+from ..model.param import Param
 from ..model.watched import PARTS_MOST, PartSpec
 from ..probe.probes import Probes
 from ..session import kept_file

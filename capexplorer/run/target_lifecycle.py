@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from ..errors import TargetError
 from ..load import native
 from ..model.events import Event, Target, TargetState
-from ..model.stream import Param
+from ..model.param import Param
 from ..probe.program import program_of
 from ..target.reports import Exited, Report
 from .run_outcome import RunOutcome

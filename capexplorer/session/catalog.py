@@ -15,7 +15,7 @@ import msgspec
 
 from .. import paths
 from ..errors import SessionError
-from ..model.stream import SessionEntry
+from ..model.session_entry import SessionEntry
 from . import catalog_cache
 from .files import open_regular
 from .names import SUFFIX

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..model.stream import SessionEntry
+from ..model.session_entry import SessionEntry
 from .files import read_small, write_whole
 
 NAME = ".catalog"

@@ -69,7 +69,7 @@ class SupervisedRun:
     def is_over(self, groups: list[int]) -> bool:
         """Whether all its processes are gone. Kills them when their grace period has ended, and at once after a crash.
 
-        `groups`: process groups of the processes beside the target.
+        `groups`: process groups of the auxiliary processes.
         """
         if self._code is not None and not self.any_left(groups):
             return True
@@ -116,8 +116,8 @@ class SupervisedRun:
         return {"code": code}
 
 
-class BesideRun(SupervisedRun):
-    """A process beside the target, with all of its session. Processes that left the session end with the supervisor."""
+class AuxiliaryRun(SupervisedRun):
+    """An auxiliary process, with all of its session. Processes that left the session end with the supervisor."""
 
     def any_left(self, groups: list[int]) -> bool:
         """Whether its session has processes."""

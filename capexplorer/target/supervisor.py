@@ -25,7 +25,7 @@ import msgspec
 
 from ..errors import TargetError
 from ..model.limits import AS_IT_IS, ProcessLimits
-from ..model.stream import Param
+from ..model.param import Param
 from .reports import Exited, Output, Report, Started
 from .spec import TargetSpec
 
@@ -52,15 +52,15 @@ class Supervisor:
         self._reports: int | None = reports
         self._listening = False
         self._run_numbers = count(1)
-        """`next` is atomic: the target and the processes beside it are started by different threads."""
+        """`next` is atomic: the target and the auxiliary processes are started by different threads."""
         self._target_run = 0
         self._least_grace_s = 0.0
         """The greatest `least_grace_s` of the targets so far."""
         self._started: Started | None = None
         self._exits: dict[int, Exited] = {}
         self._output: tuple[str, ...] = ()
-        self._beside: dict[int, Callable[[Report], None]] = {}
-        """Callbacks for reports on processes beside the target, by run."""
+        self._auxiliary: dict[int, Callable[[Report], None]] = {}
+        """Callbacks for reports on auxiliary processes, by run."""
         self._stderr_line = ""
         """What the supervisor process printed when it failed."""
 
@@ -145,36 +145,38 @@ class Supervisor:
         self._send_start("start", run, command)
         return run
 
-    def start_beside(
+    def start_auxiliary(
         self,
         argv: Sequence[str],
         environment: Mapping[str, str],
         on_report: Callable[[Report], None],
         limits: ProcessLimits = AS_IT_IS,
     ) -> int:
-        """Start a process beside the target, in the working folder. Like the target it is ended when this process ends.
+        """Start an auxiliary process, such as a load generator, in the working folder.
+
+        Like the target it is ended when this process ends.
 
         Returns at once, with the number of the run. Its reports go to `on_report` alone, in the thread of `listen`. Raises
         TargetError if the supervisor process is gone.
         """
         run = next(self._run_numbers)
-        self._beside[run] = on_report
+        self._auxiliary[run] = on_report
         command = {
             "argv": list(argv),
             "env": {"PYTHONUNBUFFERED": "1", **environment},
             "cwd": os.getcwd(),
             "limits": _set_limits(limits),
         }
-        self._send_start("start_beside", run, command)
+        self._send_start("start_auxiliary", run, command)
         return run
 
     def _send_start(self, do: str, run: int, command: Mapping[str, Any]) -> None:
         if not self._send({"do": do, "run": run, **command}):
             raise TargetError(f"the supervisor process is gone{self._stderr_line}; restart capexplorer", self._output)
 
-    def stop_beside(self, run: int, grace_s: float = GRACE_S) -> None:
-        """SIGTERM to a process beside the target, SIGKILL to its session after the grace. Returns at once; `Exited` follows."""
-        self._send({"do": "stop_beside", "run": run, "grace_s": grace_s})
+    def stop_auxiliary(self, run: int, grace_s: float = GRACE_S) -> None:
+        """SIGTERM to an auxiliary process, SIGKILL to its session after the grace. Returns at once; `Exited` follows."""
+        self._send({"do": "stop_auxiliary", "run": run, "grace_s": grace_s})
 
     def stop(self, grace_s: float = GRACE_S) -> None:
         """SIGTERM to the target's group, SIGKILL to all of it after the grace. Returns at once; `Exited` follows."""
@@ -215,7 +217,7 @@ class Supervisor:
             else:
                 self._dispatch(report, on_report)
         ended = f"the supervisor process ended{self._stderr_line}"
-        for run in tuple(self._beside):
+        for run in tuple(self._auxiliary):
             self._dispatch(Exited(run, reason=ended), on_report)
         if self._target_run and not self.exited(self._target_run):
             self._kill_target()
@@ -224,12 +226,12 @@ class Supervisor:
         self._reports, self._listening = None, False
 
     def _dispatch(self, report: Report, on_report: Callable[[Report], None]) -> None:
-        beside = self._beside.get(report.run)
-        if beside is None:
+        on_auxiliary_report = self._auxiliary.get(report.run)
+        if on_auxiliary_report is None:
             return on_report(self._keep(report))
         if isinstance(report, Exited):
-            del self._beside[report.run]
-        beside(report)
+            del self._auxiliary[report.run]
+        on_auxiliary_report(report)
 
     def _keep(self, report: Report) -> Report:
         match report:

@@ -7,16 +7,16 @@ terminal's signals do not reach it. Its parent is a watcher, which ends what is 
 
 Messages are JSON lines. Commands on descriptor 0:
     {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s", "least_grace_s"}
-                                               stops the target that runs, first; no later grace period is below least_grace_s
-    {"do": "stop", "grace_s"}                  SIGTERM to the group, SIGKILL after the grace
-    {"do": "start_beside", "run", ...}         starts a process beside the target (a load generator); there may be many
-    {"do": "stop_beside", "run", "grace_s"}    SIGTERM to its session, SIGKILL after the grace
-    end of file                                stops all, then exits
+                                                  stops the target that runs, first; no later grace period is below least_grace_s
+    {"do": "stop", "grace_s"}                     SIGTERM to the group, SIGKILL after the grace
+    {"do": "start_auxiliary", "run", ...}         starts an auxiliary process (a load generator); there may be many
+    {"do": "stop_auxiliary", "run", "grace_s"}    SIGTERM to its session, SIGKILL after the grace
+    end of file                                   stops all, then exits
 Reports on descriptor 1:
     {"type": "started", "run", "pid"}
     {"type": "output", "run", "lines", "dropped"}
     {"type": "exited", "run", "code", "signal", "stopped", "reason"}     when the last process of the run has ended
-There is one target at a time. All processes below this one belong to it, except the sessions of processes beside the target, each
+There is one target at a time. All processes below this one belong to it, except the sessions of auxiliary processes, each
 of which is a run of its own.
 """
 
@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 
 from capexplorer.target.process_tree import adopt_orphans
 from capexplorer.target.report_pipe import ReportPipe
-from capexplorer.target.supervised_run import CHUNK_BYTES, BesideRun, SupervisedRun, why_not_started
+from capexplorer.target.supervised_run import CHUNK_BYTES, AuxiliaryRun, SupervisedRun, why_not_started
 from capexplorer.target.watcher import fork_supervisor
 
 R = TypeVar("R", bound=SupervisedRun)
@@ -69,7 +69,7 @@ def _wake_on_signals() -> int:
 
 
 class _Supervision:
-    """The loop: commands in, reports out, one target at a time and what runs beside it."""
+    """The loop: commands in, reports out, one target at a time and the auxiliary processes."""
 
     def __init__(self, *, commands: int, reports: int, wake: int, watcher: int | None) -> None:
         os.set_blocking(commands, False)
@@ -84,13 +84,13 @@ class _Supervision:
             self._selector.register(watcher, selectors.EVENT_READ, lambda: self._lost_watcher(watcher))
         self._run: SupervisedRun | None = None
         self._next: dict[str, Any] | None = None
-        self._beside: dict[int, BesideRun] = {}
+        self._auxiliary: dict[int, AuxiliaryRun] = {}
         """By the number of the run."""
         self._shutting_down = False
 
     @property
     def _runs(self) -> list[SupervisedRun]:
-        return [*([self._run] if self._run else []), *self._beside.values()]
+        return [*([self._run] if self._run else []), *self._auxiliary.values()]
 
     def serve(self) -> None:
         while self._runs or not self._shutting_down:
@@ -136,18 +136,18 @@ class _Supervision:
                 self._next = command
             case "stop":
                 self._end_target(command["grace_s"])
-            case "start_beside":
-                beside = self._started(command, BesideRun)
-                if beside is not None:
-                    self._beside[beside.number] = beside
-            case "stop_beside" if command["run"] in self._beside:
-                self._beside[command["run"]].stop(command["grace_s"])
+            case "start_auxiliary":
+                auxiliary = self._started(command, AuxiliaryRun)
+                if auxiliary is not None:
+                    self._auxiliary[auxiliary.number] = auxiliary
+            case "stop_auxiliary" if command["run"] in self._auxiliary:
+                self._auxiliary[command["run"]].stop(command["grace_s"])
 
     def _shut_down(self) -> None:
         self._shutting_down = True
         self._end_target(GRACE_WITHOUT_APP_S)
-        for beside in self._beside.values():
-            beside.stop(GRACE_WITHOUT_APP_S)
+        for auxiliary in self._auxiliary.values():
+            auxiliary.stop(GRACE_WITHOUT_APP_S)
 
     def _end_target(self, grace_s: float) -> None:
         if self._run:
@@ -166,7 +166,7 @@ class _Supervision:
                         run.root_ended(os.waitstatus_to_exitcode(ended[1]))
 
     def _advance(self) -> None:
-        groups = [beside.pid for beside in self._beside.values()]
+        groups = [auxiliary.pid for auxiliary in self._auxiliary.values()]
         for run in self._runs:
             self._pass_on_output(run)
             if run.is_over(groups):
@@ -208,7 +208,7 @@ class _Supervision:
         if run is self._run:
             self._run = None
         else:
-            del self._beside[run.number]
+            del self._auxiliary[run.number]
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..model.event_source import EventSource
 from ..model.events import Sample
 from ..model.latency_seconds import KeptLatencies
-from ..model.stream import EventSource
 from ..model.timeline import Timeline
 from .feed import Change
 

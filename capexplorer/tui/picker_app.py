@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.screen import Screen
 
-from ..model.stream import SessionEntry
+from ..model.session_entry import SessionEntry
 from .base_app import SignalledApp
 from .preferences import Preferences
 from .rebinding import keymap

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.commands.pick import arguments_for
-from capexplorer.model.stream import SessionEntry
+from capexplorer.model.session_entry import SessionEntry
 from capexplorer.remote import run_sockets
 from capexplorer.tui.screens.profiles import ProfileEntry
 

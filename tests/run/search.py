@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from capexplorer.model.events import Command, LevelOpened
+from capexplorer.model.param import Param
 from capexplorer.model.readings import NeighboursReading, TargetReading
-from capexplorer.model.stream import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilot import AutopilotDriver
 from capexplorer.run.drivers.driver import Autopilot

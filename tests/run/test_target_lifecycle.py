@@ -10,7 +10,7 @@ import pytest
 from capexplorer.errors import TargetError
 from capexplorer.load import native
 from capexplorer.model.events import Event, Target, TargetFacts
-from capexplorer.model.stream import Param
+from capexplorer.model.param import Param
 from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.run.service import Service
 from capexplorer.run.target_lifecycle import TargetLifecycle

@@ -27,9 +27,9 @@ def test_a_run_keeps_its_number_when_another_thread_starts_one_meanwhile(
     def send(command: dict[str, Any]) -> bool:
         sent.append(command["run"])
         if len(sent) == 1:
-            other.append(supervisor.start_beside(["true"], {}, lambda report: None))
+            other.append(supervisor.start_auxiliary(["true"], {}, lambda report: None))
         return True
 
     monkeypatch.setattr(supervisor, "_send", send)
-    assert supervisor.start_beside(["true"], {}, lambda report: None) == sent[0]
+    assert supervisor.start_auxiliary(["true"], {}, lambda report: None) == sent[0]
     assert other == [sent[1]] != [sent[0]]

@@ -9,7 +9,7 @@ import msgspec
 from report.compared import Seen, timeline
 
 from capexplorer.errors import SessionError
-from capexplorer.model.stream import SessionEntry
+from capexplorer.model.session_entry import SessionEntry
 from capexplorer.report.compare import Comparison, Session, compare
 from capexplorer.tui.screens.session_levels import LevelRow
 from capexplorer.tui.screens.sessions import SessionRow

@@ -29,8 +29,8 @@ from capexplorer.model.events import (
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold
 from capexplorer.model.offered import clamped_rate
+from capexplorer.model.param import Param
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
-from capexplorer.model.stream import Param
 
 HOSTILE = "\x1b[31mred\x1b[0m [bold]not bold[/bold] \x9b2J \x07 \u202e [/] 🎉 done"
 ENDPOINTS = (("GET", "/health", 50, 2.0), ("GET", "/io", 30, 205.0), ("GET", "/cpu", 20, 34.0))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from capexplorer.model.stream import OnlyScreen
+from capexplorer.model.controls_lock import OnlyScreen
 from capexplorer.tui.actions import controls_text
 from capexplorer.tui.actions.steering import Steer
 from capexplorer.tui.actions.steering_attached import SteerAttached
@@ -28,7 +28,7 @@ def anyio_backend() -> str:
 
 
 @dataclass
-class FakeHolding:
+class FakeLock:
     """One of several screens."""
 
     holds: bool = True
@@ -46,38 +46,38 @@ class FakeHolding:
         self.given += 1
 
 
-ELSEWHERE = FakeHolding(holds=False, holder="pts/3")
-NOWHERE = FakeHolding(holds=False, holder=None)
-LOST = FakeHolding(holds=False, holder="pts/3", connected=False)
+ELSEWHERE = FakeLock(holds=False, holder="pts/3")
+NOWHERE = FakeLock(holds=False, holder=None)
+LOST = FakeLock(holds=False, holder="pts/3", connected=False)
 
 
 @pytest.mark.parametrize(
-    ("held", "controls_shown"),
+    ("lock", "controls_shown"),
     [
         (OnlyScreen(), ""),
-        (FakeHolding(screens=1), ""),
-        (FakeHolding(), "this screen has the controls; 2 screens"),
-        (FakeHolding(asked_by="pts/4"), "pts/4 asks for the controls: c gives them, steering keeps them"),
+        (FakeLock(screens=1), ""),
+        (FakeLock(), "this screen has the controls; 2 screens"),
+        (FakeLock(asked_by="pts/4"), "pts/4 asks for the controls: c gives them, steering keeps them"),
         (ELSEWHERE, "pts/3 has the controls; c asks for them"),
-        (FakeHolding(holds=False, holder="pts/3", asked_by="pts/4"), "pts/3 has the controls; pts/4 asks for them"),
+        (FakeLock(holds=False, holder="pts/3", asked_by="pts/4"), "pts/3 has the controls; pts/4 asks for them"),
         (NOWHERE, "no screen has the controls; c takes them"),
         (LOST, "the run cannot be reached; what is recorded is still shown"),
     ],
 )
-def test_the_status_says_who_has_the_controls(held: FakeHolding | OnlyScreen, controls_shown: str) -> None:
-    assert controls_text.controls_line(held) == controls_shown
+def test_the_status_says_who_has_the_controls(lock: FakeLock | OnlyScreen, controls_shown: str) -> None:
+    assert controls_text.controls_line(lock) == controls_shown
 
 
 @pytest.mark.parametrize(
-    ("held", "controls_shown"),
+    ("lock", "controls_shown"),
     [
-        (FakeHolding(holds=False, screens=2), "pts/0 has the controls; this screen only watches"),
-        (FakeHolding(holds=False, holder=None, screens=1), "no screen has the controls; this screen only watches"),
+        (FakeLock(holds=False, screens=2), "pts/0 has the controls; this screen only watches"),
+        (FakeLock(holds=False, holder=None, screens=1), "no screen has the controls; this screen only watches"),
         (LOST, "the run cannot be reached; what is recorded is still shown"),
     ],
 )
-def test_the_status_names_a_screen_that_only_watches(held: FakeHolding, controls_shown: str) -> None:
-    assert controls_text.watched(held) == controls_shown
+def test_the_status_names_a_screen_that_only_watches(lock: FakeLock, controls_shown: str) -> None:
+    assert controls_text.watched(lock) == controls_shown
 
 
 def test_the_line_is_there_only_where_there_is_something_to_say() -> None:
@@ -87,9 +87,9 @@ def test_the_line_is_there_only_where_there_is_something_to_say() -> None:
     assert line.cell_length == 80
 
 
-def app(controls: FakeControls, held: FakeHolding, *, attached: bool = False) -> ExplorerApp:
+def app(controls: FakeControls, lock: FakeLock, *, attached: bool = False) -> ExplorerApp:
     feed = LiveFeed(FakeSource(session(((10, 6),))))
-    return ExplorerApp(feed, SteerAttached(controls, held, 300.0) if attached else Steer(controls, held))
+    return ExplorerApp(feed, SteerAttached(controls, lock, 300.0) if attached else Steer(controls, lock))
 
 
 def controls_shown(screen: ExplorerApp) -> str:
@@ -99,7 +99,7 @@ def controls_shown(screen: ExplorerApp) -> str:
 @pytest.mark.parametrize("key", ["plus", "minus", "x", "a", "m", "v", "p", "g", "r", "t"])
 async def test_a_key_that_steers_does_nothing_without_the_controls_and_says_who_has_them(key: str) -> None:
     controls = FakeControls(wanted=10)
-    screen = app(controls, FakeHolding(holds=False, holder="pts/3"))
+    screen = app(controls, FakeLock(holds=False, holder="pts/3"))
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press(key)
         assert controls_shown(screen) == "pts/3 has the controls; c asks for them"
@@ -109,43 +109,43 @@ async def test_a_key_that_steers_does_nothing_without_the_controls_and_says_who_
 
 async def test_a_note_needs_no_controls() -> None:
     controls = FakeControls()
-    screen = app(controls, FakeHolding(holds=False))
+    screen = app(controls, FakeLock(holds=False))
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("n", *"ok", "enter")
     assert controls.calls == [("note", "ok")]
 
 
 async def test_an_answer_after_the_controls_were_handed_over_has_no_effect() -> None:
-    controls, held = FakeControls(), FakeHolding()
-    screen = app(controls, held)
+    controls, lock = FakeControls(), FakeLock()
+    screen = app(controls, lock)
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("g", *"40")
-        held.holds, held.holder = False, "pts/3"
+        lock.holds, lock.holder = False, "pts/3"
         await pilot.press("enter")
         assert controls_shown(screen) == "pts/3 has the controls; c asks for them"
     assert controls.calls == []
 
 
 @pytest.mark.parametrize(
-    ("held", "answer", "asked", "given"),
+    ("lock", "answer", "asked", "given"),
     [
-        (FakeHolding(holds=False, holder="pts/3"), "pts/3 is asked for the controls", 1, 0),
-        (FakeHolding(holds=False, holder=None), "this screen takes the controls", 1, 0),
-        (FakeHolding(asked_by="pts/4"), "pts/4 has the controls now", 0, 1),
-        (FakeHolding(), "this screen has the controls; no other one asks for them", 0, 0),
+        (FakeLock(holds=False, holder="pts/3"), "pts/3 is asked for the controls", 1, 0),
+        (FakeLock(holds=False, holder=None), "this screen takes the controls", 1, 0),
+        (FakeLock(asked_by="pts/4"), "pts/4 has the controls now", 0, 1),
+        (FakeLock(), "this screen has the controls; no other one asks for them", 0, 0),
     ],
 )
-async def test_c_asks_for_the_controls_and_hands_them_over(held: FakeHolding, answer: str, asked: int, given: int) -> None:
-    screen = app(FakeControls(), held)
+async def test_c_asks_for_the_controls_and_hands_them_over(lock: FakeLock, answer: str, asked: int, given: int) -> None:
+    screen = app(FakeControls(), lock)
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("c")
         assert controls_shown(screen) == answer
-    assert (held.asked, held.given) == (asked, given)
+    assert (lock.asked, lock.given) == (asked, given)
 
 
 async def test_quitting_an_attached_screen_leaves_the_run_going_with_a_message() -> None:
     controls = FakeControls(wanted=10)
-    screen = app(controls, FakeHolding(), attached=True)
+    screen = app(controls, FakeLock(), attached=True)
     async with screen.run_test(size=(120, 40)) as pilot:
         question = screen.actions.quit_question
         assert question is not None and "The run goes on." in question and "Q ends the run now" in question
@@ -154,14 +154,14 @@ async def test_quitting_an_attached_screen_leaves_the_run_going_with_a_message()
 
 
 async def test_an_attached_screen_without_the_controls_is_left_without_a_question() -> None:
-    screen = app(FakeControls(wanted=10), FakeHolding(holds=False), attached=True)
+    screen = app(FakeControls(wanted=10), FakeLock(holds=False), attached=True)
     async with screen.run_test(size=(120, 40)):
         assert screen.actions.quit_question is None
 
 
 async def test_on_an_attached_screen_capital_q_ends_the_run_after_a_question() -> None:
     controls = FakeControls(wanted=10)
-    screen = app(controls, FakeHolding(), attached=True)
+    screen = app(controls, FakeLock(), attached=True)
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("Q", "escape")
         assert controls.calls == []
@@ -171,7 +171,7 @@ async def test_on_an_attached_screen_capital_q_ends_the_run_after_a_question() -
 
 async def test_on_the_runs_own_screen_capital_q_quits_after_the_same_question_as_q() -> None:
     controls = FakeControls(wanted=10)
-    screen = app(controls, FakeHolding(screens=1))
+    screen = app(controls, FakeLock(screens=1))
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("Q")
         await pilot.pause()
@@ -181,14 +181,14 @@ async def test_on_the_runs_own_screen_capital_q_quits_after_the_same_question_as
 
 
 async def test_quitting_the_runs_own_screen_names_who_loses_the_controls() -> None:
-    screen = app(FakeControls(wanted=10), FakeHolding(holds=False, holder="pts/3"))
+    screen = app(FakeControls(wanted=10), FakeLock(holds=False, holder="pts/3"))
     async with screen.run_test(size=(120, 40)):
         question = screen.actions.quit_question
         assert question is not None and question.startswith("pts/3 has the controls. The load of 10 users will stop.")
 
 
 async def test_a_key_on_a_screen_that_only_watches_is_refused_with_a_message() -> None:
-    screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), Watch(FakeHolding(holds=False, holder="pts/3")))
+    screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), Watch(FakeLock(holds=False, holder="pts/3")))
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("plus")
         assert screen.actions.view.controls == "pts/3 has the controls; this screen only watches"

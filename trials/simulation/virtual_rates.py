@@ -27,7 +27,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.stream import Param
+from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.driver import Autopilot
 from capexplorer.run.drivers.load_target import LoadTarget

@@ -27,7 +27,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
-from capexplorer.model.stream import Param
+from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilot import AutopilotDriver
 from capexplorer.run.drivers.driver import Autopilot

@@ -10,8 +10,8 @@ from typing import Literal
 
 from ... import wording
 from ...model.events import By
+from ...model.param import Param
 from ...model.proposals import AddWorker, Done, GiveUp, GoTo, Proposal
-from ...model.stream import Param
 from ...model.timeline import Timeline
 from ..current_epoch import CurrentEpoch
 from .adviser import Adviser, Growth

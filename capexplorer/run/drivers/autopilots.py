@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ...model.events import By, Command, Event
+from ...model.param import Param
 from ...model.proposals import Hold
-from ...model.stream import Param
 from ...model.timeline import Timeline
 from ..current_epoch import CurrentEpoch
 from ..proposals_published import PublishedProposals

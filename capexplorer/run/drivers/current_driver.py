@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...model.events import By, Command
-from ...model.stream import Param
+from ...model.param import Param
 from .driver import Driver, Plan, Shape
 from .load_target import LoadTarget
 
@@ -22,8 +22,8 @@ class CurrentDriver:
 
     def __init__(self, load_target: LoadTarget) -> None:
         self._load_target = load_target
-        self.kind: Driver = load_target.seat.driver
-        self.generation = load_target.seat.generation
+        self.kind: Driver = load_target.driver.kind
+        self.generation = load_target.driver.generation
 
     @property
     def is_current(self) -> bool:

@@ -43,11 +43,11 @@ class Autopilot:
 Driver = Manual | Plan | Shape | Autopilot
 
 
-class DriverSeat:
+class SharedDriver:
     """The current driver and its generation. The screen's and the pump's threads change it; use `locked` for a change."""
 
-    def __init__(self, driver: Driver) -> None:
-        self.driver = driver
+    def __init__(self, kind: Driver) -> None:
+        self.kind = kind
         self.generation = 0
         self._lock: SimpleQueue[None] = SimpleQueue()  # a lock that gevent does not patch
         self._lock.put(None)
@@ -61,13 +61,13 @@ class DriverSeat:
         finally:
             self._lock.put(None)
 
-    def change(self, driver: Driver) -> int:
+    def change(self, kind: Driver) -> int:
         """Change to another driver; returns its generation."""
-        self.driver = driver
+        self.kind = kind
         self.generation += 1
         return self.generation
 
     @property
     def autopilot_steps(self) -> bool:
         """Whether the autopilot sets the users, for a plan or by itself."""
-        return self.driver in (Autopilot(), Plan(finds_knee=True))
+        return self.kind in (Autopilot(), Plan(finds_knee=True))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ...model.events import Arrivals, By
 from ...model.load import Load
-from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
-from .driver import Driver, DriverSeat, Manual, Plan, Shape
+from .driver import Driver, Manual, Plan, Shape, SharedDriver
 
 POOL_SPAWN_RATE = 1_000.0
 """Users per second by which the pool of a rate level grows at most: about as many as the load thread can start while it also
@@ -62,7 +62,7 @@ class LoadTarget:
         """Users a second for all steps; None: see `rate`."""
         self.is_open = False
         self.host: UsersHost | None = None
-        self.seat = DriverSeat(driver)
+        self.driver = SharedDriver(driver)
 
     def set_spawn_rate(self, rate: float | None) -> None:
         """Users a second for all steps from the next one on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST)."""
@@ -85,47 +85,47 @@ class LoadTarget:
 
     def is_current(self, generation: int) -> bool:
         """Whether no other driver has begun since this generation."""
-        return generation == self.seat.generation
+        return generation == self.driver.generation
 
     def hand_to(self, driver: Driver) -> int:
         """Make `driver` the only one that may change the users. Returns its generation. The user count does not change."""
-        with self.seat.locked():
-            if isinstance(self.seat.driver, Shape):
+        with self.driver.locked():
+            if isinstance(self.driver.kind, Shape):
                 self._go(self.wanted)  # the load follows a shape until it gets a step
-            return self.seat.change(driver)
+            return self.driver.change(driver)
 
     def release(self, generation: int, by: By) -> None:
         """The driver of this generation was ended by `by`. Has no effect if another driver has begun."""
-        with self.seat.locked():
+        with self.driver.locked():
             if self.is_current(generation):
-                self.seat.change(Manual(by))
+                self.driver.change(Manual(by))
 
     def find_knee(self, generation: int) -> None:
         """Let the autopilot act for the plan of this generation. Has no effect if another driver has begun."""
-        with self.seat.locked():
+        with self.driver.locked():
             if self.is_current(generation):
-                self.seat.driver = Plan(finds_knee=True)
+                self.driver.kind = Plan(finds_knee=True)
 
     def end_autopilot(self, generation: int) -> None:
         """The autopilot has finished; a plan for which it acted continues. Has no effect if another driver has begun."""
-        with self.seat.locked():
-            if self.is_current(generation) and isinstance(self.seat.driver, Plan):
-                self.seat.driver = Plan()
+        with self.driver.locked():
+            if self.is_current(generation) and isinstance(self.driver.kind, Plan):
+                self.driver.kind = Plan()
             elif self.is_current(generation):
-                self.seat.change(Manual("autopilot"))
+                self.driver.change(Manual("autopilot"))
 
     # -- changes of the user count
 
     def step(self, users: int, by: By = "user") -> float:
         """A person or a guard sets `users` and ends the driver. Returns the spawn rate in users per second."""
-        with self.seat.locked():
-            self.seat.change(Manual(by))
+        with self.driver.locked():
+            self.driver.change(Manual(by))
             return self._go(users)
 
     def step_rate(self, per_s: float) -> float:
         """A person offers iterations at this rate and ends the driver. Returns the spawn rate of the pool."""
-        with self.seat.locked():
-            self.seat.change(Manual())
+        with self.driver.locked():
+            self.driver.change(Manual())
             return self._offer(per_s)
 
     def move_rate(self, per_s: float, generation: int, *, at_once: bool = False) -> float | None:
@@ -133,7 +133,7 @@ class LoadTarget:
 
         None, and nothing happens, if another driver has begun. `at_once`: without waiting for the users that the rate needs.
         """
-        with self.seat.locked():
+        with self.driver.locked():
             return self._offer(per_s, at_once=at_once) if self.is_current(generation) else None
 
     def move(self, users: int, generation: int, *, at_once: bool = False) -> float | None:
@@ -141,12 +141,12 @@ class LoadTarget:
 
         None, and nothing happens, if another driver has begun.
         """
-        with self.seat.locked():
+        with self.driver.locked():
             return self._go(users, at_once) if self.is_current(generation) else None
 
     def shape_moved(self, users: int, generation: int) -> bool:
         """The shape has changed the load to `users`. False, without any effect, if another driver has begun."""
-        with self.seat.locked():
+        with self.driver.locked():
             if not self.is_current(generation):
                 return False
             self.wanted, self.offered_per_s = users, None

@@ -12,8 +12,8 @@ from ... import wording
 from ...load.rate_policy import End, Offer, RateInput, RatePolicy
 from ...model.events import By, Sample
 from ...model.offered import RATE_MOST_PER_S
+from ...model.param import Param
 from ...model.rate_verdicts import RateCapacity
-from ...model.stream import Param
 from ...model.timeline import Timeline
 from ..current_epoch import CurrentEpoch
 from .load_target import LoadTarget

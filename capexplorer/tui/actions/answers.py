@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
-from ...model.stream import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ...model.watched import parsed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ...model.stream import Controls
+from ...model.controls import Controls
 from ..dialogs.ask import Ask
 from ..load_keys import STEPS
 from .answers import offered_wrong, users_wrong

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.widget import Widget
 
 from ... import wording
+from ...model.controls import Controls
+from ...model.controls_lock import ControlsLock, OnlyScreen
 from ...model.proposals import GoTo, Proposal
-from ...model.stream import Controls, Holding, OnlyScreen
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
 from ..key import ScreenName
@@ -29,9 +30,9 @@ class Steer:
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
 
-    def __init__(self, controls: Controls, holding: Holding | None = None) -> None:
-        """`holding`: which screen has the controls, if the run may have several screens."""
-        self.controls, self.holding = controls, holding or OnlyScreen()
+    def __init__(self, controls: Controls, lock: ControlsLock | None = None) -> None:
+        """`lock`: which screen has the controls, if the run may have several screens."""
+        self.controls, self.lock = controls, lock or OnlyScreen()
         self.steps = LoadSteps(controls)
 
     def attach(self, screen: ScreenAccess) -> None:
@@ -51,8 +52,8 @@ class Steer:
             spawn_rate=controls.spawn_rate,
             can_restart=controls.can_restart,
             autopilot=controls.autopilot,
-            controls=controls_text.controls_line(self.holding) if self._screen.timeline.ended is None else "",
-            controls_asked=self.holding.holds and self.holding.asked_by is not None,
+            controls=controls_text.controls_line(self.lock) if self._screen.timeline.ended is None else "",
+            controls_asked=self.lock.holds and self.lock.asked_by is not None,
         )
 
     def widgets(self) -> Sequence[Widget]:
@@ -72,7 +73,7 @@ class Steer:
             return None
         load = f"{wanted:,} users" if offered_per_s is None else f"{offered_per_s:,g} iterations a second"
         ends = f"The load of {load} will stop. The session is saved."
-        return ends if self.holding.holds else f"{self.holding.holder} has the controls. {ends}"
+        return ends if self.lock.holds else f"{self.lock.holder} has the controls. {ends}"
 
     def quit(self) -> None:
         """Tell the run that the user quits."""
@@ -86,7 +87,7 @@ class Steer:
 
     def action_controls(self) -> None:
         """Ask for the controls, or hand them to the screen that asks."""
-        self._screen.show_message(controls_text.passed_on(self.holding))
+        self._screen.show_message(controls_text.passed_on(self.lock))
 
     # -- the next step
 
@@ -251,9 +252,9 @@ class Steer:
         """Whether the session is running and this screen has the controls; otherwise show why a key has no effect."""
         if not self._is_running():
             return False
-        if not self.holding.holds:
-            self._screen.show_message(controls_text.refusal(self.holding), alarm=True)
-        return self.holding.holds
+        if not self.lock.holds:
+            self._screen.show_message(controls_text.refusal(self.lock), alarm=True)
+        return self.lock.holds
 
     def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:
         """Open a dialog. `answered` gets the typed text; it is not called if the dialog was cancelled or the controls were

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.stream import Controls, Holding
+from ...model.controls import Controls
+from ...model.controls_lock import ControlsLock
 from ..dialogs.ask import Confirm
 from ..render.text import span
 from .steering import Steer
@@ -11,14 +12,14 @@ from .steering import Steer
 class SteerAttached(Steer):
     """`unattended_s`: seconds for which the run continues load set by hand after the last screen that may steer has left."""
 
-    def __init__(self, controls: Controls, holding: Holding, unattended_s: float) -> None:
-        super().__init__(controls, holding)
+    def __init__(self, controls: Controls, lock: ControlsLock, unattended_s: float) -> None:
+        super().__init__(controls, lock)
         self._unattended_s = unattended_s
 
     @property
     def quit_question(self) -> str | None:
         """A sentence on when the load will end after this screen, which has the controls, is closed; None without load."""
-        if not self.holding.holds or super().quit_question is None:
+        if not self.lock.holds or super().quit_question is None:
             return None
         return (
             f"The run goes on. Load by hand that no screen steers ends after {span(self._unattended_s)};"
@@ -32,6 +33,6 @@ class SteerAttached(Steer):
         """End the run, for all of its screens."""
         if not self._may_steer():
             return
-        question = f"The load ends, for all {self.holding.screens} screens. The session is saved."
+        question = f"The load ends, for all {self.lock.screens} screens. The session is saved."
         confirm = Confirm("End the run?", question, "end it")
         self._screen.ask(confirm, lambda sure: self.controls.quit() if sure and self._may_steer() else None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from textual.widget import Widget
 
-from ...model.stream import Holding, OnlyScreen
+from ...model.controls_lock import ControlsLock, OnlyScreen
 from ..key import ScreenName
 from ..look import Palette
 from ..panes.status_view import View, watched
@@ -22,8 +22,8 @@ class Watch:
     key_words: Mapping[str, str] = {}
     quit_question = None
 
-    def __init__(self, holding: Holding | None = None) -> None:
-        self._holding = holding or OnlyScreen()
+    def __init__(self, lock: ControlsLock | None = None) -> None:
+        self._holding = lock or OnlyScreen()
 
     def attach(self, screen: ScreenAccess) -> None:
         """Watch this screen's timeline."""

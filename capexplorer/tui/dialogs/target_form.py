@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ...errors import InputError
-from ...model.stream import Param
+from ...model.param import Param
 from ..render.text import safe, shorten
 
 HINT = "An empty field keeps its value. A changed value begins a new epoch."

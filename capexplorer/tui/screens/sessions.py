@@ -10,7 +10,7 @@ import msgspec
 from rich.text import Text
 
 from ... import wording
-from ...model.stream import SessionEntry
+from ...model.session_entry import SessionEntry
 from ...report.compare import Comparison
 from ..render.text import MISSING, pad, rate, safe, shorten_end, size
 from .session_levels import LevelRow

@@ -17,7 +17,7 @@ def taken_over() -> list[Any]:
     load_target = LoadTarget(4, None)
     generation = load_target.hand_to(Autopilot())
     first = [load_target.move(5, generation), load_target.wanted]
-    by_hand = [load_target.step(8), load_target.wanted, load_target.seat.autopilot_steps]
+    by_hand = [load_target.step(8), load_target.wanted, load_target.driver.autopilot_steps]
     return [*first, *by_hand, load_target.move(50, generation), load_target.wanted]
 
 
@@ -35,7 +35,7 @@ def raced() -> dict[str, Any]:
     time.sleep(0.001)
     load_target.step(7)
     done.get(timeout=20)
-    return {"wanted": load_target.wanted, "autopilot_steps": load_target.seat.autopilot_steps}
+    return {"wanted": load_target.wanted, "autopilot_steps": load_target.driver.autopilot_steps}
 
 
 def former_shape() -> list[Any]:
@@ -52,9 +52,9 @@ def former_shape() -> list[Any]:
 def former_plan() -> list[Any]:
     """A plan's moves after another plan has begun, and what its end changes then."""
     load_target = LoadTarget(2, None, Plan())
-    former, latter = load_target.seat.generation, load_target.hand_to(Plan())
+    former, latter = load_target.driver.generation, load_target.hand_to(Plan())
     load_target.find_knee(former)
-    moves = [load_target.move(9, former), load_target.seat.autopilot_steps]
+    moves = [load_target.move(9, former), load_target.driver.autopilot_steps]
     load_target.release(former, "plan")
     load_target.find_knee(latter)
-    return [*moves, load_target.move(4, latter), load_target.seat.autopilot_steps, load_target.wanted]
+    return [*moves, load_target.move(4, latter), load_target.driver.autopilot_steps, load_target.wanted]

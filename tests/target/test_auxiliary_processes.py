@@ -1,4 +1,4 @@
-"""Processes beside the target: many at once, each a run of its own, and none outlives the app or the supervisor."""
+"""Auxiliary processes: many at once, each a run of its own, and none outlives the app or the supervisor."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
 
 
 class Beside:
-    """One process beside the target, and what is reported of it."""
+    """One auxiliary process, and the reports on it."""
 
     def __init__(self, rig: Rig, program: str = SLEEPS) -> None:
         self.reports: list[Report] = []
-        self.run = rig.supervisor.start_beside([sys.executable, "-c", program], {}, self.reports.append)
+        self.run = rig.supervisor.start_auxiliary([sys.executable, "-c", program], {}, self.reports.append)
         assert becomes_true(lambda: self.of(Started))
         self.pid = self.of(Started)[0].pid
 
@@ -36,7 +36,7 @@ class Beside:
         return found
 
 
-def test_processes_beside_the_target_survive_its_restart(rig: Rig) -> None:
+def test_auxiliary_processes_survive_its_restart(rig: Rig) -> None:
     one, two = Beside(rig), Beside(rig)
     first = rig.run(PRINTS_AND_SLEEPS)
     pid = rig.started(first)
@@ -50,12 +50,12 @@ def test_processes_beside_the_target_survive_its_restart(rig: Rig) -> None:
     assert is_alive(two.pid)
 
 
-def test_a_process_beside_the_target_is_stopped_alone_and_has_its_own_reports(rig: Rig) -> None:
+def test_an_auxiliary_process_is_stopped_alone_and_has_its_own_reports(rig: Rig) -> None:
     one, two = Beside(rig), Beside(rig)
     target = rig.run(PRINTS_AND_SLEEPS)
     rig.started(target)
     assert becomes_true(lambda: any(report.lines == ("here",) for report in one.of(Output)))
-    rig.supervisor.stop_beside(one.run)
+    rig.supervisor.stop_auxiliary(one.run)
     ended = one.exited()
     assert (ended.stopped, ended.signal) == (True, "SIGTERM")
     assert is_alive(two.pid)
@@ -63,7 +63,7 @@ def test_a_process_beside_the_target_is_stopped_alone_and_has_its_own_reports(ri
     assert not any(report.run in (one.run, two.run) for report in rig.reports)
 
 
-def test_the_children_of_a_killed_process_beside_the_target_are_ended(rig: Rig) -> None:
+def test_the_children_of_a_killed_auxiliary_process_are_ended(rig: Rig) -> None:
     forks = "import subprocess, sys; c = subprocess.Popen(['sleep', '600']); print(c.pid, flush=True); c.wait()"
     one = Beside(rig, forks)
     assert becomes_true(lambda: one.of(Output))
@@ -77,7 +77,7 @@ def test_the_children_of_a_killed_process_beside_the_target_are_ended(rig: Rig) 
 def test_a_stopped_process_is_killed_after_the_grace(rig: Rig) -> None:
     one = Beside(rig)
     os.kill(one.pid, signal.SIGSTOP)
-    rig.supervisor.stop_beside(one.run, grace_s=0.0)
+    rig.supervisor.stop_auxiliary(one.run, grace_s=0.0)
     assert one.exited().signal == "SIGKILL"
 
 
@@ -92,14 +92,14 @@ def test_a_daemon_of_the_target_belongs_to_the_target(rig: Rig) -> None:
     assert is_alive(one.pid)
 
 
-def test_no_process_beside_the_target_outlives_the_supervisor_and_the_app_gets_a_report(rig: Rig) -> None:
+def test_no_auxiliary_process_outlives_the_supervisor_and_the_app_gets_a_report(rig: Rig) -> None:
     one = Beside(rig)
     os.kill(rig.supervisor_pid, signal.SIGKILL)
     assert one.exited().reason == "the supervisor process ended"
     assert becomes_true(lambda: not is_alive(one.pid))
 
 
-def test_no_process_beside_the_target_outlives_a_close(rig: Rig) -> None:
+def test_no_auxiliary_process_outlives_a_close(rig: Rig) -> None:
     one = Beside(rig)
     rig.supervisor.close()
     assert not is_alive(one.pid)

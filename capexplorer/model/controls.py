@@ -1,43 +1,15 @@
-"""Protocols of a live or saved session: its events, its controls, the screens that share them.
-
-Implementations are passed in, so that the packages which use them need not import the ones which implement them.
-"""
+"""The controls of a live run, passed in so that screens, plans and the autopilot need not import the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Protocol
 
-import msgspec
-
-from .events import Event
-
-Param = str | int | float | bool
+from .param import Param
 
 SPAWN_RATE_LEAST = 0.001
 SPAWN_RATE_MOST = 100_000.0
 """Users per second: the bounds in profiles, options and keys."""
-
-
-class Clock(Protocol):
-    """Monotonic seconds."""
-
-    def __call__(self) -> float:
-        """Now."""
-
-
-class EventSource(Protocol):
-    """A source of events: a live run, or a log. Events are not pushed: the consumer takes them when it is ready."""
-
-    def start(self, wake: Callable[[], None]) -> None:
-        """Begin. `wake` is called from any thread, often, whenever `take` has something new; it must not block."""
-
-    def take(self) -> Sequence[Event]:
-        """All events since the last call, in order; empty when there are none. Never blocks."""
-
-    def close(self) -> None:
-        """End the run or close the log. Returns when everything is saved; may be called twice."""
 
 
 class Controls(Protocol):
@@ -135,66 +107,3 @@ class Controls(Protocol):
 
     def quit(self) -> None:
         """Record that the user wants to end the run. `EventSource.close` ends it."""
-
-
-class Holding(Protocol):
-    """Which of a run's screens has its controls, from the view of one of them. At most one has them at any moment."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether this screen has the controls. Calls from another screen have no effect."""
-
-    @property
-    def holder(self) -> str | None:
-        """Name of the screen that has the controls, such as `pts/3`; None: no screen has them."""
-
-    @property
-    def asked_by(self) -> str | None:
-        """Name of the screen that asks for the controls, and gets them unless the holder goes on using them; None: none asks."""
-
-    @property
-    def screens(self) -> int:
-        """Number of screens of the run, those that only watch included."""
-
-    @property
-    def connected(self) -> bool:
-        """Whether the run can be reached from this screen."""
-
-    def ask(self) -> None:
-        """Ask for the controls; if no screen has them, this screen gets them at once."""
-
-    def give(self) -> None:
-        """Hand the controls to the screen that asks for them."""
-
-
-class OnlyScreen:
-    """The Holding of a run that can have only one screen, which always has the controls."""
-
-    holds = connected = True
-    holder = asked_by = None
-    screens = 1
-
-    def ask(self) -> None:
-        """Without effect: this screen has the controls."""
-
-    def give(self) -> None:
-        """Without effect: there is no other screen."""
-
-
-class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """The summary of a saved session, for lists. If `problem` is set, all but `id`, `path` and `size_bytes` may be unknown."""
-
-    id: str
-    path: Path
-    size_bytes: int
-    started_at: str | None = None
-    """Wall time, ISO 8601 with offset."""
-    profile: str | None = None
-    target: str | None = None
-    label: str | None = None
-    duration_s: float | None = None
-    levels: int | None = None
-    complete: bool = False
-    """Whether its last event is `ended`."""
-    problem: str | None = None
-    """Why it cannot be opened, in one line."""
