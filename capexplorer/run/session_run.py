@@ -29,13 +29,12 @@ from .event_sink import EventSink
 from .first_failures import FirstFailures
 from .header import build_header
 from .load_control import LoadControl
-from .load_health import LoadHealth
-from .log_failures import LogFailures
 from .no_workers import NoWorkers
 from .options import RunOptions
 from .part_watch import PartWatch
 from .pump import Pump
 from .request_store import RequestStore
+from .run_failures import RunFailures
 from .run_log import RunLog
 from .run_outcome import RunOutcome
 from .service import Service
@@ -60,9 +59,9 @@ class SessionRun:
     def __init__(self, options: RunOptions, service: Service, load_target: LoadTarget, outcome: RunOutcome) -> None:
         self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
         self.workers: Workers = NoWorkers()
-        self.pump = Pump(self.tick, self._on_defect)
+        self.pump = Pump(self.tick, lambda text: self._failures.on_defect(text))
         self.requests = RequestStore(self.pump.at_s)
-        self.sink = EventSink(self._on_log_failure, self._on_log_recovery)
+        self.sink = EventSink(lambda error: self._failures.on_log_failure(error), lambda: self._failures.on_log_recovery())
         self.path: Path | None = None
         self.on_path: list[Callable[[Path], None]] = []
         """Called once the log has its header."""
@@ -95,11 +94,19 @@ class SessionRun:
             load=lambda: load_target.load,
             let_users_run=self._let_users_run,
         )
+        self._failures = RunFailures(
+            self.sink,
+            self.pump,
+            self.load_control,
+            load_target,
+            outcome,
+            epoch=lambda: self.target.epoch,
+            let_users_run=self._let_users_run,
+        )
         self._user_errors = UserErrorMarks()
-        self._load_health = LoadHealth()
         self._sampler: TickSampler | None = None
         self.parts = PartWatch(self.sink.emit, self.pump.now_s)
-        self._log_failures, self._first_failures = LogFailures(), FirstFailures()
+        self._first_failures = FirstFailures()
 
     # -- beginning and end
 
@@ -109,7 +116,7 @@ class SessionRun:
             header, self.sink.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
         except LogWriteError as error:
             self.outcome.fail("log", str(error), 4)
-            self._critical(str(error))
+            self._failures.log_critical(str(error))
             return
         self.path = self.sink.writer.path
         self.sink.emit(header)
@@ -248,7 +255,7 @@ class SessionRun:
             self.log.add("capexplorer", "warning", line)
         self._emit_log(ended_s)
         self._emit_user_errors(ended_s)
-        self._check_load_health(ended_s)
+        self._failures.check_load(self.host, ended_s)
         self._worker_reports.ticked(self.workers)
         self.sink.emit(sample)
         if sample.suspended_s:
@@ -268,41 +275,6 @@ class SessionRun:
         if mark is not None:
             self.sink.emit(mark)
 
-    def _check_load_health(self, t_s: float) -> None:
-        """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
-        for mark in self._load_health.look(self.host, t_s, self.target.epoch, self.load_target.load):
-            self.sink.emit(mark)
-        failure = self._load_health.failure
-        if failure is not None:
-            self.outcome.fail("load_thread", failure.error, failure.exit_code)
-
     def _emit_log(self, t_s: float) -> None:
         for log in self.log.drain(t_s):
             self.sink.emit(log)
-
-    # -- failing
-
-    def _on_log_failure(self, error: LogWriteError) -> None:
-        """Stop all users. Events are kept in memory from now on, and written when there is space again."""
-        if self.load_target.is_open:
-            self.load_control.to_zero("guard")
-        self.load_target.shut()
-        self._critical(str(error))
-        self.sink.emit(self._log_failures.began(self.pump.now_s(), self.target.epoch, str(error)))
-        self.outcome.fail("log", str(error), 4)
-
-    def _on_log_recovery(self) -> None:
-        """All kept events have been written. As many users start again as a person has requested meanwhile, else none."""
-        self.sink.emit(self._log_failures.ended(self.pump.now_s(), self.target.epoch))
-        self.outcome.recover("log")
-        self._let_users_run()
-
-    def _on_defect(self, text: str) -> None:
-        """First end the load and record the failure: later steps may fail from the same defect."""
-        self.load_target.shut()
-        self.outcome.fail("defect", f"a defect in capexplorer: {text.strip().splitlines()[-1]}", 1, tuple(text.splitlines()))
-        self.sink.watch = lambda event: ()
-        self._critical(text)
-
-    def _critical(self, text: str) -> None:
-        self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="critical", text=text))

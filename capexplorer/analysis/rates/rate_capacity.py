@@ -103,55 +103,58 @@ def _beyond(
     """
     best = max(kept, key=without_selection_bias)
     rate, error = plateau(departed)
-    least = least_goodput(best, rate, error)
     limit = _limit(departed)
-    overload = overload_of(departed, usual, rate, error)
     has_fallen = limit == "queue_growth" and falls(below, departed, (rate, error))
     may_be_slower = has_fallen or (limit == "queue_growth" and not is_constant(departed))
-    if (
-        may_be_slower
-        or not any(_is_at_its_maximum(each) for each in departed)
-        or (limit == "errors" and rises_with_rate(departed))
-    ):
+    at_its_maximum = any(_is_at_its_maximum(each) for each in departed)
+    if may_be_slower or not at_its_maximum or (limit == "errors" and rises_with_rate(departed)):
+        overload = overload_of(departed, usual, rate, error)
+        fall = fall_ratio(below, departed) if has_fallen else None
         return RateCapacity(
             kind="departs",
             per_s=departed[0].level.offered_per_s,
             kept_per_s=best.offered_per_s,
             limit=limit,
-            overload=msgspec.structs.replace(overload, fall_ratio=fall_ratio(below, departed) if has_fallen else None)
-            if may_be_slower
-            else None,
+            overload=msgspec.structs.replace(overload, fall_ratio=fall) if may_be_slower else None,
             confidence="low" if contradicted or may_be_slower else "medium",
             contradicted=contradicted,
         )
-    if rate < least and falls(
-        kept, departed, (rate, error)
-    ):  # goodput collapsed before a plateau: the capacity is at least the greatest rate served in full
-        rate, error = best.goodput_per_s, best.goodput_error_per_s
-        low, high = least, departed[0].level.offered_per_s
+    rate, error, low, high = _interval(kept, best, departed)
+    lacking = (
+        len(kept) < KEPT_LEVELS,
+        len(departed) < DEPARTED_LEVELS,
+        max(high - rate, rate - low) > HALF_WIDTH_MOST * rate,
+        limit == "unknown",
+        any(each.level.at_cap for each in departed),
+    )
+    return RateCapacity(
+        kind="capacity",
+        per_s=rate,
+        low_per_s=low,
+        high_per_s=high,
+        kept_per_s=best.offered_per_s,
+        limit=limit,
+        overload=overload_of(departed, usual, rate, error),
+        confidence="low" if contradicted else _confidence(sum(lacking), has_ramp(kept, departed)),
+        contradicted=contradicted,
+    )
+
+
+def _interval(kept: Sequence[RateLevel], best: RateLevel, departed: Sequence[JudgedLevel]) -> tuple[float, float, float, float]:
+    """The capacity, its standard error, and its 90% confidence interval, all per second: rate, error, low, high.
+
+    If goodput collapsed before it reached a plateau, the capacity is at least the greatest rate served in full, `best`.
+    """
+    rate, error = plateau(departed)
+    least = least_goodput(best, rate, error)
+    if rate < least and falls(kept, departed, (rate, error)):
+        rate, error, low, high = best.goodput_per_s, best.goodput_error_per_s, least, departed[0].level.offered_per_s
     else:
         rate = max(rate, least)
         structural = REFUSING_ERROR if departed[0].state == "fails" else STRUCTURAL_ERROR
         spread = math.exp(Z90 * math.hypot(error / max(rate, 1e-12), structural))
         low, high = max(rate / spread, least), rate * spread
-    grounds = (
-        len(kept) >= KEPT_LEVELS,
-        len(departed) >= DEPARTED_LEVELS,
-        max(high - rate, rate - low) <= HALF_WIDTH_MOST * rate,
-        limit != "unknown",
-        not any(each.level.at_cap for each in departed),
-    )
-    return RateCapacity(
-        kind="capacity",
-        per_s=rate,
-        low_per_s=min(low, rate),
-        high_per_s=max(high, rate),
-        kept_per_s=best.offered_per_s,
-        limit=limit,
-        overload=overload_of(departed, usual, rate, error),
-        confidence="low" if contradicted else _confidence(sum(not ground for ground in grounds), has_ramp(kept, departed)),
-        contradicted=contradicted,
-    )
+    return rate, error, min(low, rate), max(high, rate)
 
 
 def _confidence(lacking: int, has_ramp: bool) -> Confidence:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from ...analysis.epoch.epoch import SECONDS_LEAST
-from ...load.plan import PlanCursor, Step
+from ...load.plan import Step
+from ...load.plan_cursor import PlanCursor
 from ...model.offered import clamped_rate
 from ...model.proposals import Hold
 from ...model.timeline import Timeline
