@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..load import native
-from ..model.clock import Clock
 from ..model.param import Param
+from ..model.time_source import Clock
 
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from ..errors import LogWriteError
-from ..model.clock import Clock
 from ..model.events import SCHEMA, Ended, Event, Header, Mark, Sample
+from ..model.time_source import Clock
 from .canonical import canonical
 from .codec import encode
 from .new_file import NewFile

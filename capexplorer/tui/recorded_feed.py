@@ -11,8 +11,8 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 
-from ..model.clock import Clock
 from ..model.recording import Recording
+from ..model.time_source import Clock
 from .feed import Change
 from .playback import Playback, moment
 from .render.text import span

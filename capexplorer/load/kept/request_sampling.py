@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ...model.clock import Clock
 from ...model.events import FailureSignature
 from ...model.kept_request import EVEN_MOST, FAILURES_MOST, KeptRequest, Place, PlacedRequest, Why
+from ...model.time_source import Clock
 from ..signature import example
 from .raw_request import RawRequest, taken
 from .whole_request import whole
