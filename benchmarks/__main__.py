@@ -35,6 +35,7 @@ ALL = {
     "rate_p99": "p99 of the time from plan at 500/s with the live screen, divided by headless, one worker",
     "look": "CPU cost of one analysis of 24 levels during a run",
     "clients": "load generators side by side: requests per CPU second, latency at an equal rate",
+    "worker_scaling": "requests per second with 0, 1, 2 and 4 worker processes, by client",
     "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
     "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
     "client_hook_cost": "the cost of our hooks in the HTTP clients per request",

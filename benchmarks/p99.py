@@ -1,4 +1,7 @@
-"""p99 of the app with its screen over plain headless Locust's, on the same fast server: 50 users who wait 0.1 s, FastHttpUser."""
+"""p99 of the app with its screen over plain headless Locust's, on the same fast server: 50 users who wait 0.1 s, FastHttpUser.
+
+`WORKERS=1 python -m benchmarks p99`: the users of the app run in one worker process.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 from . import rig
 
 PAIRS = int(os.environ.get("PAIRS", "5"))
+WORKERS = int(os.environ.get("WORKERS", "0"))
 SECONDS = 20.0
 GOAL, MOST = 1.1, 1.3
 
@@ -14,7 +18,7 @@ GOAL, MOST = 1.1, 1.3
 def main() -> None:
     ratios, floors = [], []
     with rig.fast_server() as (name, url):
-        print(f"{name}; 50 users, 0.1 s wait, {SECONDS:.0f} s each, {PAIRS} pairs, taken in turn")
+        print(f"{name}; 50 users, 0.1 s wait, {SECONDS:.0f} s each, {PAIRS} pairs, taken in turn, {WORKERS} workers")
         print(f"{'locust p50':>11} {'p99 ms':>8} {'app p50':>9} {'p99 ms':>8} {'p99 ratio':>10}")
         for index in range(PAIRS):
             order = ("locust", "app") if index % 2 == 0 else ("app", "locust")
@@ -34,6 +38,6 @@ def _locust(url: str) -> tuple[float, float]:
 
 
 def _app(url: str) -> tuple[float, float]:
-    histogram = rig.app(url, users=50, wait_s=0.1, seconds=SECONDS).latency()
+    histogram = rig.app(url, users=50, wait_s=0.1, seconds=SECONDS, workers=WORKERS).latency()
     p50_ms, p99_ms = histogram.percentiles_ms((0.50, 0.99))
     return p50_ms or 0.0, p99_ms or 0.0

@@ -152,13 +152,14 @@ class Run:
         return merged
 
 
-def app(url: str, *, users: int, wait_s: float, seconds: float, client: str = "fast") -> Run:
-    """The app with its screen at one level, for that many seconds."""
+def app(url: str, *, users: int, wait_s: float, seconds: float, client: str = "fast", workers: int = 0) -> Run:
+    """The app with its screen at one level, for that many seconds, with this number of worker processes."""
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "bench.toml"
         profile.write_text(PROFILE.format(url=url, users=users, wait_s=wait_s, client=client, path="/"))
         sessions = Path(folder) / "sessions"
-        run = OnTerminal([str(BIN / "capexplorer"), "run", str(profile), "--sessions-dir", str(sessions)])
+        of_workers = ["--workers", str(workers)] if workers else []
+        run = OnTerminal([str(BIN / "capexplorer"), "run", str(profile), "--sessions-dir", str(sessions), *of_workers])
         run.seen(b"settl", 30)
         time.sleep(seconds)
         run.end()

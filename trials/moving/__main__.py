@@ -1,6 +1,6 @@
 """`make moving`: every row with both clients; results by axis, and docs/moving.md.
 
-    python -m trials.moving [ROW...] [--axis users|rates] [--client C] [--repeats N] [--parallel N]
+    python -m trials.moving [ROW...] [--axis users|rates] [--client C] [--workers N] [--repeats N] [--parallel N]
 
 The services sleep rather than compute, so some can run at a time.
 """
@@ -37,26 +37,32 @@ def main() -> int:
     wanted = [(row, client, number) for number in repeats for row in chosen for client in clients if not missing(*row.needs)]
     folder, began = Path(tempfile.mkdtemp(prefix="moving-")), Conditions.now()
     with ThreadPoolExecutor(options.parallel) as pool:
-        runs = list(pool.map(lambda one: _reported(one[0], one[1], one[2], folder), wanted))
+        runs = list(pool.map(lambda one: _reported(one[0], one[1], one[2], options.workers, folder), wanted))
     right = sum(not run.wrong for run in runs)
     print(f"{right} of {len(runs)} right")
-    if options.rows or options.client:
+    if options.rows or (options.client and not options.workers):
         print(f"sessions: {folder}")
         return 0
     order = list(ALL)
     runs.sort(key=lambda run: (order.index(run.row), run.client, run.number))
     command = f"python -m trials.moving --repeats {options.repeats} --parallel {options.parallel}"
+    if options.workers:
+        command += f" --workers {options.workers}" + (f" --client {options.client}" if options.client else "")
     for axis in axes:
         own = [run for run in runs if ALL[run.row].axis == axis]
-        save(page.RECORDS[axis], {"command": f"{command} --axis {axis}", "runs": msgspec.to_builtins(own)}, began)
+        save(
+            page.record(axis, options.workers > 0),
+            {"command": f"{command} --axis {axis}", "runs": msgspec.to_builtins(own)},
+            began,
+        )
     print(page.write())
     shutil.rmtree(folder)
     return 0
 
 
-def _reported(row: Row, client: Client, number: int, folder: Path) -> MovingRun:
+def _reported(row: Row, client: Client, number: int, workers: int, folder: Path) -> MovingRun:
     """One run, and its line."""
-    run = explored(row, client, number, folder / f"{row.name}-{client}-{number}")
+    run = explored(row, client, number, workers, folder / f"{row.name}-{client}-{number}")
     print(f"{run.row} ({run.client}): {'; '.join(run.wrong) or 'right'}; once: {run.once}; {run.verdict}", flush=True)
     return run
 
@@ -66,6 +72,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("rows", nargs="*", metavar="ROW", help="only these; nothing is written then")
     parser.add_argument("--axis", choices=AXES, help="rows of user counts, or of offered rates, alone")
     parser.add_argument("--client", choices=CLIENTS)
+    parser.add_argument("--workers", type=int, default=0, help="worker processes; these runs have results of their own")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=3)
     options = parser.parse_args()

@@ -23,6 +23,8 @@ class MovingRun(msgspec.Struct, frozen=True, kw_only=True):
     row: str
     client: Client
     number: int
+    workers: int = 0
+    """Worker processes that generate the load; 0: the run's own process."""
     wrong: tuple[str, ...]
     """At the end; empty: all is right."""
     once: tuple[str, ...]
@@ -34,15 +36,17 @@ class MovingRun(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None
 
 
-def explored(row: Row, client: Client, number: int, folder: Path) -> MovingRun:
-    """`capexplorer run PROFILE --plan PLAN --headless`."""
+def explored(row: Row, client: Client, number: int, workers: int, folder: Path) -> MovingRun:
+    """`capexplorer run PROFILE --plan PLAN --headless`, with this number of worker processes."""
     folder.mkdir(parents=True)
     profile = prepared(row, client, folder)
-    ran = run(folder, str(profile), "--plan", row.plan, timeout_s=TIMEOUT_S, cwd=HERE)
+    of_workers = ("--workers", str(workers)) if workers else ()
+    ran = run(folder, str(profile), "--plan", row.plan, *of_workers, timeout_s=TIMEOUT_S, cwd=HERE)
     return MovingRun(
         row=row.name,
         client=client,
         number=number,
+        workers=workers,
         wrong=tuple(_wrong(row, ran)),
         once=tuple(judging.marked_once(row, ran.marks)),
         verdict=str(ran.summary["verdict"]),

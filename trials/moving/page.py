@@ -17,13 +17,12 @@ from .row import Axis
 from .rows import ALL
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "moving.md"
-RECORDS: dict[Axis, str] = {"users": "moving", "rates": "moving_rates"}
-"""Names of the results."""
+_RECORDS: dict[Axis, str] = {"users": "moving", "rates": "moving_rates"}
 
 HEAD = """\
 # Services that change
 
-Written by `make moving` from `trials/results/moving.json` and `moving_rates.json`; not by hand. Real services
+Written by `make moving` from `trials/results/moving*.json`; not by hand. Real services
 (`trials/moving/targets`) change while plans explore them by user counts and by offered rates. `trials/moving/rows.py` says for
 each which knees or capacities are true, what must be marked, and what must never be blamed. A run is right if its last marks
 are. The column "wrong in between" lists wrong knees and capacities that were marked for a while and then retracted.
@@ -35,9 +34,14 @@ all processes.
 COLUMNS = ("row", "client", "run", "at the end", "wrong in between", "the verdict", "busy cores")
 
 
+def record(axis: Axis, of_workers: bool) -> str:
+    """Name of the results of one axis of load, in the run's own process or with worker processes."""
+    return f"{_RECORDS[axis]}_workers" if of_workers else _RECORDS[axis]
+
+
 def write() -> Path:
     """Write the page from the results."""
-    recorded = [RESULTS / f"{name}.json" for name in RECORDS.values()]
+    recorded = [RESULTS / f"{record(axis, of_workers)}.json" for of_workers in (False, True) for axis in _RECORDS]
     results = [json.loads(path.read_text(encoding="utf-8")) for path in recorded if path.exists()]
     page = "\n".join((HEAD, _rows(), *(part for data in results for part in _results(data))))
     PAGE.write_text(reworded(page), encoding="utf-8")
@@ -77,7 +81,8 @@ def _runs(runs: Sequence[MovingRun]) -> str:
 def _cells(run: MovingRun) -> tuple[object, ...]:
     wrong = f"**{'; '.join(run.wrong)}**" if run.wrong else "right"
     busy = "–" if run.host_cpu_ratio is None else f"{run.host_cpu_ratio:.2f}"
-    return (run.row, run.client, run.number, wrong, "; ".join(run.once) or "–", run.verdict.replace("|", "\\|"), busy)
+    client = f"{run.client}, {run.workers} workers" if run.workers else run.client
+    return (run.row, client, run.number, wrong, "; ".join(run.once) or "–", run.verdict.replace("|", "\\|"), busy)
 
 
 def _line(cells: Sequence[object]) -> str:
