@@ -8,6 +8,7 @@ The services sleep rather than compute, so some can run at a time.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import shutil
 import sys
 import tempfile
@@ -78,6 +79,8 @@ def _options() -> argparse.Namespace:
     options = parser.parse_args()
     if unknown := [name for name in options.rows if name not in ALL]:
         parser.error(f"no such row: {', '.join(unknown)}; rows: {', '.join(ALL)}")
+    if importlib.util.find_spec("uvicorn") is None:
+        parser.error("uvicorn is not installed: `make moving` installs trials/services/requirements.lock first")
     return options
 
 
