@@ -47,6 +47,8 @@ class Row:
     """Limits of open files."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of PostgreSQL."""
+    backlog: int = 256
+    """Connections that may wait for the service to accept them."""
     worker_connections: int = 1024
     """nginx's worker_connections."""
     compressed: bool = False

@@ -120,6 +120,16 @@ ROWS = (
         amount=50,
     ),
     Row(
+        name="web-backlog",
+        part="web",
+        fault="four workers of the service accept a connection each for 50 ms, and two may wait: the proxy tries again later",
+        expected=("worker_pool_exhausted",),
+        places=("namespaces",),
+        act="workers",
+        amount=50,
+        backlog=2,
+    ),
+    Row(
         name="db-accept-queue",
         part="db",
         fault="PostgreSQL's postmaster stands still most of the time; each request opens its own session",

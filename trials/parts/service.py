@@ -97,7 +97,6 @@ class Handler(BaseHTTPRequestHandler):
 class Service(ThreadingHTTPServer):
     """Waits a moment where no descriptor is left."""
 
-    request_queue_size = 256
     daemon_threads = True
 
     def get_request(self) -> tuple[socket.socket, object]:
@@ -110,8 +109,6 @@ class Service(ThreadingHTTPServer):
 
 class Workers(HTTPServer):
     """Like gunicorn's sync workers: each accepts a connection when it has finished the one before."""
-
-    request_queue_size = 256
 
     def serve_forever(self, poll_interval: float = 0.5) -> None:
         workers = [threading.Thread(target=self._work) for _ in range(4)]
@@ -135,9 +132,12 @@ parser.add_argument("--database", required=True)
 parser.add_argument("--act", default="query")
 parser.add_argument("--amount", type=int, default=0)
 parser.add_argument("--open-files", type=int, default=0)
+parser.add_argument("--backlog", type=int, default=256)
 ask = parser.parse_args()
 LARGE = random.Random(1).randbytes(ask.amount // 2).hex().encode() if ask.act == "large" else b""
 if ask.open_files:
     resource.setrlimit(resource.RLIMIT_NOFILE, (ask.open_files, ask.open_files))
 print(os.getpid(), flush=True)
-(Workers if ask.act == "workers" else Service)((ask.address, ask.port), Handler).serve_forever()
+kind = Workers if ask.act == "workers" else Service
+kind.request_queue_size = ask.backlog
+kind((ask.address, ask.port), Handler).serve_forever()

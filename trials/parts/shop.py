@@ -140,7 +140,7 @@ def _service(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
         "act": row.act,
         "amount": row.amount,
     }
-    given["open-files"] = row.open_files.get("web", 0)
+    given |= {"open-files": row.open_files.get("web", 0), "backlog": row.backlog}
     words = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     with (folder / "log").open("wb") as log:
         command = [*_words(row, testbed, "web"), sys.executable, str(here), *words]
