@@ -146,6 +146,15 @@ def _regimes(verdict: Verdict) -> Iterator[RegimeVerdict]:
     yield from verdict.rates.regimes if verdict.rates is not None else ()
 
 
+def _latency_change(found: RegimeVerdict) -> dict[str, Any]:
+    """Mean time from plan of one offered rate, and when the level before the change ended."""
+    return {
+        "before_ms": rounded(found.before_ms),
+        "after_ms": rounded(found.after_ms),
+        "unchanged_until_s": rounded(found.unchanged_until_s),
+    }
+
+
 def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
     knee = found.knee
     return {
@@ -158,7 +167,7 @@ def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
         "offered_per_s": found.users if found.at_rates else None,
         "before_rps": rounded(found.before_rps),
         "after_rps": rounded(found.after_rps),
-        **({"before_ms": rounded(found.before_ms), "after_ms": rounded(found.after_ms)} if found.began == "latency" else {}),
+        **(_latency_change(found) if found.began == "latency" else {}),
         "failure_ratio": rounded(found.failure_ratio),
         "most_users": None if found.at_rates else rounded(found.most_users),
         "most_offered_per_s": rounded(found.most_users) if found.at_rates else None,

@@ -11,10 +11,8 @@ from .times import session_time
 
 A_FAULT = "a fault at that time, not a load limit"
 ANOTHER_SERVICE = "the service changed at that time, independently of load"
-ANOTHER_SERVICE_BY_THEN = "the service had changed by then, independently of load"
 UNDECIDED = "caused by load or by a change of the service"
-"""Interpretations of a change: the first two if it began within a level, the third if it began between two levels of one offered
-rate, the last if it began with a step of load."""
+"""Interpretations of a change: the first two if no step of load explains it, the last if it began with a step of load."""
 
 
 def changes(regimes: Sequence[RegimeVerdict]) -> str:
@@ -34,9 +32,11 @@ def _changed(found: RegimeVerdict) -> str:
         what = f"{at} {numbers.percent(found.failure_ratio or 1.0)} of requests started to fail{late}"
         return f"{what}: {A_FAULT if found.inside else _undecided(found)}"
     if found.began == "latency":
-        verb = "risen" if (found.after_ms or 0.0) > (found.before_ms or 0.0) else "fallen"
+        verb = "rose" if (found.after_ms or 0.0) > (found.before_ms or 0.0) else "fell"
         times = f"from {numbers.number(found.before_ms)} to {numbers.number(found.after_ms)} ms"
-        return f"{at} the mean time from plan had {verb} {times} since the same rate before: {ANOTHER_SERVICE_BY_THEN}"
+        until, since = session_time(found.unchanged_until_s or 0.0), session_time(found.began_s)
+        when = f"at {until}" if until == since else f"between {until} and {since}"
+        return f"{when} the mean time from plan at {_load(found, found.users)} {verb} {times}: {ANOTHER_SERVICE}"
     if found.before_rps is None:
         what = f"{at} goodput was {numbers.number(found.after_rps)}/s, which the earlier levels do not explain"
         return f"{what}: {_undecided(found)}"

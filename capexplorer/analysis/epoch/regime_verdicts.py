@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ...model.level import Level
 from ...model.verdicts import KneeVerdict, RegimeVerdict
-from ..ladder import LadderLevel
+from ..ladder import LadderLevel, Measured
 from .judgeable import judgeable_levels
 from .level_comparison import FAILING, USERS_SAME, latency_differs
 from .measured_epoch import MeasuredEpoch
@@ -35,6 +35,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
     began_s = _began_s(epoch, regime)
     is_first = regime.began is None
     others = [each for each in epoch.regimes if each is not regime]
+    unlike = _unlike_before(epoch, first.rates) if regime.began == "latency" else None
     return RegimeVerdict(
         began_s=began_s,
         began=regime.began,
@@ -43,8 +44,9 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
         users=first.level.offered_per_s or float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),
         after_rps=first.rates.goodput_rps,
-        before_ms=_before_ms(epoch, first.rates) if regime.began == "latency" else None,
-        after_ms=first.rates.latency_ms if regime.began == "latency" else None,
+        before_ms=None if unlike is None else unlike.rates.latency_ms,
+        after_ms=None if unlike is None else first.rates.latency_ms,
+        unchanged_until_s=None if unlike is None else unlike.level.ended_s,
         failure_ratio=first.rates.failure_ratio,
         most_users=most.users,
         most_rps=most.goodput_rps,
@@ -83,10 +85,10 @@ def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
     return earlier[-1].goodput_rps if known else None
 
 
-def _before_ms(epoch: MeasuredEpoch, first: LadderLevel) -> float | None:
-    """Latency of the latest earlier level of the same offered rate that differs."""
-    earlier = (each.rates for each in reversed(epoch.measured) if each.rates.started_s < first.started_s)
-    return next((level.latency_ms for level in earlier if latency_differs(first, level)), None)
+def _unlike_before(epoch: MeasuredEpoch, first: LadderLevel) -> Measured | None:
+    """The latest earlier level of the same offered rate whose latency differs."""
+    earlier = (each for each in reversed(epoch.measured) if each.rates.started_s < first.started_s)
+    return next((each for each in earlier if latency_differs(first, each.rates)), None)
 
 
 def _until_s(epoch: MeasuredEpoch, regime: Regime) -> float | None:

@@ -30,6 +30,9 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
     before_ms: float | None = None
     after_ms: float | None = None
     """Mean time from plan of the same offered rate before and after latency changed."""
+    unchanged_until_s: float | None = None
+    """If latency changed: end of the latest level of that rate before the change, in seconds of the session. The change came
+    between then and `began_s`."""
     failure_ratio: float | None = None
     """Failure ratio of the regime's first level."""
     most_users: float

@@ -99,7 +99,8 @@ def test_a_service_that_is_slower_at_a_rate_it_had_before_has_changed_though_all
     assert now.began_s == pytest.approx(40.0, abs=3.0)
     assert now.before_ms is not None and now.after_ms is not None and now.after_ms > 2 * now.before_ms
     assert now.return_users is None
-    assert "the mean time from plan had risen from" in wording.verdict(slower)
+    assert now.unchanged_until_s == pytest.approx(now.began_s if rates[1] == rates[-1] else 20.0, abs=3.0)
+    assert "the mean time from plan at 20/s offered rose from" in wording.verdict(slower)
     (last,) = [each for each in verdict(slower).levels if each.other_service]
     assert last.level == 2
 
