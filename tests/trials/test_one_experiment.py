@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from beside_others import repeated_while_disturbed
 
 from capexplorer.model.events import Mark
 from trials.experiments.headless import KNEE_KINDS, Ran, run
@@ -15,8 +14,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    folder: Path = tmp_path_factory.mktemp("short")
-    return run(folder, str(system("two-workers").path), "--plan", "short", timeout_s=200.0)
+    return repeated_while_disturbed(
+        lambda folder: run(folder, str(system("two-workers").path), "--plan", "short", timeout_s=200.0),
+        lambda ran: ran.knee is not None,
+        lambda ran: ran.median("others_cpu_ratio") or 0.0,
+        tmp_path_factory.mktemp("short"),
+    )
 
 
 def test_systems_have_the_knees_that_their_titles_say() -> None:
