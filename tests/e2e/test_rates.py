@@ -37,17 +37,18 @@ def test_rates_and_users_take_turns_in_one_plan(tmp_path: Path) -> None:
     assert all(level.figures.offered.finished > 0 for level in closed if level.figures.offered)
 
 
-def test_workers_take_over_the_share_of_a_lost_one_and_the_run_fails_when_none_is_left(tmp_path: Path) -> None:
+def test_workers_take_over_the_share_of_a_stopped_one_and_the_run_fails_when_none_is_left(tmp_path: Path) -> None:
     with start(tmp_path, "actor", "--headless", "--workers", "2", "--plan", "rate 20/s 10m") as run:
         run.until(Sample, lambda event: event.settled)
-        os.kill(run.marked.pids("capexplorer worker --join")[0], signal.SIGKILL)
+        first, second = run.marked.pids("capexplorer worker --join")
+        os.kill(first, signal.SIGSTOP)
         run.until(Command, lambda event: event.name == "workers" and event.args.get("change") == "lost")
         run.until(Sample, lambda event: event.level == 1 and event.settled)
-        os.kill(run.marked.pids("capexplorer worker --join")[0], signal.SIGKILL)
+        os.kill(second, signal.SIGKILL)
         assert run.exit_code() == 4
     assert run.stderr.rstrip().endswith("capexplorer: no worker is left")
     assert_conserved(run)
-    first, second, *_ = of(run.events(), LevelClosed)
-    assert (first.void, second.void) == ("worker_lost", "worker_lost")
+    before, after, *_ = of(run.events(), LevelClosed)
+    assert (before.void, after.void) == ("worker_lost", "worker_lost")
     offered = [sample.offered for sample in of(run.events(), Sample) if sample.level == 1 and sample.settled and sample.offered]
     assert {tick.offered_per_s for tick in offered} == {20.0} and sum(tick.finished for tick in offered) > 0
