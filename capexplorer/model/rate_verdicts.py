@@ -89,6 +89,9 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
     limit: Limit | None = None
     overload: Overload | None = None
     confidence: Confidence | None = None
+    slower_times: float | None = None
+    """If all rates were served in full, but at `per_s` the mean time from plan was several times that at the lowest rate: that
+    ratio. The queue there is long, and may be one that grows slowly."""
     contradicted: bool = False
     """Whether a level was served in full although one at a lower rate was not: the service was not always the same."""
 

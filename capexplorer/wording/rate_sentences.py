@@ -70,9 +70,19 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
             return f"{where}{_without_maximum(known)}{back}{changed}."
         case "keeps_up":
             if known.limit != "generator":
-                return f"All offered iterations were served, up to {rate(known.per_s)}{sure}{back}{changed}."
+                return (
+                    f"All offered iterations were served, up to {rate(known.per_s)}{_near_capacity(known)}{sure}{back}{changed}."
+                )
             where = f"Served in full up to {rate(known.per_s)}{sure}"
             return f"{where}; beyond that the generator is the limit, not the service: more users (max_users) or workers{back}."
+
+
+def _near_capacity(found: RateCapacity) -> str:
+    """What a long queue at the greatest rate says about the capacity; empty if there was none."""
+    if found.slower_times is None:
+        return ""
+    times = numbers.number(found.slower_times)
+    return f", near the capacity: there the mean time from plan is {times} times that at the lowest rate"
 
 
 def _without_maximum(found: RateCapacity) -> str:

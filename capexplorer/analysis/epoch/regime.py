@@ -105,7 +105,10 @@ def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bo
     last = failing[-1]
     if last.level.offered_per_s is None or last.figures.response_ms is None:
         return False
-    clean = [each.figures for regime in others for each in regime.measured if failure_ratio_of(each.rates) < FAILING]
+    earlier = [
+        each for regime in others for each in regime.measured if each.level is not failing[0].level
+    ]  # there the queue filled
+    clean = [each.figures for each in earlier if failure_ratio_of(each.rates) < FAILING]
     usual_ms = [figures.response_ms for figures in clean if figures.response_ms is not None]
     return bool(usual_ms) and last.figures.response_ms > SLOWER * max(usual_ms)
 

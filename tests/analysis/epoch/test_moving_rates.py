@@ -120,6 +120,24 @@ def test_a_fall_that_came_with_a_step_is_open_until_a_return_shows_what_caused_i
     assert returned.capacity.overload is not None and returned.capacity.overload.kind == "times_out"
 
 
+def test_a_backlog_that_times_out_after_a_return_is_overload_and_no_fault() -> None:
+    """Failures begin late in a level, once the queue has grown to the timeout, and go on at a lower rate until it is gone."""
+    impatient, rates = System(0.01, 0, timeout_s=2.0), (30.0, 60.0, 140.0, 130.0, 30.0)
+    found = verdict(climbed(impatient, rates, 14, np.random.default_rng(7)))
+    (overload,) = [each for each in found.regimes if each.began is not None]
+    assert overload.began == "failures" and not overload.inside
+
+
+@pytest.mark.parametrize(("most", "confidence", "is_near"), [(80.0, "high", False), (108.0, "medium", True)])
+def test_a_long_queue_at_the_greatest_rate_leaves_doubt_whether_the_service_keeps_up(
+    most: float, confidence: str, is_near: bool
+) -> None:
+    timeline = session((30.0, 60.0, most), Trouble())
+    capacity = verdict(timeline).capacity
+    assert capacity is not None and (capacity.kind, capacity.confidence) == ("keeps_up", confidence)
+    assert (capacity.slower_times is not None) == is_near == ("near the capacity" in wording.verdict(timeline))
+
+
 def test_a_neighbour_who_takes_the_cpu_is_named_and_makes_no_capacity() -> None:
     timeline = session((20.0, 40.0, 80.0), Trouble(41.0, speed=0.3, by_neighbour=True))
     found = verdict(timeline).capacity
