@@ -41,12 +41,14 @@ class RateLevelVerdict(Reading, frozen=True, kw_only=True):
     recovery: bool = False
     """Whether it follows overload with a lower rate, so that the curve does not use it."""
     left_out: bool = False
-    """Whether the curve does not use it because other processes, or a failure of generator, host or network, disturbed it, or
-    because it belongs to another regime than the verdict."""
+    """Whether the curve does not use it because other processes, or a failure of generator, host or network, disturbed it,
+    because its goodput varied too much, or because it belongs to another regime than the verdict."""
     is_part: bool = False
     """Whether its figures are those of a part of the level, since the service changed in it."""
     other_service: bool = False
     """Whether it is left out because it belongs to another regime (`RateVerdict.regimes`)."""
+    unsteady: bool = False
+    """Whether it is left out because its goodput varied too much for a mean, as while a backlog is worked off."""
 
 
 class Overload(Reading, frozen=True, kw_only=True):

@@ -141,6 +141,8 @@ def rate_level(found: RateLevelVerdict) -> str:
         return f"{rate_level(msgspec.structs.replace(found, is_part=False))}, in a part of it: the service changed"
     if found.other_service:
         return "the service was not the one that the verdict is about"
+    if found.unsteady:
+        return "a backlog was worked off" if found.growth_per_s < 0 else "goodput varied too much to be judged"
     if found.left_out:
         return "disturbed by other processes or the generator's host"
     if found.recovery:

@@ -55,7 +55,8 @@ def _change_of_work(found: Sequence[Regime], each: Measured) -> Began | None:
     if abs(now.users - last.users) <= USERS_SAME * last.users:
         return "goodput" if differs(now.goodput_rps, last.goodput_rps * now.users / last.users, error_of(now, last)) else None
     if now.users < last.users:
-        return _at_step_down(found, levels, now)
+        may_be_above = each.level.offered_per_s is not None
+        return _at_step_down(found, levels, now, may_be_above=may_be_above)
     if falls(levels, now):
         return "failures" if more >= FAILING else "goodput"
     is_first = len(found) == 1 and len(levels) == 1  # its few requests met cold caches
@@ -106,16 +107,23 @@ def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     return now.users < lowest.users and lowest.goodput_rps * now.users / lowest.users <= now.goodput_rps <= most_rps
 
 
-def _at_step_down(found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel) -> Began | None:
+def _at_step_down(
+    found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel, *, may_be_above: bool
+) -> Began | None:
     """After a step down: whether goodput or failures differ from those of earlier levels at this load.
 
     After overload only a return to an earlier regime counts, since a service may need time to recover (`recovery`).
+    `may_be_above`: at offered rates goodput equals the rate up to the capacity, so between a rate below it and one far beyond it
+    goodput is above the line between both, and no change up to the greatest goodput so far.
     """
     expected = expected_goodput(levels, now.users)
     if expected is None:
         return None
     rate_rps, error = expected
     is_other = differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
+    best = max(levels, key=lambda level: level.goodput_rps)
+    is_between = rate_rps < now.goodput_rps <= best.goodput_rps + ONE_SIDED_95 * error_of(best, now)
+    is_other = is_other and not (may_be_above and is_between)
     current = found[-1]  # where requests fail, a clean level of less load shows that load made them fail
     is_other = is_other and not (current.began_inside and not current.fails and _may_be_under(levels, now))
     fails = failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING

@@ -56,7 +56,8 @@ def recoveries(
     for before, level in zip(levels, levels[1:], strict=False):
         if level not in down or before in down or level.ramp:
             continue
-        after_s, recovered = recovery(*_seconds(timeline, level), usual_in_flight(fit, level.rate_per_s))
+        since_s = level.started_s if before.ended_s is None else before.ended_s  # levels between may be too unsteady to be used
+        after_s, recovered = recovery(*_seconds(timeline, since_s, level.ended_s), usual_in_flight(fit, level.rate_per_s))
         yield RateRecovery(
             level=level.index, from_per_s=before.offered_per_s, to_per_s=level.rate_per_s, recovered=recovered, after_s=after_s
         )
@@ -76,23 +77,25 @@ def recovery(in_flight: Sequence[float], failure_ratio: Sequence[float], usual: 
     """(seconds after which backlog and failures were gone for good, whether the service recovered).
 
     `in_flight`, `failure_ratio`: one value per second since the step. `usual`: as of `usual_in_flight`. None: not known, since
-    the backlog still shrinks, or no level was served in full before.
+    the backlog still shrinks, or no level was served in full before. One second alone with more in flight is no backlog.
     """
     if usual is None or len(in_flight) < RECOVERED_S:
         return None, None
-    well = [flying <= usual and failing <= FAILING_MOST for flying, failing in zip(in_flight, failure_ratio, strict=True)]
-    bad = max((second for second, is_well in enumerate(well) if not is_well), default=-1)
-    if len(well) - bad > RECOVERED_S:
+    above = [False, *(flying > usual for flying in in_flight), False]
+    queues = [now and (before or after) for before, now, after in zip(above, above[1:], above[2:], strict=False)]
+    fails = [failing > FAILING_MOST for failing in failure_ratio]
+    bad = max((second for second in range(len(queues)) if queues[second] or fails[second]), default=-1)
+    if len(queues) - bad > RECOVERED_S:
         return float(bad + 1), True
     half = len(in_flight) // 2
     shrinks = max(in_flight[half:]) < max(in_flight[:half]) and failure_ratio[-1] <= FAILING_MOST
     return None, False if len(in_flight) >= NOT_RECOVERED_S and not shrinks else None
 
 
-def _seconds(timeline: Timeline, level: RateLevel) -> tuple[list[float], list[float]]:
-    """(iterations in flight, failure ratio): one value of each per second since the level began."""
+def _seconds(timeline: Timeline, since_s: float, last_s: float | None) -> tuple[list[float], list[float]]:
+    """(iterations in flight, failure ratio): one value of each per second between these times; None: until now."""
     columns = timeline.columns
-    first, last_s = timeline.index_at(level.started_s) + 1, level.ended_s
+    first = timeline.index_at(since_s) + 1
     ticks = range(first, (timeline.ticks if last_s is None else timeline.index_at(last_s) + 1))
     all_rps, failed_rps = columns["throughput_rps"], columns["failures_rps"]
     ratios = [failed_rps[tick] / all_rps[tick] if all_rps[tick] > 0 else 0.0 for tick in ticks]

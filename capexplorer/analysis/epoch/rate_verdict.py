@@ -56,6 +56,8 @@ def _level_verdicts(
     usable, lowered = ladder.usable, {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
     low = low_load(pooled(fit or measured)[0])
     parts = Counter(level.index for level in ladder.rates)
+    judged = {each.rates.started_s for each in ladder.judged.measured}
+    unused = {level.started_s for level in measured if level.due and not level.left_out and level not in usable} - lowered
     return [
         RateLevelVerdict(
             level=level.index,
@@ -69,7 +71,8 @@ def _level_verdicts(
             recovery=level in down,
             is_part=parts[level.index] > 1 and not level.ramp,
             left_out=level not in usable and level.due > 0,
-            other_service=level not in usable and level.due > 0 and not (level.left_out or level.started_s in lowered),
+            other_service=level.started_s in unused - judged,
+            unsteady=level.started_s in unused & judged,
         )
         for level in measured
     ]

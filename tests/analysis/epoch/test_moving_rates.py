@@ -128,6 +128,26 @@ def test_a_backlog_that_times_out_after_a_return_is_overload_and_no_fault() -> N
     assert overload.began == "failures" and not overload.inside
 
 
+@pytest.mark.parametrize(
+    ("rates", "backlogs", "recovered"),
+    [
+        ((40.0, 200.0, 40.0, 40.0), [3], None),
+        ((40.0, 200.0, 40.0, 40.0, 40.0), [3], 34.0),
+        ((40.0, 80.0, 130.0, 40.0, 80.0, 40.0), [3], 11.0),
+        ((40.0, 150.0, 80.0, 80.0), [], None),
+    ],
+    ids=["no level was steady yet", "in the level after it", "at a lower rate", "near the capacity, far from the rates before"],
+)
+def test_a_backlog_after_overload_is_no_other_service(
+    rates: tuple[float, ...], backlogs: list[int], recovered: float | None
+) -> None:
+    timeline = session(rates, Trouble())
+    found = verdict(timeline)
+    assert found.regimes == () and not any(each.other_service for each in found.levels)
+    assert [each.level for each in found.levels if wording.rate_level(each) == "a backlog was worked off"] == backlogs
+    assert next((each.after_s for each in found.recoveries if each.recovered), None) == recovered
+
+
 @pytest.mark.parametrize(("most", "confidence", "is_near"), [(80.0, "high", False), (108.0, "medium", True)])
 def test_a_long_queue_at_the_greatest_rate_leaves_doubt_whether_the_service_keeps_up(
     most: float, confidence: str, is_near: bool
