@@ -23,10 +23,11 @@ from ..rates.rate_level import RateLevel
 from .failed_replies import replied_shares
 from .failing_seconds import FAULTY_MOST, faulty_last_seconds
 from .judgeable import is_invalidated
+from .level_comparison import FAILING
 from .measured_epoch import MeasuredEpoch
 from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck
-from .onset import cut, halves_of, parts_of
+from .onset import cut, halves_of, parts_of, queue_filled
 from .rate_ramps import growth_of_rate, in_time, slope_of
 
 SECONDS_LEAST = 5.5
@@ -104,11 +105,17 @@ def _parts(timeline: Timeline, level: Level) -> list[JudgedPart]:
     if level.opened.ramp:
         return in_time(parts_of(timeline, level), slope_of(timeline, level))
     found, ticks = parts_of(timeline, level), timeline.seconds_of(level)
+    if level.opened.since_s is not None and ticks and _fails(found[0]) and queue_filled(timeline, level, ticks[0]):
+        found = [replace(found[0], after_queue=True), *found[1:]]
     if level.closed is None or len(found) > 1 or len(ticks) < 2 * FAULTY_MOST:
         return found
     columns = [timeline.columns[name] for name in ("requests", "failures", "finished", "in_flight")]
     faulty = faulty_last_seconds(*(np.array([column[tick] for tick in ticks]) for column in columns))
     return cut(timeline, level, [len(ticks) - faulty])[:1] if 0 < faulty <= FAULTY_MOST else found
+
+
+def _fails(part: JudgedPart) -> bool:
+    return (part.figures.failure_ratio or 0.0) >= FAILING
 
 
 def _measured(

@@ -74,18 +74,18 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFa
         figures = part_figures(timeline, level, ticks[first:last])
         users = figures.users_mean or float(level.users)
         began_inside = first > 0 or failing is not None
-        after_queue = first > 0 and level.offered_per_s is not None and _queue_filled(timeline, level, ticks[first])
+        after_queue = first > 0 and level.offered_per_s is not None and queue_filled(timeline, level, ticks[first])
         found.append(JudgedPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
     return found
 
 
-def _queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
-    """Whether replies around the tick `at` took much longer than before in this level, or failures had come and gone in it.
+def queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
+    """Whether replies around the tick `at` took much longer than before since the last step, or failures had come and gone.
 
     Near the capacity of an open system the queue varies widely until clients give up, and the remaining successes are slow too. A
     service that dies is as quick and clean as ever until then, and so are its last replies.
     """
-    columns, seconds = timeline.columns, timeline.seconds_of(level, settled=False)
+    columns, seconds = timeline.columns, _seconds_since_step(timeline, level)
     ticks, later = [tick for tick in seconds if tick < at], [tick for tick in seconds if at <= tick < at + QUEUE_S]
     if any(columns["failures_rps"][tick] > CLEAN_MOST * columns["throughput_rps"][tick] for tick in ticks[:-1]):
         return True
@@ -96,6 +96,16 @@ def _queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
     if len(known) <= QUEUE_S:
         return False
     return max(known[-QUEUE_S:] + after) > SLOWER * float(np.median(known[:-QUEUE_S]))
+
+
+def _seconds_since_step(timeline: Timeline, level: Level) -> list[int]:
+    """Column indices of all seconds of a level, and of those before it at the same load from which it was split."""
+    found = list(timeline.seconds_of(level, settled=False))
+    for earlier in reversed(timeline.levels[: timeline.levels.index(level)]):
+        if level.opened.since_s is None:
+            break
+        found, level = [*timeline.seconds_of(earlier, settled=False), *found], earlier
+    return found
 
 
 def halves_of(timeline: Timeline, level: Level) -> list[JudgedPart]:

@@ -85,7 +85,8 @@ class Regime:
         """
         if self.began == "latency":
             return True
-        goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in self.levels)
+        failing = [level for level in self.levels if failure_ratio_of(level) >= FAILING]
+        goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in failing)
         if self.fails and goes_on and not _may_be_backlog(self.measured, earlier):
             return True
         if self.measured[0].part.after_queue:
@@ -116,9 +117,10 @@ def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bo
 def serves_as_many(each: Measured, failing: Measured) -> bool:
     """Whether `each` has at least as much load as `failing`, another level, without failing like it.
 
-    At an offered rate only the last part of a level can show it: a queue takes time to fill.
+    At an offered rate only the last part of a level can show it, if it is long enough: a queue takes time to fill.
     """
-    if each.level.offered_per_s is not None and each.part.ended_s != each.level.ended_s:
+    at_rate = each.level.offered_per_s is not None
+    if at_rate and (each.part.ended_s != each.level.ended_s or each.part.figures.settled_seconds < PART_LEAST_S):
         return False
     enough = each.rates.users >= (1 - USERS_SAME) * failing.rates.users and each.level is not failing.level
     return enough and failure_ratio_of(failing.rates) - failure_ratio_of(each.rates) >= FAILING

@@ -12,7 +12,7 @@ from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Mark
 from capexplorer.model.rate_verdicts import RateVerdict
 from capexplorer.model.timeline import Timeline
-from trials.simulation.moving_rates import climbed
+from trials.simulation.moving_rates import climbed, moving_rates
 from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System, Trouble
 from trials.simulation.virtual_rates import VirtualRates
@@ -146,6 +146,15 @@ def test_a_backlog_after_overload_is_no_other_service(
     assert found.regimes == () and not any(each.other_service for each in found.levels)
     assert [each.level for each in found.levels if wording.rate_level(each) == "a backlog was worked off"] == backlogs
     assert next((each.after_s for each in found.recoveries if each.recovered), None) == recovered
+
+
+@pytest.mark.parametrize(
+    "seed", [960_023, 960_027, 960_034], ids=["few seconds without failures", "a level split live", "refusals"]
+)
+def test_overload_of_a_service_that_does_not_change_is_no_fault_in_time(seed: int) -> None:
+    timeline = moving_rates("still", seed).timeline
+    assert "a fault at that time" not in wording.verdict(timeline)
+    assert not any(each.inside for each in verdict(timeline).regimes)
 
 
 @pytest.mark.parametrize(("most", "confidence", "is_near"), [(80.0, "high", False), (108.0, "medium", True)])
