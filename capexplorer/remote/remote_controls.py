@@ -6,6 +6,7 @@ state.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
 from ..errors import InputError
@@ -37,6 +38,10 @@ from .protocol import (
 )
 from .run_connection import RunConnection
 
+RECONNECT_S = 1.0
+"""Seconds after which a lost connection is replaced, and between two attempts: the run drops a screen that was stopped, or whose
+terminal took nothing, for 10 s."""
+
 _UNKNOWN = State(
     seen=0,
     wanted=0,
@@ -58,6 +63,9 @@ class RemoteControls:
     def __init__(self, connection: RunConnection, plan_wrong: Callable[[str, Mapping[str, str], int], str | None]) -> None:
         """`plan_wrong(plan, plans, max_users)`: what is wrong with a plan, as a sentence; None if it is valid."""
         self._connection, self._plan_wrong = connection, plan_wrong
+        self._refused = self._reconnecting = False
+        self._connected_s = time.monotonic()
+        """When the connection last existed, or was last tried."""
         self._state = _UNKNOWN
         self._sent = 0
         self._wanted = 0
@@ -82,8 +90,22 @@ class RemoteControls:
                 case KeptBriefs(number=number) | KeptWhole(number=number):
                     self._request_answers[number] = message
                 case Refused(why=why):
+                    self._refused = True
                     self._notices.append(f"the run refuses this screen: {why}")
+        self._stay_connected()
         return bool(arrived) or was_connected != self.connected
+
+    def _stay_connected(self) -> None:
+        """Replace a connection that has been lost for RECONNECT_S, unless the run has ended or refuses this screen."""
+        now_s = time.monotonic()
+        if not self._connection.is_lost or self._connection.is_over or self._refused:
+            self._connected_s = now_s
+        elif now_s - self._connected_s >= RECONNECT_S:
+            self._connected_s, self._reconnecting = now_s, True
+            self._sent = 0  # calls are numbered anew on each connection
+            self._answers.clear()
+            self._request_answers.clear()
+            self._connection.reconnect()
 
     def notices(self) -> list[str]:
         """Messages of the run for the user; each is returned once."""
@@ -91,7 +113,7 @@ class RemoteControls:
         return notices
 
     def _update(self, state: State) -> None:
-        self._state = state
+        self._state, self._reconnecting = state, False
         if state.seen == self._sent:  # an older state does not include the last calls
             self._wanted, self._autopilot, self._offered_per_s = state.wanted, state.autopilot, state.offered_per_s
 
@@ -99,8 +121,8 @@ class RemoteControls:
 
     @property
     def connected(self) -> bool:
-        """Whether the run can be reached."""
-        return not self._connection.is_lost
+        """Whether the run can be reached, and its present state is known."""
+        return not (self._connection.is_lost or self._reconnecting)
 
     @property
     def holds(self) -> bool:

@@ -19,6 +19,7 @@ class RunConnection:
     """Connects, and waits for the run's welcome. Raises InputError: no run listens there, or it refuses."""
 
     def __init__(self, path: Path, role: Role, name: str) -> None:
+        self._path, self._hello = path, Hello(protocol=PROTOCOL, role=role, name=name)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._frames = Frames(FROM_RUN_MOST_BYTES)
         self._arrived: list[FromRun] = []
@@ -27,9 +28,7 @@ class RunConnection:
         self.is_over = False
         """The run has ended, and its log is complete."""
         try:
-            self._socket.settimeout(ANSWERS_WITHIN_S)
-            self._socket.connect(str(path))
-            self.send(Hello(protocol=PROTOCOL, role=role, name=name))
+            self._connect(ANSWERS_WITHIN_S)
             self.welcome = self._welcomed(path)
         except OSError as error:
             self.close()
@@ -37,6 +36,21 @@ class RunConnection:
         except InputError:
             self.close()
             raise
+
+    def _connect(self, within_s: float) -> None:
+        self._socket.settimeout(within_s)
+        self._socket.connect(str(self._path))
+        self.send(self._hello)
+
+    def reconnect(self) -> None:
+        """Try once to replace a lost connection, without waiting. If that works, the next message is the run's welcome."""
+        self._socket.close()
+        self._socket, self._frames = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), Frames(FROM_RUN_MOST_BYTES)
+        self.is_lost = False
+        try:
+            self._connect(0.0)
+        except OSError:
+            self.is_lost = True
 
     def send(self, message: Message) -> None:
         """Send one message. A run that does not accept it within ANSWERS_WITHIN_S counts as lost."""

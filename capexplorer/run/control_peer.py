@@ -53,7 +53,7 @@ from .screens import Screen, Screens
 HELLO_WITHIN_S = 5.0
 """Seconds within which a new peer must identify itself."""
 UNREAD_WITHIN_S = 10.0
-"""Seconds after which a peer is dropped that reads nothing while messages wait for it. A screen then connects again."""
+"""Seconds after which a peer is dropped that reads nothing while messages wait for it. A screen connects again."""
 
 A_SECOND_MOST_BYTES = 16 * 1024
 """Bytes received from one peer in a second. A key that auto-repeats makes 30 calls of 20 bytes a second; the longest message
