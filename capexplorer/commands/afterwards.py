@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 from .. import paths, wording
+from ..errors import InputError
 from ..model.timeline import Timeline
 from .error_output import print_line, printable
 
@@ -26,6 +27,12 @@ def print_session(timeline: Timeline, path: Path | None) -> None:
     print_line("to replay it, or to export it as a page:")
     print_line(f"  {program} replay {name}")
     print_line(f"  {program} export {name} --format html -o {shlex.quote(f'{path.stem}.html')}")
+
+
+def require_log(path: Path) -> None:
+    """For a run that has ended: raises InputError if its log is gone, so that no command is named that cannot find it."""
+    if not path.exists():
+        raise InputError(f"{path}: the run has ended, but its log was removed while it went on")
 
 
 def session_name(path: Path) -> str:

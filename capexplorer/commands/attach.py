@@ -17,7 +17,7 @@ from ..remote.remote_requests import RemoteRequests
 from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from ..tui.screens.baseline_choice import Baselines
-from .afterwards import program_name
+from .afterwards import program_name, require_log
 from .baseline import baselines
 from .configured_preferences import own_preferences
 from .error_output import print_line
@@ -79,14 +79,20 @@ def _show(connection: RunConnection, recording: Replay, saved_curves: Baselines,
         )
         with signals_to(app.request_exit):
             ending = app.explore()
+    _print_state(connection, has_ended=feed.timeline.ended is not None)
+    return 128 + getattr(signal, ending.signal) if ending.signal else 0
+
+
+def _print_state(connection: RunConnection, *, has_ended: bool) -> None:
+    """Print what became of the run, and the next command. Raises InputError if it has ended and its log is gone."""
     session = connection.welcome.session
-    if connection.is_over or feed.timeline.ended is not None:
+    if connection.is_over or has_ended:
+        require_log(Path(connection.welcome.path))
         print_line(f"the run has ended; to replay it: {program_name()} replay {session}")
     elif connection.is_lost:
         print_line(f"the connection to the run was lost: {program_name()} attach {session} tries again")
     else:
         print_line(f"the run goes on: {program_name()} attach {session} shows it again, {program_name()} stop {session} ends it")
-    return 128 + getattr(signal, ending.signal) if ending.signal else 0
 
 
 def _plan_wrong(plan: str, plans: Mapping[str, str], max_users: int) -> str | None:

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..remote import run_sockets
 from ..remote.protocol import Stop
 from ..remote.run_connection import RunConnection
+from .afterwards import require_log
 
 ENDS_WITHIN_S = 60.0
 """Users get 10 s to stop and the target as long as its kind needs; then the last marks are made and the log is closed."""
@@ -38,6 +39,5 @@ def command(session: str | None) -> None:
         connection.close()
     if not connection.is_over:
         raise InputError(f"{connection.welcome.session}: the connection was lost before the session was saved")
-    if not Path(connection.welcome.path).exists():
-        raise InputError(f"{connection.welcome.path}: the run has ended, but its log was removed while it went on")
+    require_log(Path(connection.welcome.path))
     click.echo(connection.welcome.path)

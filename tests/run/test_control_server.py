@@ -263,11 +263,15 @@ def test_a_log_that_was_removed_is_a_line_of_stop_and_attach(run: Run, monkeypat
     assert attach.command.callback is not None and stop.command.callback is not None
     with pytest.raises(InputError, match=r"/x/s.jsonl: the run goes on, but its log was removed"):
         attach.command.callback("s", False, None, False)
+    screen = run.connect("watch", "pts/1")
     closing = threading.Thread(target=run.server.close)
     run.server.stop = closing.start
     with pytest.raises(InputError, match=r"/x/s.jsonl: the run has ended, but its log was removed"):
         stop.command.callback("s")
     closing.join(PATIENCE_S)
+    screen.take()
+    with pytest.raises(InputError, match=r"/x/s.jsonl: the run has ended, but its log was removed"):
+        attach._print_state(screen, has_ended=False)
 
 
 def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(run: Run) -> None:
