@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..errors import InputError
 from ..model.controls import Controls
 from ..model.param import Param
 from .screens import Screen, Screens
@@ -168,10 +169,11 @@ class ScreenControls:
                 self._controls.zero()
 
     def restart_target(self, params: Mapping[str, str]) -> None:
-        """Restart the target. Raises InputError."""
+        """Restart the target. Raises InputError, also if another screen has the controls."""
         with self._screens.turn(self.screen) as holds:
-            if holds:
-                self._controls.restart_target(params)
+            if not holds:
+                raise InputError("another screen has the controls")
+            self._controls.restart_target(params)
 
     # -- what every screen that may steer may do
 

@@ -135,6 +135,14 @@ def test_the_state_has_the_number_of_the_last_handled_call() -> None:
     assert isinstance(state, State) and (state.seen, state.wanted) == (2, 9)
 
 
+def test_a_restart_by_a_screen_that_lost_the_controls_is_refused_with_a_line() -> None:
+    rig = Rig()
+    peer = rig.peer()
+    rig.received(peer)
+    rig.send(peer, RestartTarget(number=1, params={}))
+    assert Answer(number=1, wrong="another screen has the controls") in rig.received(peer)
+
+
 @pytest.mark.parametrize(("threads", "wrong"), [("8", None), ("many", "threads: expected a whole number, got many")])
 def test_a_failed_restart_is_answered_with_its_error(threads: str, wrong: str | None) -> None:
     rig = Rig(own=False)

@@ -115,11 +115,12 @@ async def test_a_note_needs_no_controls() -> None:
     assert controls.calls == [("note", "ok")]
 
 
-async def test_an_answer_after_the_controls_were_handed_over_has_no_effect() -> None:
+@pytest.mark.parametrize("keys", [["g", *"40"], ["g", *"900", "enter"], ["h", *"db=here:pid 7"], ["p"]])
+async def test_an_answer_after_the_controls_were_handed_over_has_no_effect(keys: list[str]) -> None:
     controls, lock = FakeControls(), FakeLock()
     screen = app(controls, lock)
     async with screen.run_test(size=(120, 40)) as pilot:
-        await pilot.press("g", *"40")
+        await pilot.press(*keys)
         lock.holds, lock.holder = False, "pts/3"
         await pilot.press("enter")
         assert controls_shown(screen) == "pts/3 has the controls; c asks for them"
@@ -131,6 +132,12 @@ async def test_an_answer_after_the_controls_were_handed_over_has_no_effect() -> 
     [
         (FakeLock(holds=False, holder="pts/3"), "pts/3 is asked for the controls", 1, 0),
         (FakeLock(holds=False, holder=None), "this screen takes the controls", 1, 0),
+        (
+            FakeLock(holds=False, holder="pts/3", asked_by="pts/4"),
+            "pts/4 asks for the controls already: one screen at a time",
+            0,
+            0,
+        ),
         (FakeLock(asked_by="pts/4"), "pts/4 has the controls now", 0, 1),
         (FakeLock(), "this screen has the controls; no other one asks for them", 0, 0),
     ],

@@ -37,6 +37,8 @@ def passed_on(lock: ControlsLock) -> str:
         return LOST
     if not lock.holds:
         before = lock.holder
+        if lock.asked_by is not None:
+            return f"{lock.asked_by} asks for the controls already: one screen at a time"
         lock.ask()
         return f"{before} is asked for the controls" if before is not None else "this screen takes the controls"
     if lock.asked_by is None:

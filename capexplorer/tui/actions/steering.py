@@ -141,7 +141,7 @@ class Steer:
             return self._say(steps.go_to(load))
         question = f"This is more than twice the highest so far ({highest:,g})."
         confirm = Confirm(f"Go to {steps.in_words(load)}?", question, f"go to {load:,g}")
-        self._screen.ask(confirm, lambda sure: self._say(steps.go_to(load)) if sure else None)
+        self._screen.ask(confirm, lambda sure: self._say(steps.go_to(load)) if sure and self._may_steer() else None)
 
     def action_zero(self) -> None:
         """Go to zero users."""
@@ -216,8 +216,7 @@ class Steer:
     def action_watch_part(self) -> None:
         """Ask for a part to watch."""
         hint = "NAME=here, ssh HOST, docker exec -i NAME or any command, then :port N, :pid N, :unit NAME; db=ssh db1:port 5432"
-        if self._may_steer():
-            self._put(Ask("Watch which part?", hint, part_wrong), self._watch_part)
+        self._ask(Ask("Watch which part?", hint, part_wrong), self._watch_part)
 
     def _watch_part(self, answer: str) -> None:
         why_not = self.controls.watch_part(answer)
