@@ -28,13 +28,14 @@ def baselines(first: str | None, sessions_dir: Path | None, *, live: bool) -> Ba
 def curve(name: str, folder: Path, most_bytes: int | None = None) -> Curve:
     """The curve of `ID` or `ID#1`; of a session with several epochs that of the last. Raises InputError."""
     from ..report.compare import Session, curve_of_last
+    from ..wording.quantities import size
     from .compare import found, read
 
     path, epoch = found(name, folder)
     if most_bytes is not None and path.stat().st_size > most_bytes:
-        size_mb = path.stat().st_size // 1_000_000
         raise InputError(
-            f"{name}: its log has {size_mb} MB; give it at the start, with --baseline: reading it would delay the load"
+            f"{name}: its log has {size(path.stat().st_size)}; give it at the start, with --baseline: reading it would delay the "
+            "load"
         )
     timeline, latencies, _ = read(path)
     return curve_of_last(Session(timeline, epoch, latencies=latencies))

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 def use_units(own: configuration.Configuration) -> None:
     """For all that this process writes."""
-    if own.byte_units != configuration.Configuration().byte_units:  # a start without a choice imports no sentences for it
-        from ..wording import byte_units
+    if own.byte_units == configuration.Configuration().byte_units:
+        return  # a start without a choice imports no sentences for it
+    from ..wording import units
 
-        byte_units.choose(own.byte_units)
+    units.choose(units.Units(own.byte_units))
 
 
 def own_preferences() -> Preferences:

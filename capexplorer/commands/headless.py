@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _queue import Empty, SimpleQueue
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Protocol
 
 import click
@@ -21,7 +21,10 @@ from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.offered import OfferedFigures
 from ..model.timeline import Timeline
+from ..report.figures import rate_with_error
 from ..run.options import RunOptions
+from ..wording.numbers import three_digits
+from ..wording.quantities import latency, latency_cell, latency_title, offered_rate, rate
 from .assembly import live_run, report_failure
 from .error_output import printable
 from .signals import signals_to
@@ -114,10 +117,14 @@ def level_line(closed: LevelClosed) -> str:
     """One level in one line."""
     figures = closed.figures
     if closed.bins and closed.offered_per_s is not None:
-        return f"ramp to {closed.offered_per_s:g}/s offered: {_most_finished(closed.bins)} (binned by rate)"
+        return f"ramp to {offered_rate(closed.offered_per_s)} offered: {_most_finished(closed.bins)} (binned by rate)"
     if closed.bins:
         return f"ramp to {closed.users} users: {_most(closed.bins)} (binned by users)"
-    load = f"level {closed.users:>5} users" if closed.offered_per_s is None else f"level {closed.offered_per_s:>5g}/s offered"
+    load = (
+        f"level {closed.users:>5} users"
+        if closed.offered_per_s is None
+        else f"level {offered_rate(closed.offered_per_s):>7} offered"
+    )
     if closed.void is not None:
         return f"{load}: {wording.VOID[closed.void]}"
     if figures.offered is not None:
@@ -125,21 +132,22 @@ def level_line(closed: LevelClosed) -> str:
     if figures.goodput_rps is None:
         known = (wording.warm(figures) if closed.users else None, f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"{load}: did not settle", *filter(None, known)))
-    se = "" if figures.goodput_se_rps is None else f" ±{Z95 * figures.goodput_se_rps:.2g}"
-    p95 = "–" if figures.latency_ms.p95 is None else f"{figures.latency_ms.p95:.4g} ms"
     return (
-        f"{load}: {figures.goodput_rps:.4g}{se} req/s goodput, p95 {p95},"
+        f"{load}: goodput {_with_error(figures.goodput_rps, figures.goodput_se_rps)}, p95 {latency(figures.latency_ms.p95)},"
         f" {figures.failures} failures in {figures.settled_seconds:.0f} settled seconds"
     )
 
 
 def _iterations(offered: OfferedFigures) -> str:
-    """`finished 198 ±1.2/s, p95 from plan 12.1 ms, 2 failed, 31 dropped (31 held by the target)`."""
-    se = "" if offered.finished_se_per_s is None else f" ±{Z95 * offered.finished_se_per_s:.2g}"
-    p95 = "–" if offered.from_plan_ms.p95 is None else f"{offered.from_plan_ms.p95:.4g} ms"
+    """`finished 198.0 ± 1.2/s, p95 from plan 12.1 ms, 2 failed, 31 dropped (31 held by the target)`."""
+    finished, p95 = _with_error(offered.finished_per_s, offered.finished_se_per_s), latency(offered.from_plan_ms.p95)
     why = wording.drops(offered.dropped)
     dropped = f"{offered.dropped.total} dropped" + (f" ({why})" if why else "")
-    return f"finished {offered.finished_per_s:.4g}{se}/s, p95 from plan {p95}, {offered.failed} failed, {dropped}"
+    return f"finished {finished}, p95 from plan {p95}, {offered.failed} failed, {dropped}"
+
+
+def _with_error(per_s: float, se_per_s: float | None) -> str:
+    return rate(per_s) if se_per_s is None else rate_with_error(per_s, Z95 * se_per_s)
 
 
 def _most_finished(bins: Sequence[LevelBin]) -> str:
@@ -148,16 +156,16 @@ def _most_finished(bins: Sequence[LevelBin]) -> str:
     if not known:
         return "nothing measured"
     finished_per_s, offered_per_s = max(known)
-    return f"at most {finished_per_s:.4g}/s finished at {offered_per_s:.4g}/s offered"
+    return f"at most {rate(finished_per_s)} finished at {offered_rate(offered_per_s)} offered"
 
 
 def _most(bins: Sequence[LevelBin]) -> str:
-    """`at most 45.3 req/s goodput at 38 users`: the bin with the greatest goodput."""
+    """`goodput at most 45.3/s at 38 users`: the bin with the greatest goodput."""
     known = [(each.figures.goodput_rps, each.users) for each in bins if each.figures.goodput_rps is not None]
     if not known:
         return "no goodput measured"
     goodput_rps, users = max(known)
-    return f"at most {goodput_rps:.4g} req/s goodput at {users:.4g} users"
+    return f"goodput at most {rate(goodput_rps)} at {users:.4g} users"
 
 
 def progress(timeline: Timeline) -> Table:
@@ -169,9 +177,9 @@ def progress(timeline: Timeline) -> Table:
         **_offered(timeline),
         "phase": _phase(timeline, level),
         "req/s": _latest(timeline, "throughput_rps"),
-        "p95 ms": _latest(timeline, "p95_ms"),
+        latency_title("p95"): _latest(timeline, "p95_ms", latency_cell),
         "failures/s": _latest(timeline, "failures_rps"),
-        "lag p99 ms": _latest(timeline, "loop_lag_p99_ms"),
+        latency_title("lag p99"): _latest(timeline, "loop_lag_p99_ms", latency_cell),
     }
     for name in columns:
         table.add_column(name, justify="right")
@@ -184,17 +192,17 @@ def _offered(timeline: Timeline) -> dict[str, str]:
     if timeline.offered_per_s is None:
         return {}
     return {
-        "offered/s": f"{timeline.offered_per_s:g}",
+        "offered/s": offered_rate(timeline.offered_per_s).removesuffix("/s"),
         "finished/s": _latest(timeline, "finished_per_s"),
         "in flight": _latest(timeline, "in_flight"),
         "dropped/s": _latest(timeline, "dropped_per_s"),
-        "p95 from plan": _latest(timeline, "from_plan_p95_ms"),
+        latency_title("p95 from plan"): _latest(timeline, "from_plan_p95_ms", latency_cell),
     }
 
 
-def _latest(timeline: Timeline, column: str) -> str:
+def _latest(timeline: Timeline, column: str, shown: Callable[[float], str] = three_digits) -> str:
     values = timeline.columns[column]
-    return _number(values[-1]) if values else ""
+    return shown(values[-1]) if values else ""
 
 
 def _phase(timeline: Timeline, level: Level | None) -> str:
@@ -202,7 +210,3 @@ def _phase(timeline: Timeline, level: Level | None) -> str:
         return "–"
     seconds = level.figures.settled_seconds
     return f"{timeline.phase} {seconds:.0f} s" if timeline.phase == "settled" else str(timeline.phase)
-
-
-def _number(value: float) -> str:
-    return "–" if value != value else f"{value:.1f}"

@@ -17,6 +17,7 @@ from ..load.single_request import HttpAnswer, send
 from ..load.variables import expanded
 from ..profile import Task
 from ..session import redact
+from ..wording.quantities import latency
 from .asking import ask
 from .error_output import print_error, printable
 
@@ -111,7 +112,7 @@ def line_of(task: Task, answer: HttpAnswer | str) -> str:
         return f"{asked}: {answer}"
     size = f"{'' if answer.is_whole else 'more than '}{len(answer.body):,} bytes"
     kind = f" of {printable(answer.kind)}" if answer.kind else ""
-    return f"{asked}: {answer.status} in {answer.seconds * 1000:.1f} ms, {size}{kind}"
+    return f"{asked}: {answer.status} in {latency(1000 * answer.seconds)}, {size}{kind}"
 
 
 def _lines(task: Task, answer: HttpAnswer | str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ..remote import run_sockets
 from ..session import removal, titles
 from ..session.catalog import list_sessions
 from ..session.digest import digest_of
+from ..wording.numbers import three_digits
 from .error_output import printable
 from .judging import judged
 
@@ -77,7 +78,7 @@ _COLUMNS = (
     ("duration s", lambda row: _figure(row["duration_s"], ".0f"), True),
     ("levels", lambda row: _figure(row["levels"], "d"), True),
     ("knee", lambda row: _figure(row["knee_users"], ".0f"), True),
-    ("best goodput/s", lambda row: _figure(row["best_goodput_rps"], ".1f"), True),
+    ("best goodput/s", lambda row: three_digits(row["best_goodput_rps"]), True),
     ("marks", lambda row: _figure(row["marks"], "d"), True),
     ("", _state, False),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..wording.quantities import latency_below_title
+
 
 def ticks(top: float, most: int) -> list[float]:
     """0 and round steps (1, 2, 5 times a power of ten) up to the first at or above `top`, at most `most` intervals."""
@@ -19,3 +21,8 @@ def ticks(top: float, most: int) -> list[float]:
 def label(value: float) -> str:
     """A tick's text: 0, 0.5, 20, 1,500."""
     return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def latency_label(value_ms: float) -> str:
+    """The text of a tick of latency: as `label`, in the chosen unit; with it if the axis has no unit of its own."""
+    return latency_below_title(value_ms, label)

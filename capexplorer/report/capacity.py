@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from .. import wording
 from ..model.timeline import Timeline
+from ..wording import quantities
 from . import capacity_verdict, figures
+from .axis import latency_label
 from .escaping import html
 from .rows import ReportedLevel, epochs, user_rows
 from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, rectangle, rules, text
@@ -61,7 +63,7 @@ def drawing(timeline: Timeline) -> str | None:
         rectangle("paper", 0, 0, WIDTH, height),
         *(knees if verdicts else capacity_verdict.marked(timeline, scene.goodput, scene.latency)),
         *scene.goodput.axes("Goodput (finished work per second), mean with its 95% interval"),
-        *scene.latency.axes(scene.latency_title, "users"),
+        *scene.latency.axes(scene.latency_title, "users", latency_label),
         *(capacity_verdict.lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),
         *(part for index, row in enumerate(rows) for part in _point(index, row, scene)),
@@ -89,14 +91,16 @@ def _scene(rows: list[ReportedLevel], timeline: Timeline) -> _Scene:
 
 def _latency(rows: list[ReportedLevel]) -> tuple[str, Callable[[ReportedLevel], float | None]]:
     if any(row.figures.latency_ms.p50 is not None for row in rows):
-        return "Latency of successes, ms: p95 dashed, p50 solid", lambda row: row.figures.latency_ms.p50
+        title = quantities.latency_title("Latency of successes", ", ")
+        return f"{title}: p95 dashed, p50 solid", lambda row: row.figures.latency_ms.p50
     known = any(row.figures.latency_ms.mean is not None for row in rows)
-    return f"Latency of successes: {'mean, ms' if known else 'not measured'}", lambda row: row.figures.latency_ms.mean
+    title = quantities.latency_title("mean", ", ") if known else "not measured"
+    return f"Latency of successes: {title}", lambda row: row.figures.latency_ms.mean
 
 
 def _label(rows: list[ReportedLevel], foot: list[str]) -> str:
     best = max(rows, key=lambda row: row.figures.goodput_rps or 0)
-    most = f"{figures.number(best.figures.goodput_rps)}/s at {figures.users(best.users)} users"
+    most = f"{quantities.rate(best.figures.goodput_rps, figures.number)} at {figures.users(best.users)} users"
     return html("; ".join((f"Goodput against users; the highest is {most}", *foot)))
 
 
@@ -164,10 +168,10 @@ def _has_few_values(row: ReportedLevel) -> bool:
 
 def _tooltip(row: ReportedLevel) -> str:
     latency = row.figures.latency_ms
-    shown = ", ".join(f"{name} {figures.number(getattr(latency, name))} ms" for name in ("p50", "p95", "p99"))
-    rate = figures.with_error(row.figures.goodput_rps, row.goodput_error_rps)
+    shown = ", ".join(f"{name} {quantities.latency(getattr(latency, name), figures.number)}" for name in ("p50", "p95", "p99"))
+    rate = figures.rate_with_error(row.figures.goodput_rps, row.goodput_error_rps)
     epoch = f"epoch {row.opened.epoch}, " if row.opened.epoch else ""
-    return f"{epoch}{figures.users(row.users)} users: {rate}/s, {shown}, {figures.percent(row.figures.failure_ratio)} failed"
+    return f"{epoch}{figures.users(row.users)} users: {rate}, {shown}, {figures.percent(row.figures.failure_ratio)} failed"
 
 
 def _linear(scene: _Scene) -> Iterator[str]:

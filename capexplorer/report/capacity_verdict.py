@@ -12,6 +12,7 @@ from ..model.events import Verdict
 from ..model.findings import CurveFinding
 from ..model.timeline import Timeline
 from ..model.verdicts import CurveFit, KneeVerdict, UslFit
+from ..wording.quantities import rate
 from . import figures
 from .svg import Panel, Point, line, polyline, rectangle, text
 
@@ -90,7 +91,7 @@ def lines(verdicts: Verdicts, goodput: Panel) -> Iterator[str]:
         if curve.capacity_rps is not None:
             y = goodput.y(min(curve.capacity_rps, goodput.y_ticks[-1]))
             yield line("capacity", (goodput.left, y), (goodput.left + goodput.width, y))
-            yield text(goodput.left + 6, y - 5, f"capacity {figures.number(curve.capacity_rps)}/s", kind="alarm")
+            yield text(goodput.left + 6, y - 5, f"capacity {rate(curve.capacity_rps, figures.number)}", kind="alarm")
 
 
 def proportional(goodput: Panel, rps_per_user: float) -> str:
@@ -116,7 +117,7 @@ def foot_lines(verdicts: Verdicts) -> list[str]:
     for epoch, verdict in sorted(verdicts.items()):
         named, curve, knee = f"epoch {epoch}: " if several else "", _shown(verdict), verdict.capacity.knee
         parts = [wording.knee(knee)] if knee is not None else []
-        parts += [f"low load {figures.number(curve.low_load_rps_per_user)}/s per user"] if curve is not None else []
+        parts += [f"low load {rate(curve.low_load_rps_per_user, figures.number)} per user"] if curve is not None else []
         sentence += [named + "; ".join(parts)] if parts else []
         sentence += [named + _usl_fit_text(curve.usl)] if curve is not None and curve.usl is not None else []
     return sentence
@@ -131,4 +132,4 @@ def _shown(verdict: Verdict) -> CurveFit | None:
 def _usl_fit_text(usl: UslFit) -> str:
     peak = "no peak" if usl.peak_users is None else f"peak at {usl.peak_users:.0f} users"
     why = {None: "", "few_levels": "; too few levels", "no_bend": "; no saturation yet", "poor_fit": "; fits poorly"}[usl.grey]
-    return f"USL fit (thin): λ {usl.lambda_rps:.3g}/s, σ {usl.sigma:.3g}, κ {usl.kappa:.2g}, {peak}{why}"
+    return f"USL fit (thin): λ {rate(usl.lambda_rps)}, σ {usl.sigma:.3g}, κ {usl.kappa:.2g}, {peak}{why}"

@@ -8,6 +8,7 @@ from typing import Any
 from .. import wording
 from ..model.events import Mark, Note, Target
 from ..model.timeline import Timeline
+from ..wording.quantities import latency_title
 from .escaping import visible
 from .listed_findings import marked_s
 from .rows import level_rows
@@ -38,6 +39,7 @@ class Chart:
     id: str
     title: str
     unit: str
+    """`bytes`, `bytes/s` and `ms` are written in the chosen units."""
     lines: tuple[Line, ...]
     logarithmic: bool = False
     """Whether its axis may be switched to logarithmic."""
@@ -52,7 +54,7 @@ CHARTS = (
         Line("throughput_rps", "throughput", 1, dashed=True),
         Line("failures_rps", "failures", 4),
     )),
-    Chart("latency", "Latency of successes in each second, ms", "ms", (
+    Chart("latency", "Latency of successes in each second", "ms", (
         Line("p50_ms", "p50", 1, 3),
         Line("p95_ms", "p95", 0, 3),
         Line("p99_ms", "p99", 2, 3),
@@ -88,11 +90,15 @@ def data(timeline: Timeline) -> dict[str, Any]:
     return {
         "times_s": times,
         "series": series,
-        "charts": [asdict(chart) for chart in CHARTS],
+        "charts": [_chart(chart) for chart in CHARTS],
         "levels": _levels(timeline),
         "marks": _marks(timeline),
         "interval_s": timeline.header.interval_s if timeline.header else 1.0,
     }
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    return {**asdict(chart), "title": latency_title(chart.title, ", ") if chart.unit == "ms" else chart.title}
 
 
 def _levels(timeline: Timeline) -> list[dict[str, Any]]:

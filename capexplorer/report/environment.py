@@ -12,7 +12,8 @@ from ..model.clients import clients_of
 from ..model.events import Header, HostFacts, Target
 from ..model.limits import set_limits
 from ..model.timeline import Timeline
-from .figures import number, size
+from ..wording.quantities import latency_title, size
+from .figures import latency, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,9 @@ def _load(header: Header) -> Iterator[Fact]:
     if limits := set_limits(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
     for name, overhead in header.client_overhead_ms.items():
-        yield Fact(f"client overhead of {name}, ms", f"p50 {number(overhead.p50_ms)}, p99 {number(overhead.p99_ms)}")
+        yield Fact(
+            latency_title(f"client overhead of {name}", ", "), f"p50 {latency(overhead.p50_ms)}, p99 {latency(overhead.p99_ms)}"
+        )
     engine = header.engine
     if engine.mode is not None:
         yield Fact("engine", engine.mode if engine.mode == "in-process" else f"{engine.mode}: {engine.workers}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ..wording import byte_units
+from ..wording import numbers
+from ..wording.quantities import latency_below_title, offered_rate
 
-MISSING = "–"
+MISSING = numbers.MISSING
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -32,17 +33,14 @@ def with_error(value: float | None, error: float | None) -> str:
     return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
 
 
+def latency(value_ms: float | None) -> str:
+    """A latency in a table, where the title of the column names its unit (`quantities.latency_title`)."""
+    return latency_below_title(value_ms, number)
+
+
 def percent(ratio: float | None) -> str:
     """`0%`, `0.12%`, `34.1%`."""
     return MISSING if ratio is None else f"{number(100 * ratio)}%"
-
-
-def size(value: float | None) -> str:
-    """Bytes: `142 MiB`."""
-    if value is None:
-        return MISSING
-    unit = byte_units.unit_of(value)
-    return f"{number(byte_units.in_unit(value, unit))} {unit}"
 
 
 def users(value: float) -> str:
@@ -52,7 +50,12 @@ def users(value: float) -> str:
 
 def load(users_wanted: float, offered_per_s: float | None) -> str:
     """A level's user count, or its offered rate: `200/s`."""
-    return users(users_wanted) if offered_per_s is None else f"{number(offered_per_s, 4)}/s"
+    return users(users_wanted) if offered_per_s is None else offered_rate(offered_per_s)
+
+
+def rate_with_error(per_s: float | None, error_per_s: float | None) -> str:
+    """`141.4 ± 2.1/s`."""
+    return f"{with_error(per_s, error_per_s)}/s"
 
 
 def span(seconds: float) -> str:

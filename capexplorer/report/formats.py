@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..model.events import Event
 from ..model.timeline import Timeline
-from ..wording import byte_units
+from ..wording import units
 from . import csv, hgrm, json, locust_csv, markdown
 from .summary import summarise
 from .writing import Files, write_files, write_folder
@@ -45,12 +45,12 @@ def _page(timeline: Timeline) -> bytes:
     return html.render(timeline)
 
 
-@byte_units.fixed()
+@units.fixed()
 def _summary(timeline: Timeline) -> bytes:
     return json.render(summarise(timeline))
 
 
-@byte_units.fixed()
+@units.fixed()
 def _tables(timeline: Timeline, name: str) -> Files:
     return csv.render(timeline)
 

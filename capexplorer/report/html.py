@@ -18,7 +18,8 @@ from markupsafe import Markup
 
 from .. import wording
 from ..model.timeline import FailureCount, Timeline
-from ..wording import byte_units
+from ..wording import units
+from ..wording.quantities import latency_title
 from . import capacity, charts, figures, knees, page_templates, rate_table
 from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
@@ -34,7 +35,7 @@ _LEVEL_TITLES = (
     ("host CPU", "cores"), ("generator CPU", "cores"), ("generator lag p99", "ms"), ("ports used", ""),
 )  # fmt: skip
 _MEGABYTES = 2
-"""Index in `byte_units.names` of the unit of bytes in the table of levels."""
+"""Index in `units.byte_names` of the unit of bytes in the table of levels."""
 _ENDPOINT_TITLES = (("endpoint", ""), ("requests", ""), ("failed", ""), ("failed", "%"))
 _ENDPOINT_LEVEL_TITLES = (
     ("endpoint", ""), ("epoch", ""), ("users", ""), ("requests", ""), ("goodput", "/s"), ("mean", "ms"), ("p50", "ms"),
@@ -46,8 +47,7 @@ _FAILURE_TITLES = (("failure", ""), ("endpoint", ""), ("count", ""), ("first", "
 
 def render(timeline: Timeline) -> bytes:
     """The whole page."""
-    units = msgspec.json.encode({"base": byte_units.base(), "names": byte_units.names()}).decode()
-    script = f"const BYTES = {units};\n{_resource('page.js')}"
+    script = f"const UNITS = {_units()};\n{_resource('page.js')}"
     return page_templates.render(
         "session.html",
         policy=Markup(_policy(script)),
@@ -58,9 +58,9 @@ def render(timeline: Timeline) -> bytes:
         knee_titles=[(title, "") for title in knees.TITLES],
         levels=_levels(timeline),
         rates=rate_table.lines(timeline),
-        rate_titles=[(title, "") for title in rate_table.TITLES],
+        rate_titles=[(title, "") for title in rate_table.titles()],
         about_rates=rate_table.ABOUT,
-        level_titles=[(title, _megabytes() if unit == "bytes" else unit) for title, unit in _LEVEL_TITLES],
+        level_titles=_in_units(_LEVEL_TITLES),
         charts=len(timeline) > 0,
         endpoints=[_endpoint(each) for each in summarise(timeline)["endpoints"]],
         endpoint_titles=_ENDPOINT_TITLES,
@@ -75,8 +75,22 @@ def render(timeline: Timeline) -> bytes:
     )
 
 
+def _units() -> str:
+    """For the script: the units of bytes; of latencies the common unit or, if each has its own, all of them, as [name, ms]."""
+    common = units.common_latency_unit()
+    latencies = (units.MICROSECOND, units.MILLISECOND, units.SECOND) if common is None else (common,)
+    found = {"bytes": {"base": units.byte_base(), "names": units.byte_names()}, "latencies": [each[:2] for each in latencies]}
+    return msgspec.json.encode(found).decode()
+
+
 def _megabytes() -> str:
-    return byte_units.names()[_MEGABYTES]
+    return units.byte_names()[_MEGABYTES]
+
+
+def _in_units(titles: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Titles of columns with the chosen units in place of `bytes` and `ms`."""
+    named = {"bytes": _megabytes(), "ms": latency_title("", "")}
+    return [(title, named.get(unit, unit)) for title, unit in titles]
 
 
 def _policy(script: str) -> str:
@@ -156,6 +170,10 @@ def _cell(value: float | None, sentence: str | None = None, *, few: bool = False
     return _Cell(shown, "" if value is None else f"{round(value, 6):g}", few and value is not None)
 
 
+def _latency(value_ms: float | None, *, few: bool = False) -> _Cell:
+    return _cell(value_ms, figures.latency(value_ms), few=few)
+
+
 @dataclass(frozen=True, slots=True)
 class _Levels:
     drawing: Markup | None
@@ -194,16 +212,16 @@ _SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "disturbed": "×", "rate":
 
 def _row(row: ReportedLevel) -> _Row:
     shown, latency = row.figures, row.figures.latency_ms
-    rss = None if shown.target_rss_bytes is None else byte_units.in_unit(shown.target_rss_bytes, _megabytes())
+    rss = None if shown.target_rss_bytes is None else units.bytes_in(shown.target_rss_bytes, _megabytes())
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
     users = f"{_SIGNS[row.kind]}{figures.load(row.users, row.offered_per_s)}"
     cells = [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
-        _cell(shown.throughput_rps), _cell(latency.p50),
-        _cell(latency.p95, few=row.few_for_p95), _cell(latency.p99, few=row.few_for_p99), _cell(latency.max),
+        _cell(shown.throughput_rps), _latency(latency.p50),
+        _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _latency(latency.max),
         _cell(percent), _cell(shown.target_cpu_ratio), _cell(rss), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
-        _cell(shown.loop_lag_p99_ms), _cell(shown.ports_used),
+        _latency(shown.loop_lag_p99_ms), _cell(shown.ports_used),
     ]  # fmt: skip
     return _Row(row.opened.index, "" if row.bin is None else row.bin, cells)
 
@@ -237,7 +255,7 @@ def _endpoint_levels(timeline: Timeline) -> _EndpointLevels | None:
     if len(endpoints) < 2:
         return None
     leaves = any(row.leaves_first for row in rows)
-    titles = (*_ENDPOINT_LEVEL_TITLES, *[_LEAVES_TITLE] * leaves)
+    titles = (*_in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves)
     shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
     return _EndpointLevels(titles, shown, leaves)
 
@@ -247,8 +265,8 @@ def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _End
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
     cells = [
         _cell(level.opened.epoch), _cell(level.users, f"{_SIGNS[level.kind]}{figures.load(level.users, level.offered_per_s)}"),
-        _cell(row.endpoint.requests), _cell(row.goodput_rps), _cell(latency.mean), _cell(latency.p50),
-        _cell(latency.p95, few=row.few_for_p95), _cell(latency.p99, few=row.few_for_p99), _cell(percent),
+        _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
+        _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _cell(percent),
         *[_cell(None, "yes" if row.leaves_first else "")] * leaves,
     ]  # fmt: skip
     return _EndpointLevelRow(

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from .. import wording
 from ..model.timeline import Timeline
+from ..wording.quantities import latency_title
 from . import figures, knees, rate_table
 from .capacity import picture
 from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
@@ -74,8 +75,8 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     if not rows:
         return []
     several = len(epochs(rows)) > 1
-    titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", "p50 ms", "p95 ms", "p99 ms", "failures"]
-    titles += ["target CPU, cores", "generator lag p99 ms"]
+    titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", *map(latency_title, ("p50", "p95", "p99"))]
+    titles += ["failures", "target CPU, cores", latency_title("generator lag p99")]
     lines = [_line(["epoch"] * several + titles), _line(["--:"] * (len(titles) + several))]
     lines += [_line([str(row.opened.epoch)] * several + _cells(row)) for row in rows]
     sentence = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
@@ -90,7 +91,7 @@ def _rates(timeline: Timeline) -> list[str]:
     rows = rate_table.lines(timeline)
     if not rows:
         return []
-    head = [_line(rate_table.TITLES), _line([*["--:"] * (len(rate_table.TITLES) - 1), ":--"])]
+    head = [_line(rate_table.titles()), _line([*["--:"] * (len(rate_table.titles()) - 1), ":--"])]
     return ["## Offered rates", "\n".join([*head, *(_line(row) for row in rows)]), rate_table.ABOUT]
 
 
@@ -102,17 +103,17 @@ def _cells(row: ReportedLevel) -> list[str]:
         figures.number(row.requests),
         figures.with_error(shown.goodput_rps, row.goodput_error_rps),
         figures.number(shown.throughput_rps),
-        figures.number(latency.p50),
+        figures.latency(latency.p50),
         _uncertain(latency.p95, row.few_for_p95),
         _uncertain(latency.p99, row.few_for_p99),
         _failures(row),
         figures.number(shown.target_cpu_ratio),
-        figures.number(shown.loop_lag_p99_ms),
+        figures.latency(shown.loop_lag_p99_ms),
     ]
 
 
 def _uncertain(value: float | None, few: bool) -> str:
-    return f"({figures.number(value)})" if few and value is not None else figures.number(value)
+    return f"({figures.latency(value)})" if few and value is not None else figures.latency(value)
 
 
 def _failures(row: ReportedLevel) -> str:
@@ -129,7 +130,7 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
     if len(endpoints) < 2:
         return []
     several = len({row.level.opened.epoch for row in rows}) > 1
-    titles = ["users", "requests", "goodput /s", "mean ms", "p50 ms", "p95 ms", "p99 ms", "failures"]
+    titles = ["users", "requests", "goodput /s", *map(latency_title, ("mean", "p50", "p95", "p99")), "failures"]
     lines = [_line(["endpoint", *["epoch"] * several, *titles]), _line([":--", *["--:"] * (len(titles) + several)])]
     for own in endpoints[:_ENDPOINTS_MOST]:
         lines += [_line(_endpoint_cells(row, several)) for row in own]
@@ -148,8 +149,8 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
         _SIGNS[level.kind] + figures.load(level.users, level.offered_per_s),
         figures.number(row.endpoint.requests),
         figures.number(row.goodput_rps),
-        figures.number(latency.mean),
-        figures.number(latency.p50),
+        figures.latency(latency.mean),
+        figures.latency(latency.p50),
         _uncertain(latency.p95, row.few_for_p95),
         _uncertain(latency.p99, row.few_for_p99),
         figures.percent(row.failure_ratio),

@@ -1,5 +1,5 @@
 // Draws the charts over time from the page's data, and lets tables be sorted. Texts go in as text only, never as markup.
-// BYTES, the units of bytes, stands before it.
+// UNITS, the units of bytes and of latencies, stands before it.
 (() => {
   "use strict";
   const element = document.getElementById("data");
@@ -24,13 +24,20 @@
 
   function size(value) {
     let unit = 0;
-    while (Math.abs(value) >= 999.5 && unit < 4) { value /= BYTES.base; unit += 1; }
-    return figure(Number(value.toPrecision(3))) + " " + BYTES.names[unit];
+    while (Math.abs(value) >= 999.5 && unit < 4) { value /= UNITS.bytes.base; unit += 1; }
+    return figure(Number(value.toPrecision(3))) + " " + UNITS.bytes.names[unit];
+  }
+
+  function latency(value) {
+    const own = UNITS.latencies.length > 1;  // then each value has its own unit
+    const smaller = UNITS.latencies.filter(unit => Math.abs(value) >= 0.9995 * unit[1]);  // as quantities.latency
+    const [name, ms] = !own ? UNITS.latencies[0] : value ? smaller[smaller.length - 1] || UNITS.latencies[0] : UNITS.latencies[1];
+    return own ? figure(Number((value / ms).toPrecision(3))) + " " + name : figure(Number((value / ms).toPrecision(12)));
   }
 
   function formatted(value, unit) {
     if (value === null || value === undefined) return "–";
-    return unit === "bytes" ? size(value) : unit === "bytes/s" ? size(value) + "/s" : figure(value);
+    return unit === "bytes" ? size(value) : unit === "bytes/s" ? size(value) + "/s" : unit === "ms" ? latency(value) : figure(value);
   }
 
   function clock(seconds) {
@@ -42,7 +49,7 @@
   // -- axes
 
   function ticks(top, most, unit) {
-    const base = unit.startsWith("bytes") ? BYTES.base ** Math.max(0, Math.floor(Math.log(Math.max(top, 1)) / Math.log(BYTES.base))) : 1;
+    const base = unit.startsWith("bytes") ? UNITS.bytes.base ** Math.max(0, Math.floor(Math.log(Math.max(top, 1)) / Math.log(UNITS.bytes.base))) : 1;
     const raw = top / base / most, power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 5, 10].map(n => n * power).find(n => n >= raw * (1 - 1e-9)) * base;
     const count = Math.ceil(top / step - 1e-9);
@@ -159,7 +166,7 @@
         const at = y(value);
         if (!side) make(svg, "line", { class: "grid", x1: MARGIN.left, x2: right, y1: at, y2: at });
         const place = side ? { x: right + 6, "text-anchor": "start" } : { x: MARGIN.left - 6, "text-anchor": "end" };
-        const text = chart.unit === "bytes" || chart.unit === "bytes/s" ? size(value) : figure(value);
+        const text = formatted(value, chart.unit.replace("bytes/s", "bytes"));
         make(svg, "text", { ...place, y: at + 4 }, text);
       });
       lines.forEach(line => drawLine(inside, line, from, to, y, bottom));

@@ -9,19 +9,22 @@ from ..model.level import Level
 from ..model.offered import OfferedFigures
 from ..model.rate_verdicts import RateLevelVerdict
 from ..model.timeline import Timeline
+from ..wording.quantities import latency_title
 from . import figures
 
-TITLES = (
-    "offered", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end",
-    "from plan p50 ms", "p95 ms", "p99 ms", "service p99 ms", "late p99 ms", "state",
-)  # fmt: skip
-"""Titles of the columns, which count iterations; the last one has words."""
+_ITERATIONS = ("offered", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end")
+_LATENCIES = ("from plan p50", "p95", "p99", "service p99", "late p99")
 
 ABOUT = (
     "Iterations, on a schedule that waits for no reply. From plan: from the moment that the schedule gave to the end of "
     "the task, so it holds the wait for a user; service: of requests alone. Late: by how much the schedule itself was late. "
     "The bins of a ramp are judged once it has ended, those with few arrivals together."
 )
+
+
+def titles() -> tuple[str, ...]:
+    """Titles of the columns, which count iterations; the last one has words."""
+    return *_ITERATIONS, *map(latency_title, _LATENCIES), "state"
 
 
 def lines(timeline: Timeline) -> list[tuple[str, ...]]:
@@ -47,7 +50,7 @@ def _rows_of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ..
 
 def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
     if offered is None:
-        return figures.load(0, per_s), *[figures.MISSING] * (len(TITLES) - 2), words
+        return figures.load(0, per_s), *[figures.MISSING] * (len(titles()) - 2), words
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (
@@ -58,10 +61,10 @@ def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s
         figures.percent(offered.failed / ended if ended else None),
         figures.number(offered.dropped.total),
         figures.number(offered.in_flight),
-        figures.number(latency.p50),
-        figures.number(latency.p95),
-        figures.number(latency.p99),
-        figures.number(found.latency_ms.p99),
-        figures.number(offered.late_p99_ms),
+        figures.latency(latency.p50),
+        figures.latency(latency.p95),
+        figures.latency(latency.p99),
+        figures.latency(found.latency_ms.p99),
+        figures.latency(offered.late_p99_ms),
         words,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from string import Template
 
@@ -82,13 +82,13 @@ class Panel:
         """The y coordinate of the value 0, px."""
         return self.top + self.height
 
-    def axes(self, title: str, x_title: str | None = None) -> Iterable[str]:
-        """Grid, ticks and titles."""
+    def axes(self, title: str, x_title: str | None = None, y_label: Callable[[float], str] = label) -> Iterable[str]:
+        """Grid, ticks and titles. `y_label`: the text of a tick of the y axis."""
         right = self.left + self.width
         for value in self.y_ticks:
             y = self.y(value)
             yield line("grid" if value else "frame", (self.left, y), (right, y))
-            yield text(self.left - 8, y + 4, label(value), anchor="end", kind="muted")
+            yield text(self.left - 8, y + 4, y_label(value), anchor="end", kind="muted")
         for value in self.x_ticks:
             yield text(self.x(value), self.bottom + 17, label(value), anchor="middle", kind="muted")
         yield text(self.left, self.top - 10, title, kind="title")

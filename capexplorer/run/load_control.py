@@ -13,6 +13,7 @@ from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
+from ..wording import units
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
 from .drivers.autopilots import Autopilots
@@ -275,7 +276,8 @@ class LoadControl:
         for mark in marks:
             self._emit(mark)
         if marks and self._stoppable is not None:
-            sentence = wording.bare(marks[0])
+            with units.fixed():  # the log has it
+                sentence = wording.bare(marks[0])
             self._end_driver("stop_rule", "guard")
             self.to_zero("guard")
             self._outcome.fail("stop_rule", sentence, 3)

@@ -32,7 +32,7 @@ from .knee_sentences import (
 from .marks import BLAMES, MARK_KINDS, at_load, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
 from .next_step import NextStep, next_step, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
-from .rate_sentences import RATE_STATES, rate, rate_capacity, rate_level, rate_objective, rates, short_rate_capacity
+from .rate_sentences import RATE_STATES, rate_capacity, rate_level, rate_objective, rates, short_rate_capacity
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
 from .warm_users import warm
@@ -87,7 +87,6 @@ __all__ = [
     "objective_name",
     "parameters",
     "plan",
-    "rate",
     "rate_capacity",
     "rate_level",
     "rate_objective",

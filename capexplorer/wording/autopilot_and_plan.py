@@ -9,7 +9,7 @@ import msgspec
 
 from ..model.rate_verdicts import RateCapacity
 from ..model.verdicts import KneeVerdict
-from . import numbers
+from . import numbers, quantities
 from .knee_sentences import short_knee, verified
 from .rate_sentences import rate_capacity
 
@@ -158,7 +158,7 @@ def _afterwards(args: Mapping[str, Any]) -> str:
         return "users were changed by hand"
     users, offered_per_s = args.get("users"), args.get("offered_per_s")
     if offered_per_s is not None and args.get("what") != "shape":
-        return f"{numbers.figure(offered_per_s)}/s are still offered"
+        return f"{quantities.offered_rate(offered_per_s)} are still offered"
     return (
         "all users stop" if args.get("what") == "shape" else f"{users} user{'s' * (users != 1)} keep{'s' * (users == 1)} running"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.verdicts import RegimeVerdict
-from . import numbers
+from . import numbers, quantities
 from .knee_sentences import knee_alone
 from .times import session_time
 
@@ -33,15 +33,15 @@ def _changed(found: RegimeVerdict) -> str:
         return f"{what}: {A_FAULT if found.inside else _undecided(found)}"
     if found.began == "latency":
         verb = "rose" if (found.after_ms or 0.0) > (found.before_ms or 0.0) else "fell"
-        times = f"from {numbers.number(found.before_ms)} to {numbers.number(found.after_ms)} ms"
+        times = f"from {quantities.latencies((found.before_ms, found.after_ms), ' to ')}"
         until, since = session_time(found.unchanged_until_s or 0.0), session_time(found.began_s)
         when = f"at {until}" if until == since else f"between {until} and {since}"
         return f"{when} the mean time from plan at {_load(found, found.users)} {verb} {times}: {ANOTHER_SERVICE}"
     if found.before_rps is None:
-        what = f"{at} goodput was {numbers.number(found.after_rps)}/s, which the earlier levels do not explain"
+        what = f"{at} goodput was {quantities.rate(found.after_rps)}, which the earlier levels do not explain"
         return f"{what}: {_undecided(found)}"
     verb = "rose" if found.after_rps > found.before_rps else "fell"
-    rates = f"from {numbers.number(found.before_rps)} to {numbers.number(found.after_rps)}/s"
+    rates = f"from {quantities.rates((found.before_rps, found.after_rps), ' to ')}"
     return f"{at} goodput {verb} {rates}{late}: {ANOTHER_SERVICE if found.inside else _undecided(found)}"
 
 
@@ -61,8 +61,8 @@ def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:
 
 
 def _made(found: RegimeVerdict) -> str:
-    return f"{_load(found, found.most_users)} reached {numbers.number(found.most_rps)}/s"
+    return f"{_load(found, found.most_users)} reached {quantities.rate(found.most_rps)}"
 
 
 def _load(found: RegimeVerdict, load: float) -> str:
-    return numbers.load(None, load) if found.at_rates else numbers.counted(load)
+    return quantities.load(None, load) if found.at_rates else numbers.counted(load)

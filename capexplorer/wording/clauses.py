@@ -13,12 +13,13 @@ from ..model import conclusions as found
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Leak
-from . import numbers
+from . import numbers, quantities
 from .cause_texts import limiter
 from .changes_in_time import changes
 from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import at_load, title
-from .rate_sentences import rate, rates
+from .quantities import rate
+from .rate_sentences import rates
 from .times import session_time
 from .warm_users import levels_of, shares
 
@@ -89,7 +90,7 @@ def _(each: found.RequestsFailed) -> str:
 def _(each: found.ServiceLimited) -> str:
     """`the disk is saturated at 82 users`."""
     is_known = each.users or each.offered_per_s is not None
-    at = f" at {numbers.load(each.users, each.offered_per_s)}" if is_known else ""
+    at = f" at {quantities.load(each.users, each.offered_per_s)}" if is_known else ""
     return " and ".join(map(title, each.marks)) + at
 
 
@@ -101,11 +102,11 @@ def _(each: found.ThinkTimeLimit) -> str:
 def think_time_in_full(each: found.ThinkTimeLimit) -> str:
     """`not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput`."""
     if _pacing_s(each.mark) is not None:
-        rate = f" ({numbers.number(each.throughput_rps)}/s)" if each.throughput_rps else ""
+        rate = f" ({quantities.rate(each.throughput_rps)})" if each.throughput_rps else ""
         every = f"one task every {numbers.number(_pacing_s(each.mark))} s"
         return f"not saturated at {numbers.counted(each.mark.users)}{rate}: {title(each.mark)}, {every}"
     think = f" ({each.wait_s:.{1 if each.wait_s >= 0.95 else 2}f} s)" if each.wait_s else ""
-    rate = f" ({numbers.number(each.throughput_rps)}/s)" if each.throughput_rps else ""
+    rate = f" ({quantities.rate(each.throughput_rps)})" if each.throughput_rps else ""
     return f"not saturated at {numbers.counted(each.mark.users)}{rate}: the users' think time{think} sets the throughput"
 
 
@@ -122,14 +123,14 @@ def _(each: found.Leaking) -> str:
 
 def _growth(leak: Leak) -> Iterator[str]:
     per_hour = leak.growth_per_hour
-    yield f"{numbers.number(round(per_hour)) if leak.unit == 'fds' else numbers.size(per_hour)} per hour"
+    yield f"{numbers.number(round(per_hour)) if leak.unit == 'fds' else quantities.size(per_hour)} per hour"
     if leak.limit_in_s is not None:
         yield f"{numbers.span(leak.limit_in_s)} to its limit"
 
 
 @clause.register
 def _(each: found.MachineShared) -> str:
-    at = numbers.load(each.users, each.offered_per_s)
+    at = quantities.load(each.users, each.offered_per_s)
     return f"from {at} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
 
 
@@ -168,7 +169,7 @@ def _(each: found.NotJudged) -> str:
         return "no level settled: the capacity is unknown"
     best = each.best
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
-    measured = f"{levels}; the highest goodput was {best.figures.goodput_rps:.4g}/s"
+    measured = f"{levels}; the highest goodput was {quantities.rate(best.figures.goodput_rps)}"
     return f"{measured} at {numbers.counted(best.users)}{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
 
 
@@ -197,7 +198,7 @@ def _(each: found.HoldLevels) -> str:
 
 def _p95(figures: LevelFigures) -> str:
     p95_ms = figures.latency_ms.p95
-    return "" if p95_ms is None else f" (p95 {p95_ms:.4g} ms)"
+    return "" if p95_ms is None else f" (p95 {quantities.latency(p95_ms)})"
 
 
 # -- when and where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.findings import CurveFinding
 from ..model.verdicts import KneeEvidence, KneeVerdict
-from . import numbers
+from . import numbers, quantities
 
 
 def curve_evidence(finding: CurveFinding) -> str:
@@ -30,7 +30,7 @@ def _low_load(seen: KneeEvidence) -> str:
     if seen.low_load_rps_per_user is None:
         return ""
     levels = f" ({_levels(seen.baseline_levels)})" if seen.baseline_levels else ""
-    return f"at low load each user makes {numbers.number(seen.low_load_rps_per_user)}/s{levels}"
+    return f"at low load each user makes {quantities.rate(seen.low_load_rps_per_user)}{levels}"
 
 
 def _top(seen: KneeEvidence) -> str:
@@ -59,8 +59,8 @@ def _second(seen: KneeEvidence) -> str:
 
 def _latency(seen: KneeEvidence) -> str:
     if seen.latency_ms is not None and seen.low_load_latency_ms is not None:
-        was, now = numbers.number(seen.low_load_latency_ms), numbers.number(seen.latency_ms)
-        return f"mean latency rises from {was} ms at low load to {now} ms"
+        was, now = quantities.latency(seen.low_load_latency_ms), quantities.latency(seen.latency_ms)
+        return f"mean latency rises from {was} at low load to {now}"
     if seen.response_ratio is None:
         return ""
     return f"responses take {numbers.number(seen.response_ratio)} times as long as at low load"
@@ -87,14 +87,14 @@ def _time(seen: KneeEvidence) -> str:
 def _late(seen: KneeEvidence) -> str:
     if seen.work_lag_ratio:
         return f"{numbers.percent(seen.work_lag_ratio)} of the accepted work is not finished"
-    return f"the generator's timers are {numbers.number(seen.loop_lag_ms)} ms late" if seen.loop_lag_ms is not None else ""
+    return f"the generator's timers are {quantities.latency(seen.loop_lag_ms)} late" if seen.loop_lag_ms is not None else ""
 
 
 def _peak(found: KneeVerdict) -> str:
     if found.peak is None:
         return ""
-    rate, at = numbers.number(found.peak.goodput_rps), numbers.counted(found.peak.users)
-    return f"goodput peaks at {rate}/s with {at} and falls by {found.peak.fall_ratio:.0%} beyond"
+    rate, at = quantities.rate(found.peak.goodput_rps), numbers.counted(found.peak.users)
+    return f"goodput peaks at {rate} with {at} and falls by {found.peak.fall_ratio:.0%} beyond"
 
 
 def _levels(count: int | None) -> str:

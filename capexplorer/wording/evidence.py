@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..model.findings import Blame, Cause, CurveFinding, Finding, Leak
-from . import numbers
+from . import numbers, quantities
 from .cause_texts import name
 from .curve_evidence import curve_evidence
 from .times import session_time
@@ -33,7 +33,7 @@ MOMENTS = ("at_s",)
 _ENDPOINTS = 4
 """Maximum number of endpoints in a line."""
 
-_UNITS = {"_per_s": "/s", "_rps": "/s", "_ms": " ms"}
+_RATES = ("_per_s", "_rps")
 
 
 def counted(finding: Finding) -> str:
@@ -46,7 +46,7 @@ def counted(finding: Finding) -> str:
     if finding.counted.get("deaths") == count:
         return "" if count == 1 else f"{numbers.number(count)} ×"
     hidden = f", {numbers.number(retried)} repeated by the client" if retried else ""
-    return f"{numbers.number(count)} ×" + (f" at {numbers.number(rate)}/s" if rate else "") + hidden
+    return f"{numbers.number(count)} ×" + (f" at {quantities.rate(rate)}" if rate else "") + hidden
 
 
 def endpoints(finding: Finding) -> str:
@@ -112,13 +112,15 @@ def _measured(key: str, value: float, unit: str) -> str:
     if key in NAMED:
         return f"{NAMED[key]} {numbers.number(value)}"
     if key.endswith("_bytes") or (unit == "bytes" and key in IN_UNIT):
-        return f"{_words(key, '_bytes')} {numbers.size(value)}"
+        return f"{_words(key, '_bytes')} {quantities.size(value)}"
     if key.endswith("_ratio"):
         return f"{_words(key, '_ratio')} {numbers.percent(value) if 0 <= value <= 1 else numbers.number(value)}"
     if key.endswith("_s") and not key.endswith("_per_s"):
         return f"{_words(key, '_s')} {numbers.span(value) if value >= 100 else f'{numbers.number(value)} s'}"
-    suffix = next((each for each in _UNITS if key.endswith(each)), "")
-    return f"{_words(key, suffix)} {numbers.number(value)}{_UNITS.get(suffix, '')}"
+    if key.endswith("_ms"):
+        return f"{_words(key, '_ms')} {quantities.latency(value)}"
+    suffix = next((each for each in _RATES if key.endswith(each)), "")
+    return f"{_words(key, suffix)} {quantities.rate(value) if suffix else numbers.number(value)}"
 
 
 def _words(key: str, suffix: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..model.verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, Missing, SloVerdict, VerificationStep
-from . import numbers
+from . import numbers, quantities
 from .times import session_time
 
 LIMITS = {
@@ -26,8 +26,6 @@ OF_GENERATOR = {
 FALLS = {"retrograde": "falls", "collapse": "collapses"}
 """How goodput changes beyond its peak."""
 
-_OBJECTIVES = {"p95_ms": "p95 ≤ {:g} ms", "p99_ms": "p99 ≤ {:g} ms", "failure_ratio": "failures ≤ {:g}%"}
-
 
 def knee(verdict: KneeVerdict) -> str:
     """Short, for a status line: `knee 47 [43–52] at 122/s, queueing`, `no knee up to 60 users`."""
@@ -36,7 +34,7 @@ def knee(verdict: KneeVerdict) -> str:
     match verdict.kind:
         case "knee":
             interval = numbers.interval(verdict.users_low, verdict.users_high)
-            sentence = f"knee {users} {interval} at {numbers.number(verdict.capacity_rps)}/s"
+            sentence = f"knee {users} {interval} at {quantities.rate(verdict.capacity_rps)}"
             return f"{sentence}, {(verdict.limit or 'unknown').replace('_', ' ')}" if verdict.limit != "unknown" else sentence
         case "at_or_below":
             return f"knee at or below {counted}{whose}"
@@ -56,7 +54,7 @@ def short_knee(verdict: KneeVerdict) -> str:
 def knee_alone(found: KneeVerdict) -> str:
     """`knee at 47 users [43–52] and 122/s`."""
     interval = numbers.interval(found.users_low, found.users_high)
-    return f"knee at {numbers.counted(found.users)} {interval} and {numbers.number(found.capacity_rps)}/s"
+    return f"knee at {numbers.counted(found.users)} {interval} and {quantities.rate(found.capacity_rps)}"
 
 
 def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
@@ -75,7 +73,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
         case "knee":
             limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
-            where = f"Knee at {counted} {interval} and {numbers.number(found.capacity_rps)}/s{_valid(found)}"
+            where = f"Knee at {counted} {interval} and {quantities.rate(found.capacity_rps)}{_valid(found)}"
             return f"{where}{limit}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
             if found.limit == "generator":
@@ -102,7 +100,7 @@ def first_endpoint(found: EndpointDegradation) -> str:
     name.
     """
     pair = {
-        "latency": f"p95 {numbers.number(found.before)} → {numbers.number(found.after)} ms",
+        "latency": f"p95 {quantities.latencies((found.before, found.after))}",
         "failures": f"failures {numbers.percent(found.before)} → {numbers.percent(found.after)}",
     }[found.column]
     where = f"from {numbers.counted(found.users)} on"
@@ -231,7 +229,9 @@ def objective_name(verdict: SloVerdict) -> str:
 
 def objective_limit(name: str, limit: float) -> str:
     """`p95 ≤ 300 ms`; `name` as in a profile."""
-    return _OBJECTIVES[name].format(limit * (100 if name == "failure_ratio" else 1))
+    if name == "failure_ratio":
+        return f"failures ≤ {100 * limit:g}%"
+    return f"{name.removesuffix('_ms')} ≤ {quantities.latency(limit, '{:g}'.format)}"
 
 
 def objective(verdict: SloVerdict) -> str:
@@ -242,7 +242,7 @@ def objective(verdict: SloVerdict) -> str:
     least = "at least " if verdict.state == "kept" else ""
     known = verdict.users_low and verdict.users_high
     interval = f" {numbers.interval(verdict.users_low, verdict.users_high)}" if known else ""
-    return f"{sentence} up to {least}{numbers.users(verdict.users)} users{interval} at {numbers.number(verdict.goodput_rps)}/s"
+    return f"{sentence} up to {least}{numbers.users(verdict.users)} users{interval} at {quantities.rate(verdict.goodput_rps)}"
 
 
 def _levels(count: int) -> str:

@@ -21,7 +21,7 @@ from ..model.findings import (
     Shift,
     StopRule,
 )
-from . import numbers
+from . import numbers, quantities
 from .advice import advice
 from .cause_texts import name
 from .evidence import counted, readings
@@ -74,7 +74,7 @@ def _limit(finding: Bottleneck) -> str:
     if finding.name == "rate_limit" and how == "refuses":
         return f"a rate limiter refuses requests (HTTP {status})"
     if finding.name == "rate_limit" and rate_rps is not None:
-        return f"a rate limiter delays requests to {numbers.number(rate_rps)}/s"
+        return f"a rate limiter delays requests to {quantities.rate(rate_rps)}"
     if finding.name == "think_time_limited" and finding.reading("pacing_s") is not None:
         return PACED
     if finding.name == "unwatched_party":
@@ -124,7 +124,7 @@ def _named(event: Mark) -> str:
 def at_load(event: Mark, between: str = " at ") -> str:
     """` at 82 users`, ` at 80/s offered`; empty if the mark is about no load."""
     is_known = event.users is not None or event.offered_per_s is not None
-    return f"{between}{numbers.load(event.users, event.offered_per_s)}" if is_known else ""
+    return f"{between}{quantities.load(event.users, event.offered_per_s)}" if is_known else ""
 
 
 def _listed(event: Mark) -> str:
@@ -138,15 +138,15 @@ def _in_words(event: Mark) -> str | None:
             sure = f" ({event.confidence} confidence)" if event.confidence else ""
             limit = LIMITS[found.limit or "unknown"]
             interval = numbers.interval(found.users_low, found.users_high)
-            rate = f" and {numbers.number(found.capacity_rps)}/s"
+            rate = f" and {quantities.rate(found.capacity_rps)}"
             return f"knee at {numbers.counted(event.users)} {interval}{rate}, limited by {limit}{sure}"
         case AtOrBelow(verdict=found) | Bend(verdict=found) if found.limit is not None:
             return _curve(event)
         case Shift() as shift if shift.rose is not None:
-            unit = "/s" if shift.column == "goodput" else " ms"
-            change = f"from {numbers.number(shift.before)} to {numbers.number(shift.after)}{unit}"
-            where = f"at {session_time(shift.at_s)} ({numbers.load(event.users, event.offered_per_s)})"
-            return f"shift: {shift.column} {'rose' if shift.rose else 'fell'} {change} {where} and stayed there"
+            pair = (shift.before, shift.after)
+            change = quantities.rates(pair, " to ") if shift.column == "goodput" else quantities.latencies(pair, " to ")
+            where = f"at {session_time(shift.at_s)} ({quantities.load(event.users, event.offered_per_s)})"
+            return f"shift: {shift.column} {'rose' if shift.rose else 'fell'} from {change} {where} and stayed there"
         case Recovered(recovery=back):
             way = f"stepping down from {numbers.users(back.from_users)} to {numbers.counted(back.to_users)}"
             if back.recovered:
@@ -168,11 +168,12 @@ def _ended(ended: object) -> str:
     return f"; this ended the {ended}" if isinstance(ended, str) else ""
 
 
-def stop_rule(rule: str, measured: object, limit: object) -> str:
-    """`stop rule: p95 ms 1,240 exceeds 1,000`."""
+def stop_rule(rule: str, measured: float, limit: float) -> str:
+    """`stop rule: p95 1,240 ms exceeds 1,000 ms`, `stop rule: failure ratio 0.62 exceeds 0.5`."""
     side = "is below" if rule == "throughput_growth_ratio" else "exceeds"
-    broken = f"{numbers.number(measured)} {side} {numbers.number(limit)}"
-    return f"stop rule: {rule.replace('_', ' ')} {broken}"
+    name = rule.removesuffix("_ms") if rule in ("p95_ms", "p99_ms") else rule  # others may be metrics that a target names
+    figures = [numbers.number(each) if name == rule else quantities.latency(each) for each in (measured, limit)]
+    return f"stop rule: {name.replace('_', ' ')} {f' {side} '.join(figures)}"
 
 
 def journal_mark(event: Mark, header: Header | None = None) -> str:

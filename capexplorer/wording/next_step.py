@@ -10,7 +10,8 @@ from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
 from ..model.timeline import Timeline
 from . import numbers
 from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, found
-from .rate_sentences import rate, short_rate_capacity
+from .quantities import offered_rate
+from .rate_sentences import short_rate_capacity
 
 LINEAR = 0.93
 """Efficiency from which scaling is called linear (`load.level_end.STRAIGHT`)."""
@@ -89,7 +90,7 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
     if proposed.proposal == Hold("rate"):
         return _at_a_rate(timeline)
     if taken and level is not None and level.opened.t_s > proposed.t_s:
-        load = numbers.counted(level.users) if level.offered_per_s is None else rate(level.offered_per_s)
+        load = numbers.counted(level.users) if level.offered_per_s is None else offered_rate(level.offered_per_s)
         return NextStep("", f"changing to {load}")
     match proposed.proposal:
         case GoTo() as step:

@@ -1,25 +1,25 @@
-"""Figures inside sentences: numbers, sizes and durations as text."""
+"""Figures as text: numbers, ratios and durations. `quantities` gives latencies, bytes and rates their units."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from . import byte_units
+MISSING = "–"
+"""Not measured: never a zero."""
+
+_HUGE = 9.995e14
+"""From here on counts are shown as powers of ten: 1e15."""
 
 
 def users(value: float | None) -> str:
     """A number of users: whole from ten on, two digits below: `1,250`, `47`, `8.9`."""
-    return "–" if value is None else f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+    return MISSING if value is None else f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def counted(value: float | None) -> str:
     """`1 user`, `47 users`."""
     return f"{users(value)} user{'s' * (value != 1)}"
-
-
-def load(users: float | None, offered_per_s: float | None) -> str:
-    """`47 users`; of a rate level `80/s offered`."""
-    return counted(users) if offered_per_s is None else f"{number(offered_per_s)}/s offered"
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -30,19 +30,36 @@ def interval(low: float | None, high: float | None) -> str:
 def number(value: object) -> str:
     """Three significant digits, more if the number is 1,000 or greater: `0.42`, `122`, `12,345`."""
     if not isinstance(value, int | float):
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return MISSING
+    if abs(value) >= 999.5:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 1e-4 or not value else f"{float(f'{value:.2e}'):.12f}".rstrip("0")
+
+
+def three_digits(value: float | None, decimals: int = 2) -> str:
+    """As many decimals as three digits carry, at most `decimals`, for columns: `0.42`, `4.20`, `42.1`, `421`, `4,210`."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    size = abs(value)
+    needed = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 or not size else 3 if size >= 0.09995 else 4
+    return f"{value:,.{min(needed, decimals)}f}"
+
+
+def count(value: float | None) -> str:
+    """Whole things in at most six cells: `1,234`, then `12.3k`, `1.2M`."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if abs(value) >= _HUGE:
+        return f"{value:.0e}".replace("+", "")
+    for scale, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= (10_000 if unit == "k" else scale * 0.99995):
+            return f"{three_digits(value / scale)}{unit}"
+    return f"{value:,.0f}"
 
 
 def percent(ratio: float) -> str:
     """`0.4%`, `97%`."""
     return f"{ratio * 100:.0f}%" if ratio >= 0.0995 else f"{ratio * 100:.2g}%"
-
-
-def size(value: float) -> str:
-    """Bytes: `512 B`, `142 MiB`."""
-    unit = byte_units.unit_of(value)
-    return f"{number(round(byte_units.in_unit(value, unit), 1))} {unit}"
 
 
 def span(seconds: float) -> str:

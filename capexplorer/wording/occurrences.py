@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..model.events import Command, FailureSignature, Mark, Note, Target
-from . import numbers
+from . import numbers, quantities
 from .autopilot_and_plan import autopilot, autopilot_step, plan
 from .marks import mark
 
@@ -20,6 +20,11 @@ def command(event: Command) -> str:
         return f"{sentence}, autopilot: {autopilot_step(event.args)}"
     is_own = event.by == "user" or (event.name, event.by) == ("plan", "plan")
     return sentence if is_own else f"{sentence} (by {event.by})"
+
+
+def _rate(args: Mapping[str, Any]) -> str:
+    per_s = args.get("per_s")
+    return f"offered rate → {quantities.offered_rate(per_s) if isinstance(per_s, int | float) else '?'}"
 
 
 def _spawn_rate(args: Mapping[str, Any]) -> str:
@@ -55,7 +60,7 @@ def _workers(args: Mapping[str, Any]) -> str:
 
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "users": lambda args: f"users → {args.get('users', args.get('to', '?'))}",
-    "rate": lambda args: f"offered rate → {numbers.figure(args.get('per_s'))}/s",
+    "rate": _rate,
     "step": lambda args: f"step size {args.get('step', '?')}",
     "spawn_rate": _spawn_rate,
     "new_level": lambda args: f"new level at the same {'count' if args.get('offered_per_s') is None else 'rate'}",

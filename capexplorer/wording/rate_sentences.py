@@ -7,6 +7,7 @@ import msgspec
 from ..model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 from . import numbers
 from .knee_sentences import objective_limit
+from .quantities import rate
 
 NEAR_CAPACITY = 0.97
 """Share of the capacity above which "served in full up to" is left out: both are known only to a few percent."""
@@ -20,11 +21,6 @@ RATE_STATES = {
     "generator": "limited by the generator",
 }
 """Text by the state of a level."""
-
-
-def rate(value: float | None) -> str:
-    """`200/s`, `4.5/s`."""
-    return f"{numbers.number(value)}/s"
 
 
 def rate_capacity(found: RateCapacity) -> str:

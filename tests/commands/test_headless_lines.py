@@ -20,7 +20,9 @@ def test_the_line_of_a_level_has_its_figures() -> None:
     figures = LevelFigures(
         settled=True, settled_seconds=20.0, goodput_rps=120.0, goodput_se_rps=1.0, latency_ms=Latency(p95=12.0), failures=3
     )
-    assert level_line(closed(figures)) == ("level    40 users: 120 ±2 req/s goodput, p95 12 ms, 3 failures in 20 settled seconds")
+    assert level_line(closed(figures)) == (
+        "level    40 users: goodput 120.0 ± 2.0/s, p95 12 ms, 3 failures in 20 settled seconds"
+    )
 
 
 def test_an_unsettled_level_is_printed_as_not_settled() -> None:
@@ -31,7 +33,7 @@ def test_an_unsettled_level_is_printed_as_not_settled() -> None:
 def test_the_line_of_a_ramp_has_the_highest_goodput_of_its_bins() -> None:
     unsettled = LevelFigures(settled=False)
     bins = (bin_of(10.0, 31.0), bin_of(38.5, 45.31), bin_of(39.5, 44.0), bin_of(40.0, None))
-    assert level_line(closed(unsettled, *bins)) == "ramp to 40 users: at most 45.31 req/s goodput at 38.5 users (binned by users)"
+    assert level_line(closed(unsettled, *bins)) == "ramp to 40 users: goodput at most 45.3/s at 38.5 users (binned by users)"
     assert level_line(closed(unsettled, bin_of(3.0, None))) == "ramp to 40 users: no goodput measured (binned by users)"
 
 
@@ -45,7 +47,7 @@ def test_the_line_of_a_rate_level_says_what_became_of_its_iterations() -> None:
         from_plan_ms=Latency(p95=812.5),
     )  # fmt: skip
     assert level_line(at_rate(LevelFigures(settled=True, settled_seconds=20.0, offered=offered))) == (
-        "level   200/s offered: finished 151.2 ±2/s, p95 from plan 812.5 ms, 2 failed, "
+        "level   200/s offered: finished 151.2 ± 2.0/s, p95 from plan 812 ms, 2 failed, "
         "93 dropped (all users wait for the target: 90, the load ended: 3) in 20 settled seconds"
     )
 
@@ -61,5 +63,5 @@ def test_the_line_of_a_ramp_of_rates_has_the_most_that_finished() -> None:
         for rate, done in ((10.0, 10.0), (60.0, 45.31), (80.0, 40.0))
     ]
     assert level_line(at_rate(LevelFigures(settled=False), *bins)) == (
-        "ramp to 200/s offered: at most 45.31/s finished at 60/s offered (binned by rate)"
+        "ramp to 200/s offered: at most 45.3/s finished at 60/s offered (binned by rate)"
     )

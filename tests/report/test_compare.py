@@ -248,7 +248,7 @@ def test_conditions_that_differ_are_warned_about_and_named_in_the_verdict() -> N
     assert {row.name: row.values for row in found.conditions} == {
         "host": ("one", "two"),
         "cores": ("2", "4"),
-        "memory": ("8.0 GiB", "16.0 GiB"),
+        "memory": ("8 GiB", "16 GiB"),
         "file descriptors": ("1024", "2048"),
         "port range": ("32768-60999", "1024-60999"),
         "wait": ("between 0.1-0.5", "constant 1"),

@@ -57,7 +57,7 @@ def test_the_help_names_every_figure_and_operator() -> None:
 def test_a_fall_beyond_limit_and_noise_fails_and_says_where() -> None:
     found = judged("goodput<-5%", [Seen(10), Seen(50)], [Seen(10), Seen(50, 80.0)])
     (line,) = found.failed
-    assert line == "goodput<-5%: B against A: holds at 50 users: 100.0 to 80.0 (-20.0%), worse, beyond noise"
+    assert line == "goodput<-5%: B against A: holds at 50 users: 100.0 to 80.0/s (-20.0%), worse, beyond noise"
     assert judged("goodput@10<-5%", [Seen(10), Seen(50)], [Seen(10), Seen(50, 80.0)]) == Outcome()
 
 
@@ -86,7 +86,7 @@ def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
 @pytest.mark.parametrize(
     ("text", "after", "sentence"),
     [
-        ("goodput<-5%", [Seen(10, 80.0, None)], "cannot be judged at 10 users: 100.0 to 80.0 (-20.0%), noise unknown"),
+        ("goodput<-5%", [Seen(10, 80.0, None)], "cannot be judged at 10 users: 100.0 to 80.0/s (-20.0%), noise unknown"),
         ("goodput<-5%", [Seen(10, None, None)], "cannot be judged: goodput was not measured in B"),
         ("knee<-5%", [Seen(10)], "cannot be judged: knee was not measured in A and B"),
         ("p95@50>1%", [Seen(10)], "cannot be judged: 50 users is no settled level in common"),

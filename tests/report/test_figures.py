@@ -29,13 +29,6 @@ def test_an_error_says_how_many_digits_count(value: float | None, error: float |
     assert figures.with_error(value, error) == sentence
 
 
-@pytest.mark.parametrize(
-    ("value", "sentence"), [(None, "–"), (512.0, "512 B"), (1024.0 * 142, "142 KiB"), (1.5 * 2**30, "1.50 GiB")]
-)
-def test_a_size_in_bytes_is_shown_with_its_unit(value: float | None, sentence: str) -> None:
-    assert figures.size(value) == sentence
-
-
 @pytest.mark.parametrize("top", [0.003, 0.9, 1.0, 7.0, 99.0, 100.0, 101.0, 12345.0])
 def test_ticks_are_round_begin_at_zero_and_hold_the_greatest(top: float) -> None:
     found = axis.ticks(top, 5)

@@ -38,7 +38,7 @@ def test_each_level_is_a_line_with_its_state() -> None:
     rows = rate_table.lines(timeline(100))
     assert [row[0] for row in rows] == ["40/s", "60/s", "80/s", "160/s"]
     assert rows[0][-1] == "served in full" and rows[-1][-1].startswith("not stationary: the queue grows by ")
-    assert all(len(row) == len(rate_table.TITLES) for row in rows)
+    assert all(len(row) == len(rate_table.titles()) for row in rows)
 
 
 def test_markdown_and_page_have_the_table_and_the_capacity() -> None:

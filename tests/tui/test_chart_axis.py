@@ -13,7 +13,6 @@ from capexplorer.tui.render.axis import (
     compact,
     count_axis,
     duration_ticks,
-    figure,
     linear_axis,
     log_axis,
     log_ticks,
@@ -138,18 +137,6 @@ def test_a_page_holds_now(now_s: float, window_s: float | None) -> None:
 )
 def test_tick_labels_are_compact(value: float, label: str) -> None:
     assert compact(value) == label
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0.00"), (4.211, "4.21"), (9.999, "10.0"), (121.44, "121.4"), (999.99, "1.00k"), (1213, "1.21k"),
-        (12_130, "12.1k"), (121_300, "121k"), (2e15, "2e15"), (None, "–"), (math.nan, "–"),
-    ],
-)  # fmt: skip
-def test_figures_take_five_characters_and_unmeasured_is_a_dash(value: float | None, text: str) -> None:
-    assert figure(value) == text
-    assert len(text) <= 5
 
 
 def test_what_has_no_place_on_an_axis_has_no_fraction() -> None:

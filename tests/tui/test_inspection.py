@@ -18,9 +18,9 @@ from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import ResourcesPane
 from capexplorer.tui.panes.throughput import ThroughputPane
-from capexplorer.tui.render.axis import figure
-from capexplorer.tui.render.text import size as bytes_of
 from capexplorer.tui.time_window import TimeWindow
+from capexplorer.wording.quantities import latency_cell, rate_cell
+from capexplorer.wording.quantities import size as bytes_of
 
 from . import gallery
 from .fakes import Session, session
@@ -134,6 +134,10 @@ def read_out(timeline: Timeline, tick: int, width: int = NARROW_CELLS) -> str:
     return "\n".join(line.text for line in lines)
 
 
+def read(name: str) -> Callable[[float], str]:
+    return latency_cell if name.endswith("_ms") else rate_cell
+
+
 def test_at_80_columns_every_value_of_a_second_is_read_out_with_its_level(timeline: Timeline) -> None:
     tick = 20
     column = timeline.columns
@@ -142,7 +146,7 @@ def test_at_80_columns_every_value_of_a_second_is_read_out_with_its_level(timeli
 
     names = ("throughput_rps", "goodput_rps", "failures_rps", "p50_ms", "p95_ms", "p99_ms", "max_ms", "loop_lag_p99_ms")
     resources = ("target_cpu_ratio", "host_cpu_ratio", "generator_cpu_ratio")
-    assert [name for name in (*names, *resources) if figure(column[name][tick]) not in text] == []
+    assert [name for name in (*names, *resources) if read(name)(column[name][tick]) not in text] == []
     memory = ("target_rss_bytes", "host_memory_bytes", "received_bytes_per_s")
     assert [name for name in memory if bytes_of(column[name][tick]) not in text] == []
     assert f"ports {column['ports_used'][tick]:.0f}" in text and "users 30" in text
@@ -169,8 +173,8 @@ def test_charts_show_the_cursor_and_their_legends_that_second(timeline: Timeline
     look = Look(inspected=20)
 
     column = timeline.columns
-    assert figure(column["goodput_rps"][20]) in text(ThroughputPane(), look)
-    assert figure(column["p50_ms"][20]) in text(LatencyPane(), look)
+    assert rate_cell(column["goodput_rps"][20]) in text(ThroughputPane(), look)
+    assert latency_cell(column["p50_ms"][20]) in text(LatencyPane(), look)
     assert "30 users" in text(CurvePane(), look)
     assert f"{column['target_cpu_ratio'][20]:.2f}" in text(ResourcesPane(), look)
     if size.height >= 10:

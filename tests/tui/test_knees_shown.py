@@ -93,7 +93,7 @@ def test_the_knee_is_labelled_at_its_users_and_its_interval_is_hatched() -> None
 
 def test_the_lines_and_the_law_are_reported_in_figures() -> None:
     reported = curve(CapacityVerdict(knee=KNEE, curve=CURVE), WIDE)
-    assert "low load 2.60/s per user" in reported and "capacity 122.0/s" in reported
+    assert "low load 2.60/s per user" in reported and "capacity 122/s" in reported
     assert "λ 2.7/s  σ 0.031  κ 0.0004  peak 49 users" in reported
 
 
@@ -145,7 +145,7 @@ def test_the_latency_knee_and_the_peak_are_marks_of_their_own() -> None:
     latency = KneeVerdict(kind="latency_knee", users=20, confidence="high")
     reported = curve(CapacityVerdict(knee=replace(KNEE, peak=peak), latency_knee=latency, curve=CURVE), WIDE)
     assert "◆ latency climbs" in reported and "▵ peak" in reported
-    assert "latency climbs from 20" in reported and "peak 125.0/s at 55, then it falls" in reported
+    assert "latency climbs from 20" in reported and "peak 125/s at 55, then it falls" in reported
 
 
 def test_objectives_stand_under_the_curve() -> None:

@@ -24,8 +24,8 @@ from capexplorer.tui.panes.baseline_curve import difference_at
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
-from capexplorer.tui.render.axis import figure
 from capexplorer.tui.screens.baseline_choice import Baselines
+from capexplorer.wording.quantities import latency_cell
 
 from .fakes import FakeControls, FakeSource, Session, header, session
 
@@ -143,7 +143,7 @@ def test_latency_by_level_shows_the_level_at_the_cursor(size: Size) -> None:
     look = Look(latency_form="levels", inspected=6, baseline=curve_of([(10, 10), (100, 10)]))
     text = drawn(LatencyPane(), timeline, look, size)
     if size.width >= 58:
-        assert "10 users" in text and figure(timeline.levels[0].figures.latency_ms.p95) in text
+        assert "10 users" in text and latency_cell(timeline.levels[0].figures.latency_ms.p95) in text
 
 
 # -- the baseline

@@ -12,7 +12,7 @@ from capexplorer.tui.frozen_timeline import moment
 from capexplorer.tui.look import Look
 from capexplorer.tui.panes.latency_histogram import histogram_lines, shares
 from capexplorer.tui.panes.level_page import LevelPage, part_at
-from capexplorer.tui.render.axis import figure
+from capexplorer.wording.quantities import rate_cell
 
 from . import gallery
 from .fakes import Session, header, session
@@ -37,7 +37,7 @@ def test_a_level_is_shown_in_full(width: int) -> None:
     level = timeline.levels[1]
     text = page(timeline, 20, width)
     assert level.closed is not None and level.histogram.count == level.figures.requests - level.figures.failures > 0
-    assert f"goodput {figure(level.figures.goodput_rps)}" in text and "00:13 to 00:25, by user" in text
+    assert f"goodput {rate_cell(level.figures.goodput_rps)}" in text and "00:13 to 00:25, by user" in text
     assert f"share of {level.histogram.count:,} successes" in text
     assert [each.name for each in level.endpoints if f"{each.method} {each.name}" not in text] == []
     assert "target cpu" in text and "ports at most" in text

@@ -185,7 +185,7 @@ async def test_deleting_asks_first() -> None:
     app = picker(saved_sessions)
     async with picking(app, *FIRST, "d") as text:
         assert isinstance(app.screen, Confirm)
-        assert "s3" in text and "2.00 KiB will be deleted permanently" in text
+        assert "s3" in text and "2 KiB will be deleted permanently" in text
     async with picking(picker(saved_sessions), *FIRST, "d", "n"):
         assert saved_sessions.did == []
     async with picking(picker(saved_sessions), *FIRST, "d", "y") as text:

@@ -25,7 +25,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     "nothing settled": ([], "No level settled: the capacity is unknown."),
     "no detector looked": (
         UP[:4],
-        "2 levels settled; the highest goodput was 39.84/s at 40 users. No detector has looked for a knee or a bottleneck.",
+        "2 levels settled; the highest goodput was 39.8/s at 40 users. No detector has looked for a knee or a bottleneck.",
     ),
     "the curve alone": ([*UP, curve("no_knee", 82)], "No knee up to 82 users (high confidence)."),
     "no limit reached up to 40 users, and a knee whose mark is the next event": (
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Sequence[Event], str]] = {
     ),
     "in the seconds that do not count": (
         [*UP, mark("generator_cpu_saturated", 74, 121.0, state="closed", last_s=128.0)],
-        "4 levels settled; the highest goodput was 81.67/s at 82 users. No detector has looked for a knee or a bottleneck.",
+        "4 levels settled; the highest goodput was 81.7/s at 82 users. No detector has looked for a knee or a bottleneck.",
     ),
     "over, and more users went well afterwards": (
         [*UP, curve("no_knee", 82), mark("dns_failure", 40, 80.0, state="closed", last_s=90.0)],

@@ -54,8 +54,8 @@ def compared(report: str, timelines: Mapping[str, Timeline]) -> Compared:
             Row(
                 users=level.users,
                 figure=name,
-                a=sentences.value(name, level[name].before.value),
-                b=sentences.value(name, level[name].after.value),
+                a=sentences.before(level[name]),
+                b=sentences.after(level[name]),
                 change=sentences.ratio(level[name]),
                 judgement=sentences.judgement(level[name]),
             )

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from ...model.figures import LevelFigures
 from ...model.level_fold import BATCHES
-from ...wording.numbers import number
+from ...wording import quantities
 from .difference import Difference, difference
 from .estimates import Estimate
 
-_NAMES = {"goodput": ("goodput", "/s"), "p95": ("p95", " ms")}
+_NAMES = ("goodput", "p95")
 
 
 def differences(before: Mapping[str, Estimate], after: LevelFigures) -> str:
@@ -36,8 +36,8 @@ def estimates(figures: LevelFigures) -> dict[str, Estimate]:
 
 
 def _sentence(one: Difference) -> str:
-    name, unit = _NAMES[one.figure]
-    words = f"{name} {number(one.before.value)} → {number(one.after.value)}{unit}"
+    pair = (one.before.value, one.after.value)
+    words = f"{one.figure} {quantities.rates(pair) if one.figure == 'goodput' else quantities.latencies(pair)}"
     if one.ratio is None:
         return words
     ratio = f"{one.ratio:+.0%}".replace("-", "−")

@@ -9,6 +9,7 @@ from ... import wording
 from ...model.events import ClientOverhead, Mark
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
+from ...wording.quantities import offered_rate
 from .across_levels import OverallChange
 from .difference import Difference
 from .environment import Differing, RunConditions
@@ -118,7 +119,7 @@ class MatchedRate:
     @property
     def load(self) -> str:
         """Its name in tables: `200/s`."""
-        return f"{self.per_s:g}/s"
+        return offered_rate(self.per_s)
 
     def __getitem__(self, figure: str) -> Difference:
         return next(each for each in self.differences if each.figure == figure)
@@ -167,7 +168,7 @@ class Pair:
             )
             for words in (
                 f"{', '.join(map(str, users))} users" if users else "",
-                ", ".join(f"{per_s:g}/s" for per_s in rates),
+                ", ".join(map(offered_rate, rates)),
             )
             if words
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from ...model.intervals import Z95
+from ...wording import quantities
+from ...wording.quantities import Digits
 from .. import svg
-from ..axis import label
+from ..axis import label, latency_label
 from ..escaping import html
 from .comparison import Curve
 from .estimates import Estimate
@@ -44,7 +46,7 @@ def capacity(curves: Sequence[Curve]) -> str:
             foot = panel.bottom - 8 - 15 * len(placed)
             parts.append(svg.text(panel.x(users) + 4, foot, f"knee of {curve.letter}", kind="alarm"))
             placed.append(users)
-    return _picture("Goodput against users", [*parts, *_drawn(panel, curves, points)], curves)
+    return _picture("Goodput against users", [*parts, *_drawn(panel, curves, points, _plain)], curves)
 
 
 def latency(curves: Sequence[Curve], *, log: bool = False) -> str:
@@ -54,13 +56,15 @@ def latency(curves: Sequence[Curve], *, log: bool = False) -> str:
     values = [one.value for each in (*tails, *middles) for _, one in each if one.value]
     if log and values:
         panel = LogPanel(**(asdict(panel) | {"y_ticks": _log_ticks(min(values), max(values))}))
-    parts = list(panel.axes("p95 (solid) and p50 (dashed), ms" + (", logarithmic" if log else ""), "users"))
+    title = quantities.latency_title("p95 (solid) and p50 (dashed)", ", ") + (", logarithmic" if log else "")
+    parts = list(panel.axes(title, "users", latency_label))
     for index, each in enumerate(middles):
         parts.append(svg.polyline(f"thin e{index % _SERIES}", [(panel.x(u), panel.y(one.value or 0)) for u, one in each]))
-    return _picture("Latency against users", [*parts, *_drawn(panel, curves, tails)], curves)
+    return _picture("Latency against users", [*parts, *_drawn(panel, curves, tails, quantities.latency_below_title)], curves)
 
 
 Points = list[tuple[int, Estimate]]
+Shown = Callable[[float, Digits], str]
 
 
 def _points(curve: Curve, figure: str) -> Points:
@@ -83,22 +87,26 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return [float(f"{tick:.6g}") for tick in every if start <= tick <= end]
 
 
-def _drawn(panel: svg.Panel, curves: Sequence[Curve], points: Sequence[Points]) -> Iterable[str]:
+def _plain(value: float, digits: Digits) -> str:
+    return digits(value)
+
+
+def _drawn(panel: svg.Panel, curves: Sequence[Curve], points: Sequence[Points], shown: Shown) -> Iterable[str]:
     for index, (curve, each) in enumerate(zip(curves, points, strict=True)):
         color = f"e{index % _SERIES}"
         yield svg.polyline(color, [(panel.x(users), panel.y(one.value or 0)) for users, one in each])
         for users, one in each:
-            yield from _point(panel, curve, index, users, one)
+            yield from _point(panel, curve, index, users, one, shown)
 
 
-def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate) -> Iterable[str]:
+def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate, shown: Shown) -> Iterable[str]:
     """One point with its 95% error bar and a tooltip; hollow if its noise is unknown."""
     x, y, color = panel.x(users), panel.y(one.value or 0), f"e{index % _SERIES}"
-    sentence = f"{curve.letter}: {label(users)} users, {one.value:.4g}" if one.value is not None else ""
+    sentence = f"{curve.letter}: {label(users)} users, {shown(one.value, '{:.4g}'.format)}" if one.value is not None else ""
     if one.se is not None and one.value is not None:
         low, high = panel.y(max(one.value - Z95 * one.se, 0.0)), panel.y(one.value + Z95 * one.se)
         yield svg.line(color, (x, low), (x, high))
-        sentence += f" ± {Z95 * one.se:.2g}"
+        sentence += f" ± {shown(Z95 * one.se, '{:.2g}'.format)}"
     kind = "dot" if one.se is not None else "hollow"
     yield f"<g><title>{html(sentence)}</title>{marker(index, f'{color} {kind}', x, y)}</g>"
 

@@ -16,7 +16,7 @@ from ... import wording
 from ...model.clients import clients_of
 from ...model.events import Header
 from ...model.limits import set_limits
-from ...wording import byte_units
+from ...wording import quantities
 
 MISSING = "–"
 _SAME_MEMORY = 0.01
@@ -98,10 +98,7 @@ def _memory(runs: Sequence[RunConditions]) -> list[Differing]:
     known = [size for size in sizes if size is not None]
     if len(known) in (0, len(sizes)) and (not known or max(known) - min(known) <= _SAME_MEMORY * max(known)):
         return []
-    giga = byte_units.names()[3]
-    return [
-        Differing("memory", tuple(MISSING if size is None else f"{byte_units.in_unit(size, giga):.1f} {giga}" for size in sizes))
-    ]
+    return [Differing("memory", tuple(map(quantities.size, sizes)))]
 
 
 def _tasks(runs: Sequence[RunConditions]) -> list[Differing]:

@@ -128,5 +128,5 @@ def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]
 
 
 def _change_text(one: Difference) -> str:
-    before, after = sentences.value(one.figure, one.before.value), sentences.value(one.figure, one.after.value)
-    return f"{before} to {after} ({sentences.ratio(one)}), {sentences.judgement(one)}"
+    values = f"{sentences.before(one)} to {sentences.after(one)}{sentences.unit(one)}"
+    return f"{values} ({sentences.ratio(one)}), {sentences.judgement(one)}"

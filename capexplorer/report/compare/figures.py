@@ -16,11 +16,6 @@ class Figure:
     better: Literal[-1, 0, 1]
     """1: higher is better; -1: lower is better; 0: neither."""
 
-    @property
-    def heading(self) -> str:
-        """Title and unit: `goodput/s`, `p95 ms`."""
-        return f"{self.title}{self.unit}" if self.unit == "/s" else f"{self.title} {self.unit}"
-
 
 LEVEL_FIGURES = (
     Figure("goodput", "goodput", "/s", 1),

@@ -10,7 +10,7 @@ import msgspec
 from ... import wording as verdicts
 from ...model.events import Mark
 from ...model.findings import Cause
-from ...wording import byte_units
+from ...wording import units
 from . import sentences
 from .across_levels import OverallChange
 from .comparison import Comparison, Curve, MatchedLevel, Pair
@@ -21,7 +21,7 @@ from .estimates import Estimate
 SCHEMA = "capexplorer.compare/1"
 
 
-@byte_units.fixed()
+@units.fixed()
 def render(comparison: Comparison) -> bytes:
     """The comparison as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(document(comparison)), indent=2) + b"\n"

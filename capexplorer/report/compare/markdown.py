@@ -9,7 +9,6 @@ from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .difference import Difference
 from .environment import Differing
-from .figures import FIGURES
 
 
 def render(comparison: Comparison) -> bytes:
@@ -79,12 +78,18 @@ def _level(level: MatchedLevel | MatchedRate) -> Iterable[list[str]]:
 
 
 def _title(one: Difference) -> str:
-    return FIGURES[one.figure].heading
+    return sentences.heading(one)
 
 
 def _cells(one: Difference) -> list[str]:
-    before, after = (sentences.value(one.figure, each.value) for each in (one.before, one.after))
-    return [before, after, sentences.change(one), sentences.ratio(one), sentences.noise(one), sentences.judgement(one)]
+    return [
+        sentences.before(one),
+        sentences.after(one),
+        sentences.change(one),
+        sentences.ratio(one),
+        sentences.noise(one),
+        sentences.judgement(one),
+    ]
 
 
 def _counts(counts: Sequence[int]) -> str:

@@ -13,7 +13,6 @@ from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .curves import capacity, latency
 from .difference import Difference
 from .environment import Differing
-from .figures import FIGURES
 
 _COLORS = ("background", "text", "muted", "grid", "alarm")
 _VARIABLES = svg.Colors(
@@ -112,6 +111,5 @@ def _level(level: MatchedLevel | MatchedRate) -> Iterator[_Row]:
 
 def _row(users: str, one: Difference) -> _Row:
     kind = {True: "better", False: "worse", None: ""}[one.better] if one.counts else "quiet"
-    values = [sentences.value(one.figure, each.value) for each in (one.before, one.after)]
-    values += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
-    return _Row(users, FIGURES[one.figure].heading, values, kind, sentences.judgement(one))
+    values = [sentences.before(one), sentences.after(one), sentences.change(one), sentences.ratio(one), sentences.noise(one)]
+    return _Row(users, sentences.heading(one), values, kind, sentences.judgement(one))

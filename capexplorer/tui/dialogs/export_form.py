@@ -14,7 +14,8 @@ from textual.widgets import Input, Static
 
 from ...errors import InputError
 from ...model.timeline import Timeline
-from ..render.text import safe, shorten, size
+from ...wording.quantities import size
+from ..render.text import safe, shorten
 
 _HINT_WIDTH = 66
 """Width of a line in the box, in cells."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...model.intervals import Z95
 from ...model.timeline import Timeline
+from ...wording.quantities import offered_rate
 from ..look import Look, Palette
 from ..render.chart import Point, Series
 from ..render.legend import Legend
@@ -92,7 +93,7 @@ def difference_at(timeline: Timeline, tick: int | None, baseline: Curve) -> str:
     at_rate = level.offered_per_s is not None
     load = level.offered_per_s if level.offered_per_s is not None else float(level.users)
     there = dict(_figures(baseline, at_rate=at_rate)).get(load)
-    named = f"{load:g}/s" if at_rate else f"{level.users:,} users"
+    named = offered_rate(load) if at_rate else f"{level.users:,} users"
     if there is None:
         return f"no settled level of {named}"
     if not level.figures.settled:

@@ -16,9 +16,10 @@ from ... import wording
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.timeline import Timeline
+from ...wording import quantities
 from ...wording.numbers import counted
 from ..look import Look, Palette
-from ..render.axis import Axis, count_axis, figure, linear_axis
+from ..render.axis import Axis, count_axis, linear_axis
 from ..render.chart import Chart, Point, Series, note_rows, y_ticks
 from ..render.legend import DOTTED, Legend
 from ..render.raster import Pattern, Shape
@@ -150,7 +151,7 @@ def _drawn(point: LevelPoint, epoch: int, look: Look, *, read: bool) -> Point:
     counts = shape in (Shape.FILLED, Shape.RING)
     color = palette.accent if point.current else palette.secondary if counts else palette.muted
     labelled = point.current or read or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
-    label = figure(point.goodput_rps) if labelled else ""
+    label = quantities.rate_cell(point.goodput_rps) if labelled else ""
     color = palette.text if read else color
     return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current or read, label=label)
 
@@ -178,7 +179,11 @@ def _legend(
     epoch, read = levels[-1].opened.epoch, inspected or points[-1]
     if read.current or inspected is not None:
         key, so_far = KEYS[_shape(read, epoch)], read.current and not read.certain
-        value = f"{figure(read.goodput_rps)} so far" if so_far else f"{figure(read.goodput_rps)} ±{figure(read.half_rps)}"
+        value = (
+            f"{quantities.rate_cell(read.goodput_rps)} so far"
+            if so_far
+            else f"{quantities.rate_cell(read.goodput_rps)} ±{quantities.rate_cell(read.half_rps)}"
+        )
         color = palette.accent if read.current else palette.text
         entries.append(Legend(key, counted(read.users), value, color, width=12, quiet=not read.certain))
     if found is not None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from ... import wording
 from ...model.events import Verdict
 from ...model.verdicts import CurveFit, KneeVerdict, UslFit
+from ...wording import quantities
 from ..look import Look, Palette
-from ..render.axis import Axis, figure
+from ..render.axis import Axis
 from ..render.chart import Band, Boundary, Series, Tag
 from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern
@@ -132,15 +133,15 @@ def _line_keys(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tu
     latency_knee = verdict.capacity.latency_knee
     keys = []
     if curve is not None:
-        words = f"low load {figure(curve.low_load_rps_per_user)}/s per user"
+        words = f"low load {quantities.rate_figure(curve.low_load_rps_per_user)} per user"
         keys.append(Legend(DOTTED, words, "", palette.muted, short="low load"))
     if curve is not None and curve.capacity_rps is not None:
-        keys.append(Legend(DASHED, f"capacity {figure(curve.capacity_rps)}/s", "", palette.error, short="capacity"))
+        keys.append(Legend(DASHED, f"capacity {quantities.rate_figure(curve.capacity_rps)}", "", palette.error, short="capacity"))
     if latency_knee is not None and latency_knee.users is not None:
         keys.append(Legend(LATENCY_KEY, f"latency climbs from {latency_knee.users:.0f}", "", palette.accent))
     peak = verdict.capacity.knee.peak if verdict.capacity.knee is not None else None
     if peak is not None:
-        words = f"peak {figure(peak.goodput_rps)}/s at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"
+        words = f"peak {quantities.rate_figure(peak.goodput_rps)} at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"
         keys.append(Legend(PEAK_KEY, words, "", palette.text))
     return tuple(keys)
 
@@ -159,6 +160,6 @@ def _more(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tu
 def _usl_legend(usl: UslFit, palette: Palette) -> Legend:
     peak = "no peak" if usl.peak_users is None else f"peak {usl.peak_users:.0f} users"
     why = "" if usl.grey is None else f" (grey: {GREY[usl.grey]})"
-    words = f"λ {usl.lambda_rps:.3g}/s  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"
+    words = f"λ {quantities.rate(usl.lambda_rps)}  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"
     color = palette.primary if usl.grey is None else palette.faint
     return Legend(DOTTED, f"USL fit  {words}{why}", "", color, short=f"USL {words}")

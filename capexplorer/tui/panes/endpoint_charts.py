@@ -13,11 +13,12 @@ from ... import wording
 from ...model.endpoint_columns import EndpointKey
 from ...model.figures import LevelEndpoint
 from ...model.timeline import Timeline
+from ...wording.quantities import latency_title, rate_cell
 from ..look import Look, Palette
-from ..render.axis import count_axis, duration_axis, figure, linear_axis
+from ..render.axis import Label, compact, count_axis, duration_axis, latency_tick, linear_axis
 from ..render.chart import Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
-from ..render.legend import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Legend
+from ..render.legend import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Legend, latency_legend
 from ..render.raster import Pattern, Shape
 from ..render.timepage import TimePage, boundaries, page_at, phases
 from .pane import Pane
@@ -51,14 +52,14 @@ class EndpointThroughput(EndpointPane):
             return message(_NO_SECONDS, palette, size)
         failures, times = self.seconds(shown, "failures_rps"), shown.column("t_s")
         legend = (
-            Legend(SOLID, "throughput", figure(rates[-1]), palette.primary),
-            Legend(BARS, "failures", figure(failures[-1]), palette.error),
+            Legend(SOLID, "throughput", rate_cell(rates[-1]), palette.primary),
+            Legend(BARS, "failures", rate_cell(failures[-1]), palette.error),
         )
         series = (
             Series(times, failures, palette.error, bars=True, gap=shown.gap_s),
             Series(times, rates, palette.primary, gap=shown.gap_s),
         )
-        return draw_chart(_over_time(shown, (rates,), legend, series, look, size), palette, size)
+        return draw_chart(_over_time(shown, (rates,), legend, series, look, size, compact), palette, size)
 
 
 SECONDS_MOST = 600
@@ -69,7 +70,12 @@ ms."""
 class EndpointLatency(EndpointPane):
     """Mean and p95 of each second, and the p95 of each level."""
 
-    TITLE = "Latency  ms"
+    TITLE = "Latency"
+
+    @property
+    def full_title(self) -> str:
+        """With the unit of its axis."""
+        return latency_title(self.TITLE, "  ")
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """One page of seconds up to the cursor."""
@@ -83,9 +89,9 @@ class EndpointLatency(EndpointPane):
         starts, heights = _held(timeline, self.endpoint, shown)
         latest = heights[-1] if heights else math.nan
         legend = (
-            Legend(SOLID, "mean of each second", figure(means[-1]), palette.primary, short="mean", letter="m"),
-            Legend(DOTTED, f"its p95{_every(ticks.step)}", figure(p95s[-1]), palette.accent, short="p95", letter="p"),
-            Legend(STAIRCASE, "p95 of each level", figure(latest), palette.secondary, short="level p95", letter="l"),
+            latency_legend(SOLID, "mean of each second", means[-1], palette.primary, short="mean", letter="m"),
+            latency_legend(DOTTED, f"its p95{_every(ticks.step)}", p95s[-1], palette.accent, short="p95", letter="p"),
+            latency_legend(STAIRCASE, "p95 of each level", latest, palette.secondary, short="level p95", letter="l"),
         )
         series = (
             Series(
@@ -94,7 +100,7 @@ class EndpointLatency(EndpointPane):
             Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True, letter="l"),
             Series(shown.column("t_s"), means, palette.primary, gap=shown.gap_s, letter="m"),
         )
-        return draw_chart(_over_time(shown, (means, p95s, heights), legend, series, look, size), palette, size)
+        return draw_chart(_over_time(shown, (means, p95s, heights), legend, series, look, size, latency_tick), palette, size)
 
 
 def _every(step: int) -> str:
@@ -108,11 +114,12 @@ def _over_time(
     series: tuple[Series, ...],
     look: Look,
     size: Size,
+    label: Label,
 ) -> Chart:
     aside, measured = phases(shown)
     return Chart(
         x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-        y=linear_axis(max(map(_most, ranges)), y_ticks(size.height)),
+        y=linear_axis(max(map(_most, ranges)), y_ticks(size.height), label),
         legend=legend,
         series=series,
         boundaries=boundaries(shown, look.palette),
@@ -163,15 +170,15 @@ class EndpointCurve(EndpointPane):
             return message("no settled level yet", palette, size)
         loads = [point.load for point in points]
         at_rate = timeline.offered_per_s is not None
-        right = linear_axis(_most([point.p95_ms for point in points]), y_ticks(size.height))
+        right = linear_axis(_most([point.p95_ms for point in points]), y_ticks(size.height), latency_tick)
         chart = Chart(
             x=count_axis(max(loads) * 1.05, max(size.width // 8, 2)),
             y=linear_axis(_most([point.throughput_rps for point in points]), y_ticks(size.height)),
             right=right,
             legend=(
-                Legend("●", "goodput req/s", figure(points[-1].goodput_rps), palette.secondary, short="good", letter="g"),
-                Legend(DOTTED, "throughput", figure(points[-1].throughput_rps), palette.primary, short="total", letter="t"),
-                Legend(DASHED, "p95 ms (right)", figure(points[-1].p95_ms), palette.accent, letter="p"),
+                Legend("●", "goodput req/s", rate_cell(points[-1].goodput_rps), palette.secondary, short="good", letter="g"),
+                Legend(DOTTED, "throughput", rate_cell(points[-1].throughput_rps), palette.primary, short="total", letter="t"),
+                latency_legend(DASHED, f"{latency_title('p95')} (right)", points[-1].p95_ms, palette.accent, letter="p"),
                 Legend("", "by offered rate" if at_rate else "by users", "", palette.muted),
             ),
             series=(

@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from ...model.timeline import Timeline
+from ...wording.quantities import latency_title
 from ..look import Look, Palette
 from ..render import text
 from .endpoints import Row, first_to_degrade, row_line, rows_shown, title_line
@@ -32,8 +33,13 @@ def _of(value: float | None) -> float:
 class EndpointTable(ListPane):
     """The list. `sort`: one of SORTS; `wanted`: text that the names of shown rows contain."""
 
-    TITLE = "Endpoints  ms"
+    TITLE = "Endpoints"
     NOTHING = "no endpoint to show"
+
+    @property
+    def full_title(self) -> str:
+        """With the unit of its latencies."""
+        return latency_title(self.TITLE, "  ")
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)

@@ -18,6 +18,7 @@ from ...model.level import Level
 from ...model.merged import tick_latency
 from ...model.timeline import Timeline
 from ...model.verdicts import EndpointDegradation
+from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
@@ -73,23 +74,31 @@ class Column:
     rank: int = 0
 
 
-COLUMNS = (
-    Column("requests", 8, rank=1),
-    Column("req/s", 6),
-    Column("failed", 6, rank=2),
-    Column("%", 5),
-    Column("p50", 5),
-    Column("p95", 5),
-    Column("p99", 5),
-    Column("max", 5, rank=3),
-    Column("bytes", 5, rank=4),
-)
+def columns() -> list[Column]:
+    """All columns from left to right. The width of latencies depends on the chosen unit."""
+    cells = quantities.latency_cells()
+    return [
+        Column("requests", 8, rank=1),
+        Column("req/s", 6),
+        Column("failed", 6, rank=2),
+        Column("%", 5),
+        Column("p50", cells),
+        Column("p95", cells),
+        Column("p99", cells),
+        Column("max", cells, rank=3),
+        Column("bytes", 5, rank=4),
+    ]
 
 
 class EndpointsPane(ScrollingPane):
     """Requests, failures and latency per endpoint."""
 
-    TITLE = "Endpoints  ms"
+    TITLE = "Endpoints"
+
+    @property
+    def full_title(self) -> str:
+        """With the unit of its latencies."""
+        return quantities.latency_title(self.TITLE, "  ")
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """Label and titles at the top, the total at the end, and between them as many rows as fit."""
@@ -99,11 +108,11 @@ class EndpointsPane(ScrollingPane):
         if not rows:
             words = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
             return [text.line([(words, muted)], width)]
-        columns = fitting(width)
-        head = [text.line([(f" {label}", muted)], width), _titles(columns, palette, width, first is not None)]
+        shown = fitting(width)
+        head = [text.line([(f" {label}", muted)], width), _titles(shown, palette, width, first is not None)]
         led = None if first is None else f"{first.method} {first.name}"
-        body = [_row(row, columns, palette, width, first=row.name == led) for row in rows[1:]]
-        body.append(_row(rows[0], columns, palette, width, total=True))
+        body = [_row(row, shown, palette, width, first=row.name == led) for row in rows[1:]]
+        body.append(_row(rows[0], shown, palette, width, total=True))
         begin, end = self.window(len(body), max(0, size.height - len(head)))
         return [*head, *body[begin:end]][: size.height]
 
@@ -128,7 +137,7 @@ def _settled(level: Level) -> tuple[str, list[Row]]:
 
 
 def _named(level: Level) -> str:
-    load = counted(level.users) if level.offered_per_s is None else wording.rate(level.offered_per_s)
+    load = counted(level.users) if level.offered_per_s is None else quantities.offered_rate(level.offered_per_s)
     return f"level {level.opened.index}, {load}"
 
 
@@ -217,10 +226,10 @@ def row_line(row: Row, palette: Palette, width: int, *, first: bool = False) -> 
 
 def fitting(width: int) -> list[Column]:
     """The columns that fit next to the name."""
-    columns = list(COLUMNS)
-    while _name_cells(columns, width) < NAME_CELLS and (worst := max(columns, key=lambda column: column.rank)).rank:
-        columns.remove(worst)
-    return columns
+    found = columns()
+    while _name_cells(found, width) < NAME_CELLS and (worst := max(found, key=lambda column: column.rank)).rank:
+        found.remove(worst)
+    return found
 
 
 def _name_cells(columns: Sequence[Column], width: int) -> int:
@@ -243,15 +252,15 @@ def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, t
     plain, grey = Style(color=palette.text, bold=total), Style(color=palette.muted, bold=total)
     failed = Style(color=palette.error, bold=True) if row.failures else grey
     figures = {
-        "requests": (text.count(row.requests), plain),
-        "req/s": (text.rate(row.rate_rps), plain),
-        "failed": (text.count(row.failures), failed),
+        "requests": (numbers.count(row.requests), plain),
+        "req/s": (quantities.rate_cell(row.rate_rps), plain),
+        "failed": (numbers.count(row.failures), failed),
         "%": (text.percent(row.failure_ratio), failed),
-        "p50": (text.ms(row.p50_ms), plain),
-        "p95": (text.ms(row.p95_ms), plain if row.successes >= ENOUGH_FOR_P95 else grey),
-        "p99": (text.ms(row.p99_ms), plain if row.successes >= ENOUGH_FOR_P99 else grey),
-        "max": (text.ms(row.max_ms), plain),
-        "bytes": (text.short_size(row.mean_bytes), grey),
+        "p50": (quantities.latency_cell(row.p50_ms), plain),
+        "p95": (quantities.latency_cell(row.p95_ms), plain if row.successes >= ENOUGH_FOR_P95 else grey),
+        "p99": (quantities.latency_cell(row.p99_ms), plain if row.successes >= ENOUGH_FOR_P99 else grey),
+        "max": (quantities.latency_cell(row.max_ms), plain),
+        "bytes": (quantities.size_cell(row.mean_bytes), grey),
     }
     name = " " + text.pad(DEGRADES * first + text.safe(row.name), _name_cells(columns, width))
     shown = [(column.cells, *figures[column.title]) for column in columns]

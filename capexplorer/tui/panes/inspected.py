@@ -16,10 +16,10 @@ from ... import wording
 from ...model.events import Mark, Note, Target
 from ...model.intervals import Z95
 from ...model.timeline import Timeline
+from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
-from ..render.axis import figure
 from ..render.text import Piece
 from ..render.timepage import page_of
 from .journal import glyph_of
@@ -110,16 +110,16 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
     if level is None:
         yield "no level"
         return
-    load = counted(level.users) if level.offered_per_s is None else wording.rate(level.offered_per_s)
+    load = counted(level.users) if level.offered_per_s is None else quantities.offered_rate(level.offered_per_s)
     phase = "settled" if timeline.columns["settled"][tick] else "not settled"
     figures = level.figures
     yield f"level {level.opened.index}"
     yield f"{load} ({phase})"
     if figures.goodput_rps is not None:
-        half = "" if figures.goodput_se_rps is None else f" ±{figure(Z95 * figures.goodput_se_rps)}"
-        yield f"goodput {figure(figures.goodput_rps)}{half}/s"
+        error_rps = None if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps
+        yield f"goodput {quantities.rate_and_error(figures.goodput_rps, error_rps)}"
         latency = figures.latency_ms
-        yield f"p50 {figure(latency.p50)} p95 {figure(latency.p95)} p99 {figure(latency.p99)} ms"
+        yield quantities.latency_list((("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)))
         yield f"{text.percent(figures.failure_ratio)} failed"
         yield f"settled {text.span(figures.settled_seconds)}"
 
@@ -133,7 +133,13 @@ def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
     columns = timeline.columns
 
     def shown(name: str) -> str:
-        return figure(columns[name][tick])
+        return quantities.rate_cell(columns[name][tick])
+
+    def rate(name: str) -> str:
+        return quantities.rate_figure(columns[name][tick])
+
+    def latencies(prefix: str, *names: str) -> str:
+        return quantities.latency_list([(name, columns[f"{prefix}{name}_ms"][tick]) for name in names])
 
     def has(name: str) -> bool:
         value = columns[name][tick]
@@ -144,17 +150,14 @@ def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
     yield f"req/s {shown('throughput_rps')} {work_name(timeline)} {shown('goodput_rps')} failed {shown('failures_rps')}", plain
     yield load, plain
     if has("offered_per_s"):
-        yield f"offered {shown('offered_per_s')}/s in flight {shown('in_flight')} dropped {shown('dropped_per_s')}/s", plain
-        yield (
-            f"from plan p50 {shown('from_plan_p50_ms')} p95 {shown('from_plan_p95_ms')} p99 {shown('from_plan_p99_ms')} ms",
-            plain,
-        )
-    yield f"in {text.size(columns['received_bytes_per_s'][tick])}/s", plain
-    yield f"ports {text.count(columns['ports_used'][tick])}", plain
-    yield f"p50 {shown('p50_ms')} p95 {shown('p95_ms')} p99 {shown('p99_ms')} max {shown('max_ms')} ms", plain
-    yield f"loop lag {shown('loop_lag_p99_ms')} ms", plain
-    yield f"cpu target {shown('target_cpu_ratio')}, {text.size(columns['target_rss_bytes'][tick])}", plain
-    yield f"host {shown('host_cpu_ratio')}, {text.size(columns['host_memory_bytes'][tick])}", plain
+        yield f"offered {rate('offered_per_s')} in flight {shown('in_flight')} dropped {rate('dropped_per_s')}", plain
+        yield f"from plan {latencies('from_plan_', 'p50', 'p95', 'p99')}", plain
+    yield f"in {quantities.byte_rate(columns['received_bytes_per_s'][tick])}", plain
+    yield f"ports {numbers.count(columns['ports_used'][tick])}", plain
+    yield latencies("", "p50", "p95", "p99", "max"), plain
+    yield f"loop lag {quantities.latency_figure(columns['loop_lag_p99_ms'][tick])}", plain
+    yield f"cpu target {shown('target_cpu_ratio')}, {quantities.size(columns['target_rss_bytes'][tick])}", plain
+    yield f"host {shown('host_cpu_ratio')}, {quantities.size(columns['host_memory_bytes'][tick])}", plain
     if has("others_cpu_ratio"):
         yield f"others {shown('others_cpu_ratio')}", plain
     yield f"generator {shown('generator_cpu_ratio')}", plain

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from textual.geometry import Size
 
 from ...model.timeline import Timeline
+from ...wording.quantities import latency_title
 from ..look import LatencyForm, Look, Palette
-from ..render.axis import Axis, duration_axis, figure, linear_axis, log_axis
+from ..render.axis import Axis, duration_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Chart, Series, y_ticks
-from ..render.legend import DASHED, DOTTED, SOLID, Legend
+from ..render.legend import DASHED, DOTTED, SOLID, Legend, latency_legend
 from ..render.raster import Pattern
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 from .chart_pane import ChartPane
@@ -24,28 +25,29 @@ ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
 """Successes that a percentile of a level must rest on; with fewer it is grey."""
 
 
-TITLES: Mapping[LatencyForm, Sequence[str]] = {
-    "lines": ("Latency  ms",),
-    "heatmap": ("Latency heatmap  ms",),
-    "levels": ("Latency by users  ms",),
+TITLES: Mapping[LatencyForm, tuple[str, Sequence[str]]] = {
+    "lines": ("Latency", ("",)),
+    "heatmap": ("Latency heatmap", ("",)),
+    "levels": ("Latency by users", ("",)),
 }
-RATE_TITLES: Mapping[LatencyForm, Sequence[str]] = {
-    "lines": ("Latency  ms, time from plan (grey: service time)", "Latency  ms, time from plan", "Latency  ms from plan"),
-    "heatmap": ("Latency heatmap  ms, service time",),
-    "levels": ("Latency by rate  ms, time from plan", "Latency by rate  ms from plan", "Latency by rate  ms"),
+RATE_TITLES: Mapping[LatencyForm, tuple[str, Sequence[str]]] = {
+    "lines": ("Latency", (", time from plan (grey: service time)", ", time from plan", " from plan")),
+    "heatmap": ("Latency heatmap", (", service time",)),
+    "levels": ("Latency by rate", (", time from plan", " from plan", "")),
 }
-"""While a rate is offered. Each from the longest to the shortest."""
+"""While a rate is offered. What stands before the unit, and behind it: from the longest to the shortest."""
 
 
 class LatencyPane(ChartPane):
-    """p50, p95 and p99 in ms, linear or logarithmic. While a rate is offered, those of the time from plan and of requests."""
+    """p50, p95 and p99, linear or logarithmic. While a rate is offered, those of the time from plan and of requests."""
 
-    TITLE = "Latency  ms"
+    TITLE = "Latency"
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title names the form and the scale."""
         at_rate = timeline.offered_per_s is not None
-        titles = (RATE_TITLES if at_rate else TITLES)[look.latency_form]
+        before, behind = (RATE_TITLES if at_rate else TITLES)[look.latency_form]
+        titles = [latency_title(before, "  ") + each for each in behind]
         is_log = look.log_latency and look.latency_form != "heatmap"
         self.retitle(*(f"{title}, log scale" for title in titles) if is_log else titles)
         self.by_load = look.latency_form == "levels"
@@ -101,7 +103,9 @@ def is_at_rate(shown: TimePage) -> bool:
 def _axis(shown: TimePage, prefix: str, log: bool, most_ticks: int) -> Axis:
     names = [f"{prefix}{name}_ms" for name in ENOUGH]
     highest, lowest = shown.highest(*names), shown.lowest(*names)
-    return log_axis(lowest, highest, most_ticks) if log and lowest is not None else linear_axis(highest, most_ticks)
+    if log and lowest is not None:
+        return log_axis(lowest, highest, most_ticks, latency_tick)
+    return linear_axis(highest, most_ticks, latency_tick)
 
 
 def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
@@ -109,19 +113,19 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     prefix = FROM_PLAN if at_rate else ""
 
     def percentile(name: str, key: str, color: str, aspect: str = "") -> Legend:
-        value = figure(shown.latest(f"{prefix}{name}_ms"))
-        return Legend(key, f"{aspect}{name}", value, color, short=name, letter=LETTERS[name], quiet=successes < ENOUGH[name])
+        value, few = shown.latest(f"{prefix}{name}_ms"), successes < ENOUGH[name]
+        return latency_legend(key, f"{aspect}{name}", value, color, short=name, letter=LETTERS[name], quiet=few)
 
     return (
         percentile("p50", SOLID, palette.primary, "from plan " if at_rate else ""),
         percentile("p95", DASHED, palette.secondary),
         percentile("p99", DOTTED, palette.accent),
         *(
-            (Legend(SOLID, "service p99", figure(shown.latest("p99_ms")), palette.muted, short="svc", letter="s"),)
+            (latency_legend(SOLID, "service p99", shown.latest("p99_ms"), palette.muted, short="svc", letter="s"),)
             if at_rate
             else ()
         ),
-        Legend("", "loop lag p99", figure(shown.latest("loop_lag_p99_ms")), palette.muted, short="loop lag", aside=True),
+        latency_legend("", "loop lag p99", shown.latest("loop_lag_p99_ms"), palette.muted, short="loop lag", aside=True),
         *_client_overhead(shown.timeline, palette),
     )
 
@@ -137,7 +141,7 @@ def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]
     overheads = timeline.header.client_overhead_ms.values() if timeline.header else ()
     slowest = max((floor.p50_ms for floor in overheads), default=None)
     return (
-        (Legend("", "client overhead", figure(slowest), palette.muted, short="client", aside=True),)
+        (latency_legend("", "client overhead", slowest, palette.muted, short="client", aside=True),)
         if slowest is not None
         else ()
     )

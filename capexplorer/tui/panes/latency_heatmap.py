@@ -15,9 +15,9 @@ from ...model.latency_seconds import BUCKETS, EDGES_MS
 from ...model.timeline import Timeline
 from ..look import Look
 from ..render import text
-from ..render.axis import Axis, duration_axis, figure, log_axis
+from ..render.axis import Axis, duration_axis, latency_tick, log_axis
 from ..render.chart import Chart, Heat, y_ticks
-from ..render.legend import Legend
+from ..render.legend import Legend, latency_legend
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 
 SECONDS_PER_CELL = 4
@@ -38,7 +38,7 @@ def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | 
     filled = np.flatnonzero(counts.sum(axis=0))
     if not filled.size:
         return "no request has succeeded in this time"
-    axis = log_axis(EDGES_MS[filled[0]], EDGES_MS[filled[-1] + 1], y_ticks(size.height))
+    axis = log_axis(EDGES_MS[filled[0]], EDGES_MS[filled[-1] + 1], y_ticks(size.height), latency_tick)
     aside, measured = phases(shown)
     times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
     return Chart(
@@ -96,7 +96,7 @@ def _legend(shown: TimePage, look: Look, step: int) -> tuple[Legend, ...]:
     shades = "".join(Heat.shades(palette.markers))
     bounds = " ".join(f"{100 * share:g}" for share in Heat.SHARES)
     return (
-        *(Legend("", name, figure(shown.latest(f"{name}_ms")), color) for name, color in percentiles),
+        *(latency_legend("", name, shown.latest(f"{name}_ms"), color) for name, color in percentiles),
         Legend(shades, f"{bounds}% of requests or more", "", palette.primary, short=f"{bounds}%"),
         *((Legend("", f"every {step}th second", "", palette.muted),) if step > 1 else ()),
     )

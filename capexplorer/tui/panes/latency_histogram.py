@@ -10,9 +10,10 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from ...model.histogram import LatencyHistogram
+from ...wording.quantities import latencies
 from ..look import Look
 from ..render import text
-from ..render.axis import Axis, compact, linear_axis, log_axis
+from ..render.axis import Axis, compact, latency_tick, linear_axis, log_axis
 from ..render.chart import Boundary, Chart, Series, layout, y_ticks
 from ..render.draw import draw_chart
 from ..render.raster import DOTS_X
@@ -30,7 +31,7 @@ def histogram_lines(histogram: LatencyHistogram, look: Look, width: int) -> list
         return [text.line([(" no latency was recorded", Style(color=look.palette.muted))], width)]
     low_ms, high_ms = max(histogram.min_ms or 0.001, 0.001), histogram.max_ms or 1.0
     size = Size(width, ROWS)
-    axis = log_axis(low_ms, high_ms, max(width // 10, 2))
+    axis = log_axis(low_ms, high_ms, max(width // 10, 2), latency_tick)
     chart = _chart(histogram, axis, look, size)
     plain = Style(color=look.palette.text)
     words = text.wrap("  ".join(shares(histogram, low_ms, high_ms)), width - 2)
@@ -64,7 +65,9 @@ def shares(histogram: LatencyHistogram, low_ms: float, high_ms: float) -> list[s
     bounds = _bounds(low_ms, high_ms)
     counts = histogram.counts_between([1000 * bound for bound in bounds])
     ranges = zip(bounds, bounds[1:], counts[1:], strict=False)
-    return [f"{compact(low)}–{compact(high)} ms {text.percent(count / histogram.count)}" for low, high, count in ranges if count]
+    return [
+        f"{latencies((low, high), '–', compact)} {text.percent(count / histogram.count)}" for low, high, count in ranges if count
+    ]
 
 
 def _bounds(low_ms: float, high_ms: float) -> list[float]:

@@ -12,10 +12,11 @@ from ...model.figures import LevelFigures
 from ...model.percentiles import Latency
 from ...model.timeline import Timeline
 from ...report.rows import level_kinds
+from ...wording.quantities import offered_rate
 from ..look import Look, Palette
-from ..render.axis import count_axis, figure, linear_axis, log_axis
+from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Chart, Point, Series, y_ticks
-from ..render.legend import DASHED, DOTTED, SOLID, Legend
+from ..render.legend import DASHED, DOTTED, SOLID, Legend, latency_legend
 from ..render.raster import Pattern, Shape
 from . import baseline_curve
 
@@ -53,13 +54,19 @@ def latency_by_level(timeline: Timeline, cursor: int, look: Look, size: Size) ->
     colors = dict(zip(("p50", "p95", "p99"), (palette.primary, palette.secondary, palette.accent), strict=True))
     return Chart(
         x=linear_axis(high, ticks) if at_rate else count_axis(high, ticks),
-        y=log_axis(min(values), max(values), most) if look.log_latency else linear_axis(max(values), most),
+        y=_axis(values, most, log=look.log_latency),
         legend=_legend(read, points[-1], at_rate, look, colors),
         series=(*baseline_curve.latency_series(behind, palette), *_series(curve, colors)),
         points=tuple(_points(points, read, colors, palette)),
         cursor=None if read is None else read.load,
         cursor_label="" if read is None else f"{read.load:g}",
     )
+
+
+def _axis(values_ms: Sequence[float], most_ticks: int, *, log: bool) -> Axis:
+    if log:
+        return log_axis(min(values_ms), max(values_ms), most_ticks, latency_tick)
+    return linear_axis(max(values_ms), most_ticks, latency_tick)
 
 
 def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
@@ -126,6 +133,6 @@ def _legend(
     read: LevelLatency | None, last: LevelLatency, at_rate: bool, look: Look, colors: dict[str, str]
 ) -> tuple[Legend, ...]:
     shown = read or last
-    load = f"{shown.load:g}{'/s' if at_rate else ' users'}"
-    values = (Legend(key, name, figure(_of(shown, name)), colors[name], letter=LETTERS[name]) for name, key, _ in LINES)
+    load = offered_rate(shown.load) if at_rate else f"{shown.load:g} users"
+    values = (latency_legend(key, name, _of(shown, name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES)
     return (Legend("", load, "", look.palette.text, strong=True), *values, *baseline_curve.legend(look))

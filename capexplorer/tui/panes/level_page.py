@@ -20,10 +20,10 @@ from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ...model.level import Level, histogram_of
 from ...model.timeline import Timeline
+from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
-from ..render.axis import figure
 from .journal import JournalEntry, entry_lines
 from .latency_histogram import histogram_lines
 from .resource_row import packed
@@ -71,13 +71,13 @@ def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
         return None
     at_rate = level.offered_per_s is not None
     if not (level.opened.ramp and level.bins):
-        load = wording.rate(level.offered_per_s or 0.0) if at_rate else counted(level.users)
+        load = quantities.offered_rate(level.offered_per_s or 0.0) if at_rate else counted(level.users)
         return LevelPart(level, load, level.figures, level.endpoints, level.histogram)
     load_now = timeline.columns["offered_per_s" if at_rate else "users"][tick]
     loads = [part.figures.offered.offered_per_s if part.figures.offered else part.users for part in level.bins]
     place = min(range(len(loads)), key=lambda index: abs(loads[index] - load_now) if load_now == load_now else 0.0)
     part = level.bins[place]
-    named = wording.rate(round(loads[place], 1)) if at_rate else counted(round(loads[place], 1))
+    named = quantities.offered_rate(loads[place]) if at_rate else counted(round(loads[place], 1))
     return LevelPart(level, f"{named} of a ramp", part.figures, part.endpoints, histogram_of(part.figures, part.endpoints))
 
 
@@ -88,9 +88,9 @@ def _lines(timeline: Timeline, part: LevelPart, look: Look, width: int) -> Itera
     for line in _figures(part):
         yield from (text.line([(f" {each}", plain)], width) for each in text.wrap(line, width - 2))
     named = "Time from plan" if part.figures.offered is not None else "Latency"
-    yield _heading(f"{named}, ms: share of {part.histogram.count:,} successes", palette, width)
+    yield _heading(f"{quantities.latency_title(named, ', ')}: share of {part.histogram.count:,} successes", palette, width)
     yield from histogram_lines(part.histogram, look, width)
-    yield _heading("Endpoints, ms", palette, width)
+    yield _heading(quantities.latency_title("Endpoints", ", "), palette, width)
     yield from _endpoints(part, palette, width)
     yield _heading("Resources, means", palette, width)
     resources = list(_resources(part.figures))
@@ -118,22 +118,24 @@ def _figures(part: LevelPart) -> Iterator[str]:
     if not figures.settled:
         yield f"no figures: it has not settled; {figures.failures_while_unsettled:,} requests failed"
         return
-    half = "" if figures.goodput_se_rps is None else f" ±{figure(Z95 * figures.goodput_se_rps)}"
+    error_rps = None if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps
     yield (
-        f"goodput {figure(figures.goodput_rps)}{half}/s, throughput {figure(figures.throughput_rps)}/s, "
+        f"goodput {quantities.rate_and_error(figures.goodput_rps, error_rps)}, "
+        f"throughput {quantities.rate_figure(figures.throughput_rps)}, "
         f"{figures.requests:,} requests, {text.percent(figures.failure_ratio)} failed"
     )
     if figures.offered is not None:
         offered, latency = figures.offered, figures.offered.from_plan_ms
         yield (
-            f"offered {figure(offered.offered_per_s)}/s, achieved {figure(offered.finished_per_s)}/s, "
+            f"offered {quantities.offered_rate(offered.offered_per_s)}, "
+            f"achieved {quantities.rate_figure(offered.finished_per_s)}, "
             f"{offered.dropped.total:,} dropped, {offered.in_flight_mean:.1f} in flight"
         )
     successes = part.histogram.count or figures.requests - figures.failures
     few = {name for name, least in PERCENTILE_VALUES_LEAST.items() if figures.counted and successes < least}
     named = (("min", latency.min), ("mean", latency.mean), ("p50", latency.p50), ("p90", latency.p90), ("p95", latency.p95))
     rest = (("p99", latency.p99), ("p99.9", latency.p999), ("max", latency.max))
-    yield "  ".join(f"{name} {text.ms(value)}{' (few)' if name in few else ''}" for name, value in (*named, *rest))
+    yield quantities.latency_list(((f"{name} (few)" * (name in few) or name, value) for name, value in (*named, *rest)), "  ")
 
 
 def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:
@@ -146,10 +148,10 @@ def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]
     for each in part.endpoints:
         latency = each.latency_ms
         values = (
-            text.count(each.requests),
-            text.rate(each.requests / seconds if seconds else None),
+            numbers.count(each.requests),
+            quantities.rate_cell(each.requests / seconds if seconds else None),
             text.percent(each.failures / each.requests if each.requests else None),
-            *(text.ms(value) for value in (latency.p50, latency.p95, latency.p99, latency.max)),
+            *(quantities.latency_cell(value) for value in (latency.p50, latency.p95, latency.p99, latency.max)),
         )
         figures = "".join(" " + text.pad(value, cells, right=True) for value, (_, cells) in zip(values, _ENDPOINT, strict=True))
         name = text.pad(text.safe(f"{each.method} {each.name}"), name_cells)
@@ -159,19 +161,19 @@ def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]
 
 
 def _resources(figures: LevelFigures) -> Iterator[str]:
-    yield f"target cpu {text.three_digits(figures.target_cpu_ratio)} cores"
-    yield f"target memory {text.size(figures.target_rss_bytes)}"
-    yield f"host cpu {text.three_digits(figures.host_cpu_ratio)} cores"
-    yield f"load average {text.three_digits(figures.load_average_1m)}"
-    yield f"generator cpu {text.three_digits(figures.generator_cpu_ratio)} cores"
-    yield f"generator run delay {text.three_digits(figures.generator_run_delay_ratio)}"
-    yield f"loop lag p99 {text.ms(figures.loop_lag_p99_ms)} ms"
-    yield f"ports at most {text.count(figures.ports_used)} of {text.count(figures.ports_capacity)}"
-    yield f"open sockets {text.count(figures.open_sockets)}"
-    yield f"network in {text.size(figures.received_bytes_per_s)}/s out {text.size(figures.sent_bytes_per_s)}/s"
+    yield f"target cpu {numbers.three_digits(figures.target_cpu_ratio)} cores"
+    yield f"target memory {quantities.size(figures.target_rss_bytes)}"
+    yield f"host cpu {numbers.three_digits(figures.host_cpu_ratio)} cores"
+    yield f"load average {numbers.three_digits(figures.load_average_1m)}"
+    yield f"generator cpu {numbers.three_digits(figures.generator_cpu_ratio)} cores"
+    yield f"generator run delay {numbers.three_digits(figures.generator_run_delay_ratio)}"
+    yield f"loop lag p99 {quantities.latency_figure(figures.loop_lag_p99_ms)}"
+    yield f"ports at most {numbers.count(figures.ports_used)} of {numbers.count(figures.ports_capacity)}"
+    yield f"open sockets {numbers.count(figures.open_sockets)}"
+    yield f"network in {quantities.byte_rate(figures.received_bytes_per_s)} out {quantities.byte_rate(figures.sent_bytes_per_s)}"
     yield f"disk {text.percent(figures.disk_busy_ratio)} busy"
     for name, ratio in figures.other_processes.items():
-        yield f"other process {text.safe(name)} {text.three_digits(ratio)} cores"
+        yield f"other process {text.safe(name)} {numbers.three_digits(ratio)} cores"
 
 
 def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> Iterator[Strip]:

@@ -34,11 +34,16 @@ class Pane(Widget, can_focus=True):
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
-        self._title = self.border_title = self.TITLE
+        self._title = self.border_title = self.full_title
         self.timeline: Timeline | None = None
         self.cursor = -1
         self.look = Look()
         self._strips: list[Strip] = []
+
+    @property
+    def full_title(self) -> str:
+        """TITLE, in some panes with the chosen unit of their figures."""
+        return self.TITLE
 
     def retitle(self, *titles: str) -> None:
         """Set the first title that fits the border, else the last one; only if it changes, since that repaints the pane."""

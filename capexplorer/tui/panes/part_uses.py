@@ -9,6 +9,7 @@ from ...model.events import HostFacts, PartState
 from ...model.part_reading import LATE_S, PartReading
 from ...model.readings import HostReading, TargetReading
 from ...model.timeline import Timeline
+from ...wording import numbers, quantities
 from ..render import text
 
 Shown = Callable[[float | None], str]
@@ -85,23 +86,23 @@ def _of_target(target: TargetReading | None, facts: HostFacts) -> Iterator[Use]:
         return
     cores = min((each for each in (target.cpus_allowed or facts.cpus, facts.cgroup_cpus) if each), default=None)
     unit = f"of {cores:g} core{'s' * (cores != 1)}" if cores else "cores"
-    yield _limited("cpu", target.cpu_ratio, cores, text.three_digits, unit)
-    yield _limited("fds", target.fds_fullest, target.fds_limit, text.count)
+    yield _limited("cpu", target.cpu_ratio, cores, numbers.three_digits, unit)
+    yield _limited("fds", target.fds_fullest, target.fds_limit, numbers.count)
     if target.listen_queue is not None:
-        yield _limited("accept queue", target.listen_queue, target.listen_backlog, text.count)
+        yield _limited("accept queue", target.listen_queue, target.listen_backlog, numbers.count)
     if target.rss_bytes is not None:
-        yield _limited("memory", target.rss_bytes, target.memory_limit_bytes, text.size)
+        yield _limited("memory", target.rss_bytes, target.memory_limit_bytes, quantities.size)
     if target.throttled_ratio:
         yield Use("throttled", text.percent(target.throttled_ratio), "of the time", target.throttled_ratio)
-    yield Use("", text.count(target.processes), f"process{'es' * (target.processes != 1)}")
+    yield Use("", numbers.count(target.processes), f"process{'es' * (target.processes != 1)}")
 
 
 def _of_host(host: HostReading | None, facts: HostFacts) -> Iterator[Use]:
     if host is None:
         return
-    yield _limited("host cpu", host.cpu_ratio, facts.cpus, text.three_digits)
+    yield _limited("host cpu", host.cpu_ratio, facts.cpus, numbers.three_digits)
     if host.memory_used_bytes is not None:
-        yield _limited("host mem", host.memory_used_bytes, facts.memory_bytes, text.size)
+        yield _limited("host mem", host.memory_used_bytes, facts.memory_bytes, quantities.size)
     if host.disk_busy_ratio is not None:
         yield Use("disk", text.percent(host.disk_busy_ratio), "busy", host.disk_busy_ratio)
 
@@ -110,7 +111,7 @@ def _of_server(reading: PartReading) -> Iterator[Use]:
     """The server's own figures that have a limit, or are a share."""
     server = reading.server
     if "connections" in server:
-        yield _limited("connections", server["connections"], server.get("connections_limit"), text.count)
+        yield _limited("connections", server["connections"], server.get("connections_limit"), numbers.count)
     if server.get("active"):
         share = server.get("lock_waits", 0.0) / server["active"]
         yield Use("lock waits", text.percent(share), "", share)

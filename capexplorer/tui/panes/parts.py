@@ -10,6 +10,7 @@ from textual.strip import Strip
 
 from ...model.events import PartState
 from ...model.timeline import Timeline
+from ...wording import numbers
 from ..look import Look, Palette
 from ..render import text
 from .part_rows import FULL_RATIO
@@ -60,10 +61,10 @@ def _about(part: PartUse) -> Iterator[str]:
     reading, known = part.reading, part.known
     others = reading.neighbours.processes if reading.neighbours is not None else {}
     if others:
-        yield "others: " + ", ".join(f"{text.safe(name)} {text.three_digits(ratio)}" for name, ratio in others.items())
+        yield "others: " + ", ".join(f"{text.safe(name)} {numbers.three_digits(ratio)}" for name, ratio in others.items())
     figures = {name: value for name, value in reading.server.items() if not name.startswith(_SHOWN_ELSEWHERE)}
     if figures:
-        yield ", ".join(f"{text.safe(name)} {text.three_digits(value)}" for name, value in sorted(figures.items()))
+        yield ", ".join(f"{text.safe(name)} {numbers.three_digits(value)}" for name, value in sorted(figures.items()))
     if known is not None:
         yield ", ".join(_of(known, reading.reader_cpu_ratio))
 

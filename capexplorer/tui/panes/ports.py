@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ... import wording
 from ...model.readings import PortsReading
 from ...model.timeline import Timeline
+from ...wording import numbers, quantities
 from ..look import Palette
 from ..render import text
 from .resource_row import Row
@@ -75,8 +76,8 @@ def port_rows(timeline: Timeline, cells: int, palette: Palette) -> Iterator[Row]
     yield Row(
         "ports",
         text.bar(share, cells),
-        text.count(ports.used),
-        f"of {text.count(ports.capacity)}",
+        numbers.count(ports.used),
+        f"of {numbers.count(ports.capacity)}",
         tuple(details),
         palette.secondary,
         short is not None,
@@ -88,7 +89,7 @@ def port_rows(timeline: Timeline, cells: int, palette: Palette) -> Iterator[Row]
 def _states(ports: PortsReading) -> Iterator[Row]:
     states: Mapping[str, int | None] = {"TIME_WAIT": ports.time_wait, "ESTABLISHED": ports.established, **ports.by_state}
     shown = sorted(((name, count) for name, count in states.items() if count is not None), key=lambda item: -item[1])
-    parts = [f"{text.safe(name)} {text.count(count)}" for name, count in shown]
+    parts = [f"{text.safe(name)} {numbers.count(count)}" for name, count in shown]
     if ports.destination:
         parts.append(f"to {text.safe(ports.destination)}")
     if parts:
@@ -96,4 +97,4 @@ def _states(ports: PortsReading) -> Iterator[Row]:
 
 
 def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{text.rate(abs(value))}"
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{quantities.rate_cell(abs(value))}"

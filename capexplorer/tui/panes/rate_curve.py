@@ -16,8 +16,9 @@ from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.rate_verdicts import RateCapacity, RateVerdict
 from ...model.timeline import Timeline
+from ...wording import quantities
 from ..look import Look, Palette
-from ..render.axis import figure, linear_axis
+from ..render.axis import linear_axis
 from ..render.chart import Band, Boundary, Chart, Point, Series, note_rows, y_ticks
 from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern, Shape
@@ -50,7 +51,7 @@ def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
         return None
     if read is not None:
         points.remove(read)
-        read = replace(read, color=look.palette.text, bold=True, label=figure(read.y))
+        read = replace(read, color=look.palette.text, bold=True, label=quantities.rate_cell(read.y))
         points.append(read)
     capacity, palette = verdict.capacity if verdict is not None else None, look.palette
     notes = _notes(timeline.levels[-1], verdict, palette)
@@ -63,7 +64,7 @@ def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
         y=linear_axis(most_y * 1.1, y_ticks(size.height - min(len(notes), note_rows(size.height)))),
         legend=(*_legend(points, capacity, palette), *baseline_curve.legend(look)),
         cursor=None if read is None else read.x,
-        cursor_label="" if read is None else f"{read.x:g}/s",
+        cursor_label="" if read is None else quantities.offered_rate(read.x),
         notes=notes,
         series=(*behind, *_lines(capacity, x.high, palette)),
         points=(*behind_points, *points),
@@ -97,7 +98,7 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
             shape = Shape.SALTIRE
         color = palette.accent if current else palette.secondary if shape in (Shape.FILLED, Shape.RING) else palette.muted
         x = judged.offered_per_s if judged is not None else offered.offered_per_s
-        label = figure(y) if current or (look.large and shape is Shape.FILLED) else ""
+        label = quantities.rate_cell(y) if current or (look.large and shape is Shape.FILLED) else ""
         found.append(Point(x, y, shape, color, max(y - half, 0.0), y + half, bold=current, label=label))
     return found
 
@@ -129,7 +130,9 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
     entries = []
     last = points[-1]
     if last.bold:
-        entries.append(Legend(KEYS[last.shape], f"{figure(last.x)}/s", f"{figure(last.y)}/s", last.color, width=8))
+        entries.append(
+            Legend(KEYS[last.shape], quantities.offered_rate(last.x), quantities.rate_figure(last.y), last.color, width=8)
+        )
     if capacity is not None:
         strong = capacity.kind in ("capacity", "at_or_below")
         color = palette.error if strong else palette.muted
@@ -145,7 +148,7 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
         )
     entries.append(Legend(DOTTED, "all served", "", palette.muted))
     if capacity is not None and capacity.kind == "capacity":
-        entries.append(Legend(DASHED, f"capacity {figure(capacity.per_s)}/s", "", palette.error, short="capacity"))
+        entries.append(Legend(DASHED, f"capacity {quantities.rate_figure(capacity.per_s)}", "", palette.error, short="capacity"))
     shapes = dict.fromkeys(point.shape for point in points if point.shape is not Shape.FILLED)
     return (*entries, *(Legend(KEYS[shape], SAID[shape], "", palette.muted) for shape in shapes))
 
@@ -157,7 +160,7 @@ def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple
     found = next((each for each in verdict.levels if each.level == level.opened.index), None)
     lines: list[tuple[Legend, ...]] = []
     if found is not None:
-        words = f"{wording.rate(found.offered_per_s)}: {wording.rate_level(found)}"
+        words = f"{quantities.offered_rate(found.offered_per_s)}: {wording.rate_level(found)}"
         lines.append((Legend("→", words, "", palette.text),))
     if verdict.objectives:
         lines.append(tuple(Legend("", wording.rate_objective(each), "", palette.muted) for each in verdict.objectives))

@@ -9,6 +9,7 @@ from rich.style import Style
 from ... import wording
 from ...model.kept_request import SHORT_MOST
 from ...model.timeline import FailureCount, Timeline
+from ...wording import numbers
 from ..look import Palette
 from ..render import text
 from .blocks import Block
@@ -25,7 +26,7 @@ def blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
 
 def _block(key: Hashable, failure: FailureCount, example: str | None, palette: Palette, width: int) -> Block:
     words = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
-    count = text.pad(f"{text.count(failure.count)} ×", 9, right=True) + " "
+    count = text.pad(f"{numbers.count(failure.count)} ×", 9, right=True) + " "
     indent, muted = " " * len(count), Style(color=palette.muted)
     named = [
         text.line([(indent if index else count, Style(color=palette.error, bold=True)), (part, Style(color=palette.text))], width)

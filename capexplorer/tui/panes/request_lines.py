@@ -13,6 +13,7 @@ from textual.strip import Strip
 from ... import wording
 from ...model.kept_request import Body, Headers, KeptRequest, Phases, Why
 from ...model.timeline import Timeline
+from ...wording import quantities
 from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
@@ -83,7 +84,7 @@ def phase_lines(phases: Phases, response_ms: float) -> Iterator[str]:
 
 
 def _ms(value: float | None) -> str:
-    return "not known" if value is None else f"{text.three_digits(value)} ms"
+    return "not known" if value is None else quantities.latency_figure(value)
 
 
 def _titled(title: str) -> Iterator[RequestLine]:
@@ -103,11 +104,11 @@ def _body(body: Body) -> Iterator[RequestLine]:
         return
     yield RequestLine("plain", "")
     if body.is_binary:
-        yield RequestLine("muted", f"{text.size(body.size_bytes)}, no text")
+        yield RequestLine("muted", f"{quantities.size(body.size_bytes)}, no text")
         return
     yield from (RequestLine("body", line) for line in formatted(body.text).split("\n")[:_LONGEST_LINES])
     if body.is_cut:
-        yield RequestLine("muted", f"… cut: the body has {text.size(body.size_bytes)}")
+        yield RequestLine("muted", f"… cut: the body has {quantities.size(body.size_bytes)}")
 
 
 def formatted(body: str) -> str:

@@ -11,12 +11,13 @@ from textual.strip import Strip
 from ... import wording
 from ...model.kept_request import RequestBrief, Why
 from ...model.timeline import Timeline
+from ...wording import quantities
 from ..look import Look
 from ..render import text
 from .list_pane import Lines, ListPane
 
 WHY: dict[Why, str] = {"first": "first", "last": "last", "slowest": "slowest", "even": "sample"}
-_TITLES = f" {'time':>8} {'level':>5} {'why':<7} {'status':>6} {'ms':>6}  "
+_TITLES = f" {'time':>8} {'level':>5} {'why':<7} {'status':>6} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ class RequestTable(ListPane):
 
     def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
         """One row for each request; failed ones are in colour."""
-        titles = text.line([(f"{_TITLES}request", Style(color=look.palette.muted))], width)
+        titles = text.line(
+            [(f"{_TITLES}{quantities.latency_title('', '') or 'took':>6}  request", Style(color=look.palette.muted))], width
+        )
         return [titles], [_row(brief, look, width) for brief in self.briefs]
 
 
@@ -52,7 +55,7 @@ def _row(brief: RequestBrief, look: Look, width: int) -> Strip:
     level = "–" if brief.level is None else str(brief.level)
     status = "none" if brief.status is None else str(brief.status)
     when = wording.session_time(brief.t_s)
-    head = f" {when:>8} {level:>5} {WHY[brief.why]:<7} {status:>6} {text.ms(brief.response_ms):>6}  "
+    head = f" {when:>8} {level:>5} {WHY[brief.why]:<7} {status:>6} {quantities.latency_cell(brief.response_ms):>6}  "
     named = text.safe(f"{brief.method} {brief.name}")
     error = f"  {text.safe(brief.error)}" if brief.error else ""
     plain = Style(color=look.palette.error if brief.error else look.palette.text)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from rich.style import Style
 from textual.strip import Strip
 
+from ...wording import numbers, quantities
 from ..look import Palette
 from ..render import text
 from ..render.text import Piece
 
-_LABEL_CELLS, _VALUE_CELLS, _NUMBER_CELLS = 12, 18, 5
-"""Cells of label, value and number. The label has a blank on either side, also next to the longest spark line."""
+_LABEL_CELLS, _VALUE_CELLS = 12, 18
+"""Cells of label and value. The label has a blank on either side, also next to the longest spark line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) 
     alarm = Style(color=warning, bold=True)
     head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 2)} ", alarm if row.warned else muted)]
     if row.number:
-        value = f"{text.pad(row.number, _NUMBER_CELLS, right=True)} {row.unit}{' !' if row.warned else ''}"
+        value = f"{text.pad(row.number, quantities.latency_cells(), right=True)} {row.unit}{' !' if row.warned else ''}"
         color = warning if row.warned else row.color
         head += _picture(text.pad(row.picture, cells) + " ", row.marked, Style(color=color))
         head.append((text.pad(value, max(_VALUE_CELLS, len(value))), alarm if row.warned else Style(color=palette.text)))
@@ -60,13 +61,19 @@ def _picture(picture: str, marked: int | None, style: Style) -> list[Piece]:
 
 def cores(ratio: float | None, cpus: int | None) -> tuple[str, str]:
     """`1.42`, `of 2 cores`."""
-    return text.three_digits(ratio), f"of {cpus} core{'s' * (cpus != 1)}" if cpus else "cores"
+    return numbers.three_digits(ratio), f"of {cpus} core{'s' * (cpus != 1)}" if cpus else "cores"
 
 
 def parted(figure: str) -> tuple[str, str]:
     """Number and unit."""
     number, _, unit = figure.partition(" ")
     return number, unit
+
+
+def lag(p99_ms: float | None) -> tuple[str, str]:
+    """`4.21`, `ms p99`."""
+    number, unit = parted(quantities.latency_figure(p99_ms))
+    return number, f"{unit} p99".lstrip()
 
 
 def packed(details: Sequence[str], first: int, others: int, more: int) -> list[str]:

@@ -17,6 +17,7 @@ from ...model.events import HostFacts, Sample
 from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading, WorkersReading
 from ...model.second_columns import total
 from ...model.timeline import Timeline
+from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
@@ -25,7 +26,7 @@ from .pane import Pane
 from .part_rows import part_rows
 from .ports import port_rows
 from .resource_history import ResourceHistory
-from .resource_row import Row, cores, parted, row_lines
+from .resource_row import Row, cores, lag, parted, row_lines
 from .second_rows import second_rows
 
 BUSY_RATIO = 0.9
@@ -93,25 +94,25 @@ def target_rows(sample: Sample, history: ResourceHistory, palette: Palette, cpus
     waits = [target for target in targets if target.listen_queue is not None]
     processes = total(target.processes for target in targets)
     details = [
-        f"top thread {text.three_digits(busiest)}",
+        f"top thread {numbers.three_digits(busiest)}",
         *(f"accept queue {each.listen_queue} of {_or_missing(each.listen_backlog)}" for each in waits),
-        f"{text.count(processes)} process{'es' * (processes != 1)}",
+        f"{numbers.count(processes)} process{'es' * (processes != 1)}",
         f"{_sum(target.threads for target in targets)} threads",
     ]
     yield Row("target cpu", history.spark("target_cpu_ratio", cpus), *cores(cpu, cpus), tuple(details), palette.primary, full)
     details = [f"fds {_sum(target.fds for target in targets)} of {_sum(target.fds_limit for target in targets)}"]
     written = total(target.written_bytes_per_s for target in targets)
     if written is not None:
-        details.append(f"writes {text.size(written)}/s")
+        details.append(f"writes {quantities.byte_rate(written)}")
     rss = total(target.rss_bytes for target in targets)
-    yield Row("target mem", history.spark("target_rss_bytes"), *parted(text.size(rss)), tuple(details), palette.primary)
+    yield Row("target mem", history.spark("target_rss_bytes"), *parted(quantities.size(rss)), tuple(details), palette.primary)
 
 
 def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
     """Rows of the host's CPU, with load average and pressure, and of its memory."""
-    details = [f"load {text.three_digits(host.load_average_1m)}"]
+    details = [f"load {numbers.three_digits(host.load_average_1m)}"]
     if host.steal_ratio:
-        details.append(f"steal {text.three_digits(host.steal_ratio)}")
+        details.append(f"steal {numbers.three_digits(host.steal_ratio)}")
     if host.cpu_pressure_ratio is not None:
         details.append(f"cpu pressure {text.percent(host.cpu_pressure_ratio)}")
     cpus = facts.cpus
@@ -120,8 +121,8 @@ def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, pal
     yield Row("host cpu", spark, *cores(host.cpu_ratio, cpus), tuple(details), palette.secondary, full)
     used, whole = host.memory_used_bytes, facts.memory_bytes
     share = used / whole if used is not None and whole else None
-    number, spark = parted(text.size(used, largest=whole))[0], history.spark("host_memory_bytes", whole)
-    yield Row("host mem", spark, number, f"of {text.size(whole)}", (text.percent(share),), palette.secondary)
+    number, spark = parted(quantities.size(used, largest=whole))[0], history.spark("host_memory_bytes", whole)
+    yield Row("host mem", spark, number, f"of {quantities.size(whole)}", (text.percent(share),), palette.secondary)
 
 
 WAITS_RATIO = 0.25
@@ -137,8 +138,8 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, p
     delay = total(target.run_delay_ratio for target in sample.targets)
     own = sample.generator.run_delay_ratio if sample.generator is not None else None
     memory = sample.host.memory_pressure_ratio if sample.host is not None else None
-    details = [f"{text.safe(name)} {text.three_digits(ratio)}" for name, ratio in others.processes.items()]
-    details.append(f"waits: target {text.three_digits(delay)}, generator {text.three_digits(own)}")
+    details = [f"{text.safe(name)} {numbers.three_digits(ratio)}" for name, ratio in others.processes.items()]
+    details.append(f"waits: target {numbers.three_digits(delay)}, generator {numbers.three_digits(own)}")
     if memory:
         details.append(f"memory pressure {text.percent(memory)}")
     held = delay is not None and cpu is not None and min(others.cpu_ratio, delay) >= max(WAITS_RATIO * cpu, OTHERS_RATIO / 2)
@@ -157,34 +158,42 @@ def generator_rows(
     of_workers = () if workers is None else (f"worker {text.safe(workers.fullest or '–')} is the busiest of {workers.count}",)
     details = (
         *of_workers,
-        f"run delay {text.three_digits(generator.run_delay_ratio)}",
-        f"screen {text.three_digits(generator.screen_cpu_ratio)}",
-        f"recorder {text.three_digits(generator.recorder_cpu_ratio)}",
+        f"run delay {numbers.three_digits(generator.run_delay_ratio)}",
+        f"screen {numbers.three_digits(generator.screen_cpu_ratio)}",
+        f"recorder {numbers.three_digits(generator.recorder_cpu_ratio)}",
         f"fds {_or_missing(generator.fds)} of {_or_missing(generator.fds_limit)}",
-        f"memory {text.size(generator.rss_bytes)}",
+        f"memory {quantities.size(generator.rss_bytes)}",
     )
     spark = history.spark("generator_cpu_ratio", 1.0)
     yield Row("generator", spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
-    lag = text.ms(generator.loop_lag_p99_ms)
-    others = (f"p50 {text.ms(generator.loop_lag_p50_ms)} ms", f"max {text.ms(generator.loop_lag_max_ms)} ms")
-    yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", others, palette.accent)
+    others = tuple(
+        f"{name} {quantities.latency_figure(value_ms)}"
+        for name, value_ms in (("p50", generator.loop_lag_p50_ms), ("max", generator.loop_lag_max_ms))
+    )
+    yield Row("loop lag", history.spark("loop_lag_p99_ms"), *lag(generator.loop_lag_p99_ms), others, palette.accent)
 
 
 def worker_rows(workers: WorkersReading, cells: int, palette: Palette) -> Iterator[Row]:
     """Rows of the workers: their number and their CPU together, then the load thread of each as a bar."""
-    words = [f"{text.three_digits(workers.cpu_ratio)} cores together"]
+    words = [f"{numbers.three_digits(workers.cpu_ratio)} cores together"]
     words += [f"{workers.late} late"] if workers.late else []
     words += [f"{workers.plain} plain Locust: two digits, causes by text"] if workers.plain else []
     yield Row("workers", "", str(workers.count), "", tuple(words), palette.accent, bool(workers.late))
     for each in workers.rows:
         busy = (each.cpu_ratio or 0.0) + (each.run_delay_ratio or 0.0)
-        details = [counted(each.users), f"{text.count(each.requests)}/s", f"lag {text.ms(each.loop_lag_p99_ms)} ms"]
-        details.append(f"fds {text.count(each.fds)} of {text.count(each.fds_limit)}")
-        details += [f"ports {text.count(each.ports_used)}"] if each.ports_used is not None else []
+        details = [
+            counted(each.users),
+            quantities.rate(each.requests, numbers.count),
+            f"lag {quantities.latency_figure(each.loop_lag_p99_ms)}",
+        ]
+        details.append(f"fds {numbers.count(each.fds)} of {numbers.count(each.fds_limit)}")
+        details += [f"ports {numbers.count(each.ports_used)}"] if each.ports_used is not None else []
         bar = text.bar(min(1.0, busy), cells)
         unit = "late" if each.is_late else "of 1 core"
         full = each.is_late or busy >= BUSY_RATIO
-        yield Row(f" {text.safe(each.name)}", bar, text.three_digits(each.cpu_ratio), unit, tuple(details), palette.accent, full)
+        yield Row(
+            f" {text.safe(each.name)}", bar, numbers.three_digits(each.cpu_ratio), unit, tuple(details), palette.accent, full
+        )
 
 
 _HOST_TCP = {
@@ -231,19 +240,19 @@ def _failed_connects(sample: Sample) -> int:
 
 
 def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
-    return tuple(f"{words} +{text.count(value)}" for words, value in counts.items() if value)
+    return tuple(f"{words} +{numbers.count(value)}" for words, value in counts.items() if value)
 
 
 def network_row(host: HostReading, history: ResourceHistory, palette: Palette) -> Row:
     """Rows of the network and of the disk."""
-    details = (f"out {text.size(host.sent_bytes_per_s)}/s", f"disk {text.percent(host.disk_busy_ratio)} busy")
-    number, unit = parted(text.size(host.received_bytes_per_s))
+    details = (f"out {quantities.byte_rate(host.sent_bytes_per_s)}", f"disk {text.percent(host.disk_busy_ratio)} busy")
+    number, unit = parted(quantities.size(host.received_bytes_per_s))
     return Row("network", history.spark("received_bytes_per_s"), number, f"{unit}/s in".lstrip(), details, palette.secondary)
 
 
 def _sum(values: Iterable[int | None]) -> str:
-    return text.count(total(values))
+    return numbers.count(total(values))
 
 
 def _or_missing(value: int | None) -> str:
-    return text.count(value)
+    return numbers.count(value)

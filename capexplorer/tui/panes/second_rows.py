@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ...model.events import HostFacts
 from ...model.timeline import Timeline
+from ...wording import numbers, quantities
 from ..look import Palette
-from ..render import text
 from .resource_history import ResourceHistory
-from .resource_row import Row, cores, parted
+from .resource_row import Row, cores, lag, parted
 
 
 def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
@@ -25,7 +25,7 @@ def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: Resour
         return Row(label, history.spark(name, of), *cores(value(name), of), color=color, marked=cell)
 
     def amount(label: str, name: str, color: str, unit: str = "") -> Row:
-        number, of = parted(text.size(value(name)))
+        number, of = parted(quantities.size(value(name)))
         return Row(label, history.spark(name), number, f"{of}{unit}", color=color, marked=cell)
 
     yield cpu("target cpu", "target_cpu_ratio", palette.primary, cpus)
@@ -35,9 +35,8 @@ def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: Resour
     if value("others_cpu_ratio") is not None:
         yield cpu("others cpu", "others_cpu_ratio", palette.secondary, cpus)
     yield cpu("generator", "generator_cpu_ratio", palette.accent, 1)
-    lag = text.ms(value("loop_lag_p99_ms"))
-    yield Row("loop lag", history.spark("loop_lag_p99_ms"), lag, "ms p99", color=palette.accent, marked=cell)
+    yield Row("loop lag", history.spark("loop_lag_p99_ms"), *lag(value("loop_lag_p99_ms")), color=palette.accent, marked=cell)
     used, capacity = value("ports_used"), value("ports_capacity")
-    unit, spark = f"of {text.count(capacity)}", history.spark("ports_used", capacity)
-    yield Row("ports", spark, text.count(used), unit, color=palette.secondary, marked=cell)
+    unit, spark = f"of {numbers.count(capacity)}", history.spark("ports_used", capacity)
+    yield Row("ports", spark, numbers.count(used), unit, color=palette.secondary, marked=cell)
     yield amount("network", "received_bytes_per_s", palette.secondary, "/s in")

@@ -9,9 +9,9 @@ from ...model.clients import clients_of
 from ...model.events import TargetState, Verdict
 from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
+from ...wording import quantities
 from ..look import Palette
 from ..render import text
-from ..render.axis import figure
 from ..render.text import Piece
 from . import ports
 from .failures import tally
@@ -61,18 +61,20 @@ def offered(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     """`offered 200/s   achieved 187/s   in flight 45   dropped 3/s   pool 60 users`, of the last second."""
     muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
     now = timeline.last.offered if timeline.last is not None else None
-    pieces = [("offered ", muted), (f"{view.offered_per_s or 0.0:,g}/s", bold)]
+    pieces = [("offered ", muted), (quantities.offered_rate(view.offered_per_s or 0.0), bold)]
     if now is None or now.offered_per_s != view.offered_per_s:
-        pieces[1] = (f"→ {view.offered_per_s or 0.0:,g}/s", Style(color=palette.accent, bold=True))
+        pieces[1] = (f"→ {quantities.offered_rate(view.offered_per_s or 0.0)}", Style(color=palette.accent, bold=True))
     groups = [Group(tuple(pieces), right=True)]
     if now is None or timeline.last is None:
         return groups
     seconds = timeline.last.duration_s or 1.0
-    achieved, dropped = figure(now.finished / seconds), now.dropped.total / seconds
-    groups.append(Group((("achieved ", muted), (f"{achieved}/s", bold)), right=True, shorter=Group(((f"{achieved}/s", bold),))))
+    achieved, dropped = quantities.rate_figure(now.finished / seconds), now.dropped.total / seconds
+    groups.append(Group((("achieved ", muted), (achieved, bold)), right=True, shorter=Group(((achieved, bold),))))
     groups.append(Group((("in flight ", muted), (f"{now.in_flight:,}", bold)), right=True, rank=1))
     lost = Style(color=palette.error, bold=True) if dropped else muted
-    groups.append(Group((("dropped ", muted), (f"{figure(dropped)}/s", lost)), right=True, rank=1 if dropped else 3))
+    groups.append(
+        Group((("dropped ", muted), (f"{quantities.rate_figure(dropped)}", lost)), right=True, rank=1 if dropped else 3)
+    )
     groups.append(Group(((f"pool {timeline.last.users:,} users", muted),), right=True, rank=4))
     return groups
 
@@ -207,7 +209,9 @@ def trust(timeline: Timeline, palette: Palette) -> list[Group]:
     for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):
         floor = overheads.get(client)
         known = (
-            " (overhead unknown)" if floor is None else f" overhead {text.ms(floor.p50_ms)} ms, p99 {text.ms(floor.p99_ms)} ms"
+            " (overhead unknown)"
+            if floor is None
+            else f" overhead {quantities.latency_figure(floor.p50_ms)}, p99 {quantities.latency_figure(floor.p99_ms)}"
         )
         words = f"{text.safe(client)}{known}"
         groups.append(Group(((words, muted),), rank=3 + index, right=True))
@@ -215,7 +219,7 @@ def trust(timeline: Timeline, palette: Palette) -> list[Group]:
     if timeline.last is not None:
         late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
         style = Style(color=palette.warning, bold=True) if late else muted
-        words = f"loop lag p99 {text.ms(lag_ms)} ms{' !' if late else ''}" if lag_ms is not None else "loop lag –"
-        brief = Group(((f"lag {text.ms(lag_ms)} ms !", style),), right=True) if late else None
+        words = f"loop lag p99 {quantities.latency_figure(lag_ms)}{' !' if late else ''}" if lag_ms is not None else "loop lag –"
+        brief = Group(((f"lag {quantities.latency_figure(lag_ms)} !", style),), right=True) if late else None
         groups.append(Group(((words, style),), rank=1, right=True, shorter=brief))
     return groups

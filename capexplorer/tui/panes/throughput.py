@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from textual.geometry import Size
 
 from ...model.timeline import Timeline
+from ...wording import quantities
 from ..look import Look, Palette
-from ..render.axis import count_axis, duration_axis, figure, linear_axis
+from ..render.axis import count_axis, duration_axis, linear_axis
 from ..render.chart import Chart, Series, y_ticks
 from ..render.legend import BARS, DOTTED, SOLID, STAIRCASE, Legend
 from ..render.raster import Pattern
@@ -77,15 +78,26 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     users, wanted = shown.latest("users"), shown.latest("wanted")
     count = f"{users:.0f}" if users == wanted else f"{users:.0f}/{wanted:.0f}"
     failures, offered = shown.latest("failures_rps"), shown.latest("offered_per_s")
-    failing = Legend(BARS, "failures", figure(failures), palette.error, short="fail")
+    failing = Legend(BARS, "failures", quantities.rate_cell(failures), palette.error, short="fail")
     return (
         Legend(
-            SOLID, work_name(shown.timeline), figure(shown.latest("goodput_rps")), palette.secondary, short="good", letter="g"
+            SOLID,
+            work_name(shown.timeline),
+            quantities.rate_cell(shown.latest("goodput_rps")),
+            palette.secondary,
+            short="good",
+            letter="g",
         ),
         *((failing,) if shown.highest("failures_rps") > 0 else ()),
-        *((Legend(STAIRCASE, "offered", figure(offered), palette.text, short="off", letter="o"),) if offered == offered else ()),
+        *(
+            (Legend(STAIRCASE, "offered", quantities.rate_cell(offered), palette.text, short="off", letter="o"),)
+            if offered == offered
+            else ()
+        ),
         Legend(STAIRCASE, "users", count, palette.accent, width=3, letter="u"),
-        Legend(DOTTED, "throughput", figure(shown.latest("throughput_rps")), palette.primary, short="total", letter="t"),
+        Legend(
+            DOTTED, "throughput", quantities.rate_cell(shown.latest("throughput_rps")), palette.primary, short="total", letter="t"
+        ),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ...wording import session_time
+from ...wording.quantities import latency_below_title
 
 BOUNDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """Upper bounds x 10^k. Finer than the ticks' 1 2 5, so that a line uses half of the height or more."""
@@ -51,10 +52,39 @@ class Axis:
         return fraction if -FAR < fraction < FAR else math.copysign(FAR, fraction)
 
 
-def linear_axis(highest: float, most_ticks: int) -> Axis:
+# -- labels
+
+Label = Callable[[float], str]
+
+
+def compact(value: float) -> str:
+    """A tick's label: 0, 0.5, 150, 1.5k, 20M."""
+    if abs(value) >= HUGE:
+        return f"{value:.0e}".replace("+", "")
+    scaled, suffix = _scaled(value, 1000)
+    return f"{scaled:.4g}{suffix}"
+
+
+def latency_tick(value_ms: float) -> str:
+    """A tick's label on an axis of latency in the chosen unit: 150, 0.15; with it where no title names it: 150ms."""
+    return latency_below_title(value_ms, compact).replace(" ", "")
+
+
+def _scaled(value: float, least: float) -> tuple[float, str]:
+    for suffix in ("", "k", "M", "G", "T"):
+        if abs(value) < least or suffix == "T":
+            return value, suffix
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
+# -- axes
+
+
+def linear_axis(highest: float, most_ticks: int, label: Label = compact) -> Axis:
     """From 0 to the round bound that holds `highest`; the bound is a tick where that can be had."""
     high = round_bound(highest)
-    return Axis(0.0, high, tuple((tick, compact(tick)) for tick in ticks(0.0, high, most_ticks, ends=True)))
+    return Axis(0.0, high, tuple((tick, label(tick)) for tick in ticks(0.0, high, most_ticks, ends=True)))
 
 
 def count_axis(highest: float, most_ticks: int) -> Axis:
@@ -63,13 +93,13 @@ def count_axis(highest: float, most_ticks: int) -> Axis:
     return Axis(axis.low, axis.high, tuple((tick, label) for tick, label in axis.ticks if tick == int(tick)))
 
 
-def log_axis(lowest: float, highest: float, most_ticks: int) -> Axis:
+def log_axis(lowest: float, highest: float, most_ticks: int, label: Label = compact) -> Axis:
     """From the 1 2 5 x 10^k below `lowest` to the one above `highest`, at least one decade apart. Both above 0."""
     low, high = (min(max(value, SMALLEST), LARGEST) for value in (lowest, highest))
     low, high = _below(low), _above(high)
     if high < low * 10:
         high = _above(low * 9.9)
-    return Axis(low, high, tuple((tick, compact(tick)) for tick in log_ticks(low, high, most_ticks)), log=True)
+    return Axis(low, high, tuple((tick, label(tick)) for tick in log_ticks(low, high, most_ticks)), log=True)
 
 
 def duration_axis(start_s: float, end_s: float, most_ticks: int) -> Axis:
@@ -134,34 +164,6 @@ def page(now_s: float, window_s: float | None) -> tuple[float, float]:
     half_s = window_s / 2
     start_s = math.ceil((now_s - window_s) / half_s - 1e-9) * half_s
     return start_s, start_s + window_s
-
-
-def compact(value: float) -> str:
-    """A tick's label: 0, 0.5, 150, 1.5k, 20M."""
-    if abs(value) >= HUGE:
-        return f"{value:.0e}".replace("+", "")
-    scaled, suffix = _scaled(value, 1000)
-    return f"{scaled:.4g}{suffix}"
-
-
-def figure(value: float | None) -> str:
-    """A measured value in at most five characters: 4.21, 121.4, 1.21k; a dash when it was not measured."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if abs(value) >= HUGE:
-        return f"{value:.0e}".replace("+", "")
-    scaled, suffix = _scaled(value, 999.95)
-    size = abs(scaled)
-    decimals = 2 if size < 9.995 else 1 if size < 99.95 or not suffix else 0
-    return f"{scaled:.{decimals}f}{suffix}"
-
-
-def _scaled(value: float, least: float) -> tuple[float, str]:
-    for suffix in ("", "k", "M", "G", "T"):
-        if abs(value) < least or suffix == "T":
-            return value, suffix
-        value /= 1000
-    raise AssertionError("unreachable")
 
 
 def _span(now_s: float) -> float:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
+from ...wording.quantities import latency_cell, latency_cells
 from ..look import Palette
 
 LINES = SOLID, DASHED, DOTTED, BARS, STAIRCASE = "──", "╌╌", "┈┈", "▂▅", "▁▃"
@@ -48,6 +49,22 @@ class Legend:
         is_line = self.key in LINES
         key = self.key[:1] if is_line and form in ("tight", "tightest") else self.key
         return key, f" {name}" if key and not (is_line and form == "tightest") else name, value
+
+
+def latency_legend(
+    key: str,
+    name: str,
+    value_ms: float,
+    color: str,
+    *,
+    short: str = "",
+    letter: str = "",
+    quiet: bool = False,
+    aside: bool = False,
+) -> Legend:
+    """The entry of a latency, in the chosen unit."""
+    cells, shown = latency_cells(), latency_cell(value_ms)
+    return Legend(key, name, shown, color, short=short, quiet=quiet, width=cells, letter=letter, aside=aside)
 
 
 def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> list[Segment]:

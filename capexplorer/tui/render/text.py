@@ -1,4 +1,4 @@
-"""Text for the screen: figures with their units, foreign text made harmless, pieces joined to lines of cells.
+"""Text for the screen: foreign text made harmless, pieces joined to lines of cells.
 
 Everything a target, a profile, a log or a user wrote passes `safe` on its way to the screen. Must not know events or panes.
 """
@@ -15,12 +15,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from ...wording import byte_units, numbers
+from ...wording import numbers
 
 Piece = tuple[str, Style]
 
-MISSING = "–"
-"""Not measured: never a zero."""
+MISSING = numbers.MISSING
 
 
 # -- foreign text
@@ -129,39 +128,6 @@ def cells(pieces: Iterable[Piece]) -> int:
 # -- figures
 
 
-def count(value: float | None) -> str:
-    """Whole things in at most six cells: 1,234, then 12.3k, 1.2M."""
-    if value is None or math.isnan(value):
-        return MISSING
-    for scale, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= (10_000 if unit == "k" else scale * 0.99995):
-            return f"{three_digits(value / scale)}{unit}"
-    return f"{value:,.0f}"
-
-
-def three_digits(value: float | None) -> str:
-    """At most two decimals, as many as three digits carry: 0.42, 4.21, 42.1, 421, 4,210."""
-    if value is None or math.isnan(value):
-        return MISSING
-    size = abs(value)
-    if size >= 99.95:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
-
-
-def ms(value: float | None) -> str:
-    """Milliseconds in at most five cells, the unit only from ten seconds on: 0.42, 4.21, 421, 4,210, 42.1s."""
-    if value is None or value < 9_999.5:
-        return three_digits(value)
-    seconds = value / 1000
-    return f"{seconds:.1f}s" if seconds < 99.95 else f"{seconds:.0f}s"
-
-
-def rate(value: float | None) -> str:
-    """A second: 0.42, 42.1, 421, 12.3k."""
-    return count(value) if value is not None and abs(value) >= 10_000 else three_digits(value)
-
-
 def percent(ratio: float | None) -> str:
     """A ratio as per cent: 0%, 0.42%, 4.2%, 42%. Only a true zero is 0%."""
     if ratio is None or math.isnan(ratio):
@@ -172,22 +138,6 @@ def percent(ratio: float | None) -> str:
     if value < 0.005:
         return "<.01%"
     return f"{value:.1f}%" if abs(value) >= 0.995 else f"{value:.2f}%"
-
-
-def size(value: float | None, *, largest: float | None = None) -> str:
-    """A number of bytes: 512 B, 1.21 KiB, 142 MiB. `largest`: a greater value, whose unit is used."""
-    if value is None or math.isnan(value):
-        return MISSING
-    unit = byte_units.unit_of(value if largest is None else largest)
-    return f"{value:.0f} B" if unit == "B" else f"{three_digits(byte_units.in_unit(value, unit))} {unit}"
-
-
-def short_size(value: float | None) -> str:
-    """Bytes in at most six cells: 512B, 1.21K, 142M."""
-    if value is None:
-        return MISSING
-    number, _, unit = size(value).partition(" ")
-    return f"{number}{unit[:1]}"
 
 
 def span(seconds: float) -> str:

@@ -19,6 +19,7 @@ from ...model.findings import MarkKind
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...report.listed_findings import marked_s
+from ...wording.quantities import offered_rate
 from ..look import Look, Palette
 from .axis import page
 from .chart import Boundary, Tag
@@ -138,7 +139,7 @@ def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
     return tuple(
         Boundary(level.started_s, "", palette.warning, solid=True)
         if level.opened.by == "shift"
-        else Boundary(level.started_s, str(level.users) if level.offered_per_s is None else f"{level.offered_per_s:g}/s")
+        else Boundary(level.started_s, str(level.users) if level.offered_per_s is None else offered_rate(level.offered_per_s))
         for level in levels
     )
 

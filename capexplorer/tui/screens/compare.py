@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from ...configuration import Markers
 from ...report.compare.comparison import Comparison
+from ...wording.quantities import latency_title
 from ..base_app import SignalledApp
 from ..look import Palette
 from ..preferences import Preferences
@@ -27,16 +28,19 @@ from . import compare_charts, compare_text
 
 WIDE = (120, 40)
 VIEWS = ("capacity", "latency", "levels", "conditions")
-_TITLES = {
-    "capacity": "Capacity  goodput/s by users",
-    "latency": "Latency  p95 ms by users",
-    "levels": "Levels",
-    "conditions": "Conditions",
-}
 _MOST_TOP = {True: 8, False: 6}
 """Most lines of verdict and warnings on wide and on other screens, so that charts have enough lines."""
 
 Draw = Callable[[Palette, Size], list[Strip]]
+
+
+def _titles() -> dict[str, str]:
+    return {
+        "capacity": "Capacity  goodput/s by users",
+        "latency": f"Latency  {latency_title('p95')} by users",
+        "levels": "Levels",
+        "conditions": "Conditions",
+    }
 
 
 class CurvesView(Widget, can_focus=True):
@@ -102,7 +106,7 @@ class CompareScreen(Screen[None]):
     def on_mount(self) -> None:
         """Set the titles, and follow the theme."""
         for view in self.query(".view"):
-            view.border_title = Text(_TITLES[view.id or ""])
+            view.border_title = Text(_titles()[view.id or ""])
         self.app.theme_changed_signal.subscribe(self, lambda theme: self.lay_out())
 
     def on_resize(self, event: Resize) -> None:

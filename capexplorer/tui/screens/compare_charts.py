@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.geometry import Size
 from textual.strip import Strip
@@ -12,8 +12,9 @@ from textual.strip import Strip
 from ...model.intervals import Z95
 from ...report.compare.comparison import Comparison, Curve
 from ...report.compare.estimates import Estimate
+from ...wording import quantities
 from ..look import Palette
-from ..render.axis import Axis, count_axis, figure, linear_axis, log_axis
+from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Band, Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
 from ..render.legend import Legend
@@ -42,7 +43,7 @@ def capacity(comparison: Comparison, palette: Palette, size: Size) -> list[Strip
     highest = max(_top(one) for each in points for _, one in each)
     users = _users_axis(points, [boundary.x for boundary in marked], size)
     axis = linear_axis(highest, y_ticks(size.height))
-    return draw_chart(_chart(comparison, points, users, axis, palette, size, marked, bands), palette, size)
+    return draw_chart(_chart(comparison, points, users, axis, palette, size, quantities.rate_cell, marked, bands), palette, size)
 
 
 def latency(comparison: Comparison, palette: Palette, size: Size, *, log: bool = False) -> list[Strip]:
@@ -54,8 +55,10 @@ def latency(comparison: Comparison, palette: Palette, size: Size, *, log: bool =
     highest = max(_top(one) for each in points for _, one in each)
     most = y_ticks(size.height)
     least = min((value for value in values if value > 0), default=1.0)
-    axis = log_axis(least, highest, most) if log else linear_axis(highest, most)
-    return draw_chart(_chart(comparison, points, _users_axis(points, (), size), axis, palette, size), palette, size)
+    axis = log_axis(least, highest, most, latency_tick) if log else linear_axis(highest, most, latency_tick)
+    return draw_chart(
+        _chart(comparison, points, _users_axis(points, (), size), axis, palette, size, quantities.latency_figure), palette, size
+    )
 
 
 def _points(curve: Curve, name: str) -> Points:
@@ -81,6 +84,7 @@ def _chart(
     y: Axis,
     palette: Palette,
     size: Size,
+    shown: Callable[[float | None], str],
     boundaries: tuple[Boundary, ...] = (),
     bands: tuple[Band, ...] = (),
 ) -> Chart:
@@ -90,7 +94,7 @@ def _chart(
         ys = [one.value or 0.0 for _, one in each]
         series.append(Series([users for users, _ in each], ys, color, _PATTERNS[index % 3], letter=curve.letter))
         drawn += [_point(users, one, shape, color) for users, one in each]
-        value = figure(max(ys, default=None))
+        value = shown(max(ys, default=None))
         legend.append(Legend(key, f"{curve.letter} at most", value, color, width=len(value)))
     return Chart(
         x=users,

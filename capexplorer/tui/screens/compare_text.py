@@ -66,10 +66,9 @@ def _level(level: MatchedLevel | MatchedRate, palette: Palette) -> list[Text]:
 
 def _line(users: str, one: Difference, palette: Palette) -> Text:
     """Grey where it does not count; a percentile that rests on too few values is grey too."""
-    figure = FIGURES[one.figure]
-    before, after = (sentences.value(one.figure, each.value) for each in (one.before, one.after))
-    cells = [users, figure.heading if len(figure.heading) <= _COLUMNS[1][1] else figure.title, before, after]
-    cells += [sentences.change(one), sentences.ratio(one), sentences.noise(one)]
+    heading = sentences.heading(one)
+    cells = [users, heading if len(heading) <= _COLUMNS[1][1] else FIGURES[one.figure].title]
+    cells += [sentences.before(one), sentences.after(one), sentences.change(one), sentences.ratio(one), sentences.noise(one)]
     muted = Style(color=palette.muted)
     text = Text()
     for index, (cell, (_, width, right)) in enumerate(zip(cells, _COLUMNS, strict=True)):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from ...wording.quantities import size
 from ..actions.protocols import ScreenAccess
 from ..clipboard import in_tmux, sequences
 from ..dialogs.export_form import ExportForm
-from ..render.text import size
 
 
 class Exporting:

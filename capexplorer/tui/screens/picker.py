@@ -20,12 +20,13 @@ from textual.widgets import Input, OptionList, Static
 from textual.worker import get_current_worker
 
 from ...errors import CapexplorerError
+from ...wording.quantities import size
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.choose import Choose
 from ..key import ScreenName
 from ..keybar import bindings, key_bar
 from ..preferences import Preferences
-from ..render.text import safe, shorten, size, wrap
+from ..render.text import safe, shorten, wrap
 from .compare import CompareScreen
 from .entries import LETTERS, Entries
 from .help import Help

@@ -14,7 +14,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ...model.intervals import Z95
-from ..render.text import MISSING, count, ms, pad, percent, rate, three_digits
+from ...wording.numbers import MISSING, count, three_digits
+from ...wording.quantities import latency_cell, latency_title, rate_cell
+from ..render.text import pad, percent
 
 
 class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,18 +53,10 @@ class Levels(ModalScreen[None]):
             yield Static(levels_text(self._rows))
 
 
-_COLUMNS = (
-    ("level", 5),
-    ("users", 6),
-    ("goodput/s", 9),
-    ("±", 6),
-    ("p50 ms", 6),
-    ("p95 ms", 6),
-    ("p99 ms", 6),
-    ("failed", 6),
-    ("cpu", 5),
-    ("settled", 7),
-)
+def _columns() -> list[tuple[str, int]]:
+    latencies = [(latency_title(name), 6) for name in ("p50", "p95", "p99")]
+    before, behind = [("level", 5), ("users", 6), ("goodput/s", 9), ("±", 6)], [("failed", 6), ("cpu", 5), ("settled", 7)]
+    return [*before, *latencies, *behind]
 
 
 def levels_text(rows: Sequence[LevelRow]) -> Text:
@@ -70,20 +64,20 @@ def levels_text(rows: Sequence[LevelRow]) -> Text:
     if not rows:
         return Text("no level in this session", "italic")
     text = Text(no_wrap=True)
-    text.append(" ".join(pad(title, cells, right=True) for title, cells in _COLUMNS) + "\n", "bold")
+    text.append(" ".join(pad(title, cells, right=True) for title, cells in _columns()) + "\n", "bold")
     for row in rows:
         figures = (
             str(row.index),
             count(row.users),
-            rate(row.goodput_rps),
+            rate_cell(row.goodput_rps),
             three_digits(None if row.goodput_se_rps is None else Z95 * row.goodput_se_rps),
-            ms(row.p50_ms),
-            ms(row.p95_ms),
-            ms(row.p99_ms),
+            latency_cell(row.p50_ms),
+            latency_cell(row.p95_ms),
+            latency_cell(row.p99_ms),
             percent(row.failure_ratio),
             three_digits(row.target_cpu_ratio),
             MISSING if row.settled_for_s is None else f"{row.settled_for_s:.0f} s",
         )
-        columns = zip(figures, _COLUMNS, strict=True)
+        columns = zip(figures, _columns(), strict=True)
         text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in columns) + "\n")
     return text

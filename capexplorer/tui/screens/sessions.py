@@ -12,7 +12,9 @@ from rich.text import Text
 from ... import wording
 from ...model.session_entry import SessionEntry
 from ...report.compare import Comparison
-from ..render.text import MISSING, pad, rate, safe, shorten_end, size
+from ...wording.numbers import MISSING
+from ...wording.quantities import rate_cell, size
+from ..render.text import pad, safe, shorten_end
 from .session_levels import LevelRow
 
 
@@ -119,7 +121,7 @@ COLUMNS = (
         "time", 7, lambda row: row.entry.duration_s, lambda row: _optional(row.entry.duration_s, wording.session_time), True, True
     ),
     Column("knee", 7, lambda row: row.knee_users, lambda row: knee(row), True, True),
-    Column("best/s", 9, lambda row: row.best_goodput_rps, lambda row: rate(row.best_goodput_rps), True, True),
+    Column("best/s", 9, lambda row: row.best_goodput_rps, lambda row: rate_cell(row.best_goodput_rps), True, True),
     Column("end", 5, lambda row: state(row) or None, state),
 )
 """Sorted by the keys 1 to 7."""

@@ -12,7 +12,7 @@ from ..look import Palette
 from ..render.text import Piece, cells, line
 from .arrangement import FAILURES, PANES
 
-SHORT = {"throughput": "req/s", "latency": "ms", "resources": "system", "journal": "marks"}
+SHORT = {"throughput": "req/s", "latency": "p95", "resources": "usage", "journal": "marks"}
 """Short names for terminals in which the names do not fit."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .... import wording
+from ....wording import units
 from ..across_levels import OverallChange
 from ..comparison import Pair
 from ..difference import Difference
@@ -34,20 +35,32 @@ JUDGEMENTS = {
 }
 
 
-def value(figure: str, number: float | None) -> str:
-    """A value without its unit: 117.2; a ratio in per cent: 0.42."""
-    if number is None:
-        return MISSING
-    scaled = number * 100 if FIGURES[figure].unit == "%" else number
-    return _four_digits(scaled)
+def unit(one: Difference) -> str:
+    """The unit of a row, as it stands behind a value: `/s`, ` ms`, or in the chosen units ` s`."""
+    figure, latency = FIGURES[one.figure], _latency_unit(one)
+    return figure.unit if figure.unit in ("/s", "%") else f" {figure.unit if latency is None else latency.name}"
+
+
+def heading(one: Difference) -> str:
+    """The figure and its unit: `goodput/s`, `p95 ms`, `failed %`."""
+    return f"{FIGURES[one.figure].title}{' ' * (FIGURES[one.figure].unit == '%')}{unit(one)}"
+
+
+def before(one: Difference) -> str:
+    """The first value in the unit of its row: 117.2; a ratio in per cent: 0.42."""
+    return _in_unit_of(one, one.before.value)
+
+
+def after(one: Difference) -> str:
+    """The second value in the unit of its row."""
+    return _in_unit_of(one, one.after.value)
 
 
 def change(one: Difference) -> str:
     """The signed change in the figure's unit; that of ratios in percentage points."""
     if one.change is None:
         return MISSING
-    scaled = one.change * 100 if FIGURES[one.figure].unit == "%" else one.change
-    return _signed(_four_digits(abs(scaled)), scaled)
+    return _signed(_in_unit_of(one, abs(one.change)), one.change)
 
 
 def ratio(one: Difference) -> str:
@@ -59,7 +72,7 @@ def noise(one: Difference) -> str:
     """The noise that the difference must exceed, in the figure's unit: `2.1`, or `unknown`."""
     if one.noise is None:
         return MISSING if one.change is None else "unknown"
-    return _four_digits(one.noise * (100 if FIGURES[one.figure].unit == "%" else 1))
+    return _in_unit_of(one, one.noise)
 
 
 def judgement(one: Difference) -> str:
@@ -113,7 +126,23 @@ def _signed(sentence: str, number: float) -> str:
     return sentence if not sentence.strip("0.,") else f"{'-' if number < 0 else '+'}{sentence}"
 
 
-def _four_digits(number: float) -> str:
+def _latency_unit(one: Difference) -> units.LatencyUnit | None:
+    """The unit of a row of latencies, by the greater of its two values; None for other figures."""
+    if FIGURES[one.figure].unit != "ms":
+        return None
+    return units.latency_unit_of(max(one.before.value or 0.0, one.after.value or 0.0))
+
+
+def _in_unit_of(one: Difference, number: float | None) -> str:
+    if number is None:
+        return MISSING
+    unit = _latency_unit(one)
+    if unit is not None:
+        return _four_digits(number / unit.in_ms, unit.decimals)
+    return _four_digits(number * 100 if FIGURES[one.figure].unit == "%" else number)
+
+
+def _four_digits(number: float, decimals_most: int = 3) -> str:
     size = abs(number)
-    decimals = 0 if size >= 999.95 else 1 if size >= 9.995 else 2 if size >= 0.0995 or not size else 3
-    return f"{number:,.{decimals}f}"
+    needed = 0 if size >= 999.95 else 1 if size >= 9.995 else 2 if size >= 0.0995 or not size else 3
+    return f"{number:,.{decimals_most if 0 < size < 0.9995 and decimals_most > 3 else needed}f}"

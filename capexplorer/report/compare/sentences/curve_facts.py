@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .... import wording
-from ....model.events import Mark
+from ....model.events import ClientOverhead, Mark
 from ....model.intervals import Z95
-from ....wording import numbers
+from ....wording import numbers, quantities, units
 from ... import figures
 from ..comparison import Curve
 from .cells import MISSING
@@ -32,7 +32,13 @@ def overheads(one: Curve) -> str:
     """The client overhead of each client class."""
     if not one.overheads:
         return "not measured"
-    return ", ".join(f"{name} {each.p50_ms:.3g} ms (p99 {each.p99_ms:.3g})" for name, each in sorted(one.overheads.items()))
+    return ", ".join(f"{name} {_overhead(each)}" for name, each in sorted(one.overheads.items()))
+
+
+def _overhead(measured: ClientOverhead) -> str:
+    """`0.41 ms (p99 1.2)`."""
+    unit = units.latency_unit_of(measured.p99_ms)
+    return f"{numbers.number(measured.p50_ms / unit.in_ms)} {unit.name} (p99 {numbers.number(measured.p99_ms / unit.in_ms)})"
 
 
 def knee(one: Curve) -> str:
@@ -42,8 +48,8 @@ def knee(one: Curve) -> str:
     interval = "" if one.knee_users is None else f" {numbers.interval(*one.knee_users)}"
     capacity = one.knee["capacity"]
     error = None if capacity.se is None else Z95 * capacity.se
-    rate = figures.number(capacity.value) if error is None else figures.with_error(capacity.value, error)
-    return f"{numbers.users(one.knee['knee'].value)}{interval} users{'' if capacity.value is None else f', {rate}/s'}"
+    rate = quantities.rate(capacity.value, figures.number) if error is None else figures.rate_with_error(capacity.value, error)
+    return f"{numbers.users(one.knee['knee'].value)}{interval} users{'' if capacity.value is None else f', {rate}'}"
 
 
 def marked(one: Curve) -> str:

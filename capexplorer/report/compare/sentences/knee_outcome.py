@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .... import wording
 from ..comparison import Pair
-from .cells import judgement, ratio, value
+from .cells import after, before, judgement, ratio
 
 _NOT_SURE = "not sure among all figures"
 """Added to a difference that is significant by itself, but not among the many figures of a verdict."""
@@ -16,10 +16,10 @@ def knees(pair: Pair) -> str:
     if moved.judgement == "not_measured":
         has = [one.letter for one in (pair.before, pair.after) if one.knee]
         return f"and only {has[0]} has a knee{_instead(pair)}" if has else ""
-    sentence = f"and the knee is at {value('knee', moved.after.value)} instead of {value('knee', moved.before.value)} users "
+    sentence = f"and the knee is at {after(moved)} instead of {before(moved)} users "
     sentence += f"({ratio(moved)}, {judgement(moved) if moved.sure or not moved.counts else _NOT_SURE})"
     if capacity.sure:
-        rates = f"{value('capacity', capacity.after.value)} instead of {value('capacity', capacity.before.value)}/s"
+        rates = f"{after(capacity)} instead of {before(capacity)}/s"
         sentence += f", and the capacity is {rates} ({ratio(capacity)}, {judgement(capacity)})"
     return sentence
 

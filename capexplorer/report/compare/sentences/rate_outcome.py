@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ....wording.quantities import offered_rate
 from ..comparison import Pair
-from .cells import judgement, ratio, value
+from .cells import after, before, judgement, ratio
 
 
 def rates(pair: Pair) -> str:
@@ -12,7 +13,7 @@ def rates(pair: Pair) -> str:
     if moved is None:
         return ""
     if moved.judgement != "not_measured":
-        capacities = f"{value('capacity', moved.after.value)} instead of {value('capacity', moved.before.value)}/s"
+        capacities = f"{after(moved)} instead of {before(moved)}/s"
         return f"the capacity as a rate is {capacities} ({ratio(moved)}, {judgement(moved)})"
     has = [one.letter for one in (pair.before, pair.after) if one.rate_capacity is not None]
     if has:
@@ -20,5 +21,5 @@ def rates(pair: Pair) -> str:
     changed = [each for each in pair.rates if each["goodput"].counts]
     if changed:
         most = max(changed, key=lambda each: abs(each["goodput"].ratio or 0.0))
-        return f"goodput differs at {most.per_s:g}/s ({ratio(most['goodput'])}, {judgement(most['goodput'])})"
+        return f"goodput differs at {offered_rate(most.per_s)} ({ratio(most['goodput'])}, {judgement(most['goodput'])})"
     return "goodput does not differ at any offered rate" if pair.rates else ""

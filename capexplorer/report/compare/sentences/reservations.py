@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....wording.quantities import latency
 from ..comparison import Comparison, Pair
 from ..environment import Differing
 
@@ -55,7 +56,7 @@ def _clients(pair: Pair) -> str:
         (ours,), (theirs,) = pair.before.overheads.values(), pair.after.overheads.values()
         size = theirs.p50_ms - ours.p50_ms
         return (
-            f"{letters}: by itself {after} costs {abs(size):.3g} ms {'less' if size < 0 else 'more'} at the median, "
+            f"{letters}: by itself {after} costs {latency(abs(size))} {'less' if size < 0 else 'more'} at the median, "
             "and that share of latency is client overhead, not the target's."
         )
     return f"{letters}, whose overheads were not measured: no difference in latency can be attributed to the target."
