@@ -42,6 +42,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     byte_units: Literal["binary", "decimal"] = "binary"
     """Units of bytes on the screen and in reports: binary has powers of 1024 (KiB, MiB), decimal of 1000 (kB, MB). JSON and CSV
     stay as they are."""
+    latency_units: Literal["ms", "s", "auto"] = "ms"
+    """Units of latencies on the screen and in reports: milliseconds, seconds, or with auto for each value the one of µs, ms and s
+    that leaves at most three digits before the point. Narrow columns of the screen show ten seconds and more as `42.1s` if the
+    unit is ms, and at most four decimals (`0.0042`) if it is s. JSON and CSV stay in milliseconds."""
     sessions_dir: str | None = None
     """Folder in which all commands save and look up sessions; `--sessions-dir` overrides it. `~` is your home folder. Default:
     `sessions` in a checkout, else your data folder."""

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 def use_units(own: configuration.Configuration) -> None:
     """For all that this process writes."""
-    if own.byte_units == configuration.Configuration().byte_units:
+    default = configuration.Configuration()
+    if (own.byte_units, own.latency_units) == (default.byte_units, default.latency_units):
         return  # a start without a choice imports no sentences for it
     from ..wording import units
 
-    units.choose(units.Units(own.byte_units))
+    units.choose(units.Units(own.byte_units, own.latency_units))
 
 
 def own_preferences() -> Preferences:

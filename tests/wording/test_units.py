@@ -184,7 +184,7 @@ def test_the_configuration_file_chooses_for_every_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(configuration.VARIABLE, str(tmp_path / "own.toml"))
-    (tmp_path / "own.toml").write_text('byte_units = "decimal"\n')
+    (tmp_path / "own.toml").write_text('byte_units = "decimal"\nlatency_units = "auto"\n')
     assert cli.run(["export", str(SAMPLE), "--format", "md"]) == 0
     shown = capsys.readouterr().out
-    assert "GiB" not in shown and units.current() == Units("decimal")
+    assert "GiB" not in shown and "p95 ms" not in shown and units.current() == Units("decimal", "auto")
