@@ -25,7 +25,9 @@ def test_a_limit_that_refuses_is_named_though_the_generators_timers_were_late() 
     timeline = analysed("rate-limit-that-refuses")
     assert timeline.verdict is not None
     knee = timeline.verdict.capacity.knee
-    assert knee is not None and knee.kind == "knee" and knee.limit == "errors"
+    assert knee is not None
+    assert knee.kind == "knee"
+    assert knee.limit == "errors"
     assert knee.users_low is not None and knee.users_high is not None
     assert knee.users_low <= 21 <= knee.users_high
     error = timeline.verdict.capacity.curve.capacity_se_rps if timeline.verdict.capacity.curve else None

@@ -67,7 +67,9 @@ def test_a_limit_that_cannot_be_kept_here_is_a_row(tmp_path: Path, capsys: pytes
 def test_a_wrong_profile_is_one_line_and_exit_code_2(name: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["doctor", name]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and message in err and err.count("\n") == 1
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -66,7 +66,10 @@ def test_the_compose_file_of_a_profile_is_started_in_its_folder_on_a_free_port(c
         RunArguments(profile=profile(compose, 'ready = "/up"\nready_timeout_s = 7\n[target]\ncompose = "compose.yaml"'))
     )
     spec = found.spec
-    assert spec is not None and spec.compose and spec.uses_scratch and found.port is None
+    assert spec is not None
+    assert spec.compose
+    assert spec.uses_scratch
+    assert found.port is None
     assert (spec.name, spec.folder, spec.ready.path) == (compose.name, compose, "/up")
     assert str(compose / "compose.yaml") in spec.command_line({}, 8123)
     assert spec.environment_for({}, 8123) == {"CAPEXPLORER_PORT": "8123"}

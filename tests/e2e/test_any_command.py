@@ -31,7 +31,9 @@ def test_any_command_with_a_port_is_a_target(tmp_path: Path) -> None:
     assert (header.target.name, header.target.command[1:3]) == ("http.server", ("-m", "http.server"))
     assert [target.state for target in of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
     level = export(run.sessions)["levels"][-1]
-    assert level["requests"] > 0 and level["failures"] == 0 and level["target_cpu_ratio"] is not None
+    assert level["requests"] > 0
+    assert level["failures"] == 0
+    assert level["target_cpu_ratio"] is not None
 
 
 SECRET = "hunter2xyzzy"

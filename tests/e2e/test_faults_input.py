@@ -129,4 +129,6 @@ def test_without_a_terminal_the_screen_is_refused(tmp_path: Path) -> None:
 def test_a_command_line_that_click_refuses(args: list[str]) -> None:
     done = subprocess.run([PROGRAM, *args], cwd=HERE, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stdout == "" and "Traceback" not in done.stderr and "Error:" in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert "Error:" in done.stderr

@@ -45,7 +45,9 @@ def test_a_target_that_does_not_start(tmp_path: Path, arguments: tuple[str, ...]
     assert run.stdout == f"{session_path(run.sessions)}\n"
     events = run.events()
     assert [event.state for event in of(events, Target)] == ["starting", "failed"]
-    assert isinstance(events[-1], Ended) and events[-1].exit_code == 4 and reported in events[-1].reason
+    assert isinstance(events[-1], Ended)
+    assert events[-1].exit_code == 4
+    assert reported in events[-1].reason
 
 
 def test_a_target_that_dies_in_mid_run(tmp_path: Path) -> None:

@@ -157,7 +157,10 @@ def test_whole_requests_are_kept_beside_the_log_and_the_export_names_their_file(
     slowest = {(brief.level, brief.name) for brief in found.briefs() if brief.why == "slowest"}
     assert {(level, name) for level in (0, 1) for name in SHARES} <= slowest
     whole = found.request(found.briefs()[0].number)
-    assert whole is not None and whole.brief.status == 200 and whole.received.text and whole.sent_headers
+    assert whole is not None
+    assert whole.brief.status == 200
+    assert whole.received.text
+    assert whole.sent_headers
 
 
 def test_a_plan_is_given_by_name_or_as_text(tmp_path: Path) -> None:

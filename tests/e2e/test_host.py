@@ -40,7 +40,9 @@ def test_a_service_that_runs_is_watched_and_left_unchanged(tmp_path: Path) -> No
     assert all(reading.pid == service.pid for sample in samples for reading in sample.targets)
     assert any(reading.cpu_ratio is not None and reading.cpu_ratio > 0 for sample in samples for reading in sample.targets)
     level = export(run.sessions)["levels"][-1]
-    assert level["target_cpu_ratio"] > 0 and level["requests"] > 0 and level["failures"] == 0
+    assert level["target_cpu_ratio"] > 0
+    assert level["requests"] > 0
+    assert level["failures"] == 0
 
 
 def test_a_port_without_a_listener_is_refused(tmp_path: Path) -> None:

@@ -55,7 +55,9 @@ def test_a_headless_run_on_a_terminal_does_not_obey_it(tmp_path: Path) -> None:
         assert obeyed not in written
     events = run.events()
     last = events[-1]
-    assert isinstance(last, Ended) and last.exit_code == 4 and last.reason.startswith("no request succeeded")
+    assert isinstance(last, Ended)
+    assert last.exit_code == 4
+    assert last.reason.startswith("no request succeeded")
     assert any("\x1b[31mHOSTILE" in log.text for log in of(events, Log) if log.source == "target")  # kept as it was
     assert any("\x1b[31mHOSTILE" in log.text for log in of(events, Log) if log.source == "stdout")
     assert written.count("HOSTILE") == written.count("\\x1b[31mHOSTILE") == 1

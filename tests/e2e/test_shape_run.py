@@ -90,7 +90,9 @@ def test_users_that_change_all_the_time_are_one_ramp_level_with_bins(session: Pa
     assert {level.opened.by for level in timeline.levels} == {"plan"}
     assert ramps[0].figures.goodput_rps is None
     users = [each.users for each in ramps[0].bins]
-    assert len(users) >= 3 and users == sorted(users) and users[-1] > 5
+    assert len(users) >= 3
+    assert users == sorted(users)
+    assert users[-1] > 5
     assert timeline.ended is not None and timeline.ended.reason == "shape finished"
 
 

@@ -42,7 +42,9 @@ def test_a_headless_run_that_a_rule_ends_exits_with_3_and_says_which(tmp_path: P
     (mark,) = [event for event in events if isinstance(event, Mark) and event.kind == "stop_rule"]
     assert (mark.finding.figures()["rule"], mark.finding.figures()["ended"], mark.users) == ("p95_ms", "plan", 30)
     ended = events[-1]
-    assert isinstance(ended, Ended) and ended.exit_code == 3 and "p95" in ended.reason
+    assert isinstance(ended, Ended)
+    assert ended.exit_code == 3
+    assert "p95" in ended.reason
     assert [event.users for event in events if isinstance(event, LevelOpened)] == [3, 30, 0]
     assert reanalyse(Timeline(events)).changes == ()
     document = json.dumps(summarise(Timeline(events)))

@@ -25,7 +25,10 @@ def test_a_plan_verifies_the_knee_and_the_marks_show_how(tmp_path: Path) -> None
         assert run.exit_code() == 0, run.stderr
         events = run.events()
     made = [event.users for event in of(events, LevelOpened) if event.by == "autopilot"]
-    assert len(made) >= 3 and 24 <= made[0] <= 32 and 44 <= made[1] <= 56 and made[-1] == 10
+    assert len(made) >= 3
+    assert 24 <= made[0] <= 32
+    assert 44 <= made[1] <= 56
+    assert made[-1] == 10
     knees = [mark for mark in of(events, Mark) if isinstance(mark.finding, Knee)]
     checked = knees[-1].finding.verdict.verification  # type: ignore[union-attr]
     assert checked is not None and checked.state == "verified", run.stderr

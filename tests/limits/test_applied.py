@@ -91,6 +91,8 @@ def test_a_generator_that_runs_out_of_files_continues_reading_and_ends_normally(
     assert limited.code == 0, run.stderr
     assert errnos(run.events()).get(24, 0) > 10
     last = of(run.events(), Sample)[-1]
-    assert last.ports and last.ports.used and last.targets[0].cpu_ratio is not None
+    assert last.ports
+    assert last.ports.used
+    assert last.targets[0].cpu_ratio is not None
     assert [event.state for event in of(run.events(), Target)][-1] == "stopped"
     assert export(run.sessions)["session"]["complete"] is True

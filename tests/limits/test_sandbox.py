@@ -97,7 +97,9 @@ def test_a_target_that_the_sandbox_cannot_reach_is_refused(
 ) -> None:
     assert cli.run(["run", "mixed", "--sandbox", *args, "--headless", "--plan", "1:1s"]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and message in err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
 
 
 def test_run_fails_in_one_line_without_namespaces() -> None:

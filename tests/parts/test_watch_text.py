@@ -63,4 +63,6 @@ def test_a_container_that_is_entered_is_read_whole() -> None:
 
 def test_ssh_never_prompts_on_the_terminal() -> None:
     command = command_of("/usr/bin/ssh -p 22 web1")
-    assert command[0] == "/usr/bin/ssh" and "-oBatchMode=yes" in command and command[-4:] == ["-p", "22", "web1", "sh"]
+    assert command[0] == "/usr/bin/ssh"
+    assert "-oBatchMode=yes" in command
+    assert command[-4:] == ["-p", "22", "web1", "sh"]

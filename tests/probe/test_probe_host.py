@@ -44,7 +44,8 @@ def test_figures_are_within_possible_bounds() -> None:
     assert reading.memory_used_bytes is not None and 0 < reading.memory_used_bytes < total
     assert reading.load_average_1m is not None
     limit = host_facts().fds_limit_of_system
-    assert reading.fds is not None and limit is not None and 0 < reading.fds < limit
+    assert reading.fds is not None and limit is not None
+    assert 0 < reading.fds < limit
     assert reading.grown("swapped_in_per_s") is not None
     for share in (reading.cpu_pressure_ratio, reading.memory_pressure_ratio, reading.io_pressure_ratio, reading.disk_busy_ratio):
         assert share is None or 0 <= share <= 1

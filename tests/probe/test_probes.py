@@ -98,11 +98,15 @@ def test_when_descriptors_run_out_everything_opened_before_is_still_read() -> No
     assert generator["cpu_ratio"] is not None and generator["rss_bytes"] > 0
     assert (target["alive"], target["processes"]) == (True, 1)
     assert target["cpu_ratio"] is not None
-    assert target["rss_bytes"] > 0 and target["fds"] > 0 and target["listen_queue"] is not None
+    assert target["rss_bytes"] > 0
+    assert target["fds"] > 0
+    assert target["listen_queue"] is not None
     assert target["fds_fullest"] == target["fds"] and target["fds_limit"] > 0
     assert target["busiest_thread_ratio"] is not None, "its threads are as many as are held, so they need not be listed"
     assert target["unread"] == []
-    assert host["cpu_ratio"] is not None and host["memory_used_bytes"] > 0 and host["unread"] == []
+    assert host["cpu_ratio"] is not None
+    assert host["memory_used_bytes"] > 0
+    assert host["unread"] == []
     assert ports["used"] is not None and ports["capacity"] > 0
     assert tcp["unread"] == [] and tcp["target"] is not None
     assert app is None
@@ -121,7 +125,9 @@ def test_a_target_watched_while_no_descriptor_is_left_is_unknown_not_dead_and_is
 @linux
 def test_all_probes_read_in_a_native_thread_of_a_patched_process() -> None:
     capacity, used, backlog, app = run(_GEVENT)
-    assert capacity > 0 and used is not None and backlog > 0
+    assert capacity > 0
+    assert used is not None
+    assert backlog > 0
     assert app is None, "nobody answers"
 
 
@@ -195,7 +201,10 @@ def test_without_proc_psutil_gives_a_part_of_the_readings() -> None:
     assert mine.rss_bytes is not None and mine.cpu_ratio is None
     assert machine.cpu_ratio is None or machine.cpu_ratio >= 0
     assert machine.memory_used_bytes is not None
-    assert tree.alive and tree.processes is not None and tree.cpu_ratio is not None and tree.rss_bytes is not None
+    assert tree.alive
+    assert tree.processes is not None
+    assert tree.cpu_ratio is not None
+    assert tree.rss_bytes is not None
     assert portable.PortsProbe().read(1.0) == PortsReading()
     assert (tree.processes_started, tree.processes_ended) == (0, 0)
     assert tree.grown("oom_kills") is None and tree.disk_free_bytes is not None

@@ -89,7 +89,8 @@ def test_a_percentile_that_moves_in_time_has_more_noise_than_one_that_does_not()
     (still,), (moved,) = (compare([each, each]).pairs for each in (steady, moving))
     for figure in ("p50", "p95", "p99"):
         error, wider = still.levels[0][figure].before.se, moved.levels[0][figure].before.se
-        assert error is not None and wider is not None and wider > 5 * error
+        assert error is not None and wider is not None
+        assert wider > 5 * error
 
 
 # -- from level to level
@@ -175,7 +176,9 @@ def slower_at(*slow: int) -> Pair:
 def test_a_jump_at_one_of_many_user_counts_stands_out_and_is_not_claimed() -> None:
     pair = slower_at(40)
     level = next(level for level in pair.levels if level.users == 40)
-    assert level["p95"].counts and level["p95"].alone and not level["p95"].sure
+    assert level["p95"].counts
+    assert level["p95"].alone
+    assert not level["p95"].sure
     assert "latency does not differ beyond noise" in latency(pair) and "stands out at 40 users alone" in latency(pair)
 
 

@@ -49,7 +49,10 @@ def test_no_text_leaves_its_code_span(text: str) -> None:
 
 def test_markdown_makes_no_link_no_markup_and_no_mention() -> None:
     shown = escaping.markdown(HOSTILE)
-    assert "<" not in shown and "](" not in shown.replace("\\]", "") and "@everyone" not in shown and "http://" not in shown
+    assert "<" not in shown
+    assert "](" not in shown.replace("\\]", "")
+    assert "@everyone" not in shown
+    assert "http://" not in shown
 
 
 def test_right_to_left_text_is_isolated_in_markdown() -> None:

@@ -32,7 +32,9 @@ def test_an_error_says_how_many_digits_count(value: float | None, error: float |
 @pytest.mark.parametrize("top", [0.003, 0.9, 1.0, 7.0, 99.0, 100.0, 101.0, 12345.0])
 def test_ticks_are_round_begin_at_zero_and_hold_the_greatest(top: float) -> None:
     found = axis.ticks(top, 5)
-    assert found[0] == 0 and found[-1] >= top and 2 <= len(found) <= 6
+    assert found[0] == 0
+    assert found[-1] >= top
+    assert 2 <= len(found) <= 6
 
 
 def test_an_empty_axis_has_ticks() -> None:

@@ -86,7 +86,10 @@ def test_each_step_to_a_verified_knee_is_reported(search: Search) -> None:
 def test_the_autopilots_knee_is_judged_with_the_structural_error_of_few_short_levels(search: Search) -> None:
     search.go()
     knee = search.run.timeline.verdicts[0].capacity.knee
-    assert knee is not None and knee.users and knee.users_low and knee.users_high
+    assert knee is not None
+    assert knee.users
+    assert knee.users_low
+    assert knee.users_high
     assert (knee.users_high - knee.users_low) / knee.users > 0.3  # 12% instead of 6%
 
 

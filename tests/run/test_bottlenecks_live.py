@@ -68,7 +68,9 @@ def test_a_descriptor_leak_of_two_per_second_is_marked_within_forty_seconds(tmp_
     for second in range(45):
         run.second(200, target=target(30 + 2 * second))
     (first, *later) = run.marked("leak")
-    assert (first.id, first.state) == ("fd_leak", "open") and first.t_s <= 40 and len(later) <= 2
+    assert (first.id, first.state) == ("fd_leak", "open")
+    assert first.t_s <= 40
+    assert len(later) <= 2
     run.end()
     assert reanalyse(Timeline(read(run.path))).changes == ()
 

@@ -62,7 +62,9 @@ def test_a_mark_follows_its_cause_in_the_log_and_the_end_stays_last(tmp_path: Pa
     assert isinstance(shown[-1], Ended) and isinstance(shown[-2], Mark)
     first = next(index for index, event in enumerate(shown) if isinstance(event, Mark))
     cause = shown[first - 1]
-    assert isinstance(cause, Sample) and cause.t_s == shown[first].t_s and cause.failures == (NO_PORT,)
+    assert isinstance(cause, Sample)
+    assert cause.t_s == shown[first].t_s
+    assert cause.failures == (NO_PORT,)
 
 
 def _by_time(mark: Mark) -> tuple[float, str, int]:

@@ -63,7 +63,9 @@ def test_a_knee_s_mark_carries_what_a_screen_draws(tmp_path: Path) -> None:
     knee = run.timeline.marks["knee:epoch0"]
     assert knee.finding.figures()["users_low"] < 40 < knee.finding.figures()["users_high"]
     assert knee.finding.figures()["capacity_rps"] == pytest.approx(40, rel=0.05) and knee.finding.figures()["limit"] == "queueing"
-    assert knee.finding.figures()["provisional"] is True and knee.confidence == "high" and "soak" in wording.advice(knee.finding)
+    assert knee.finding.figures()["provisional"] is True
+    assert knee.confidence == "high"
+    assert "soak" in wording.advice(knee.finding)
     verdict = run.watched.verdict
     assert verdict is not None and verdict.capacity.knee is not None and verdict.capacity.curve is not None
     assert verdict.capacity.knee.users == knee.users

@@ -36,7 +36,8 @@ def test_times_are_those_of_the_session_and_numbers_name_requests() -> None:
     requests = store(kept("first", "x", 5.0), kept("last", "x", 7.0))
     assert seen(requests) == [("first", 5.0), ("last", 7.0)]
     first, last = (requests.request(brief.number) for brief in requests.briefs())
-    assert first is not None and last is not None and first != last
+    assert first is not None and last is not None
+    assert first != last
     assert requests.request(99) is None
 
 

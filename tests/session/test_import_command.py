@@ -65,7 +65,9 @@ def test_a_refused_import_leaves_no_file(tmp_path: Path, capfd: pytest.CaptureFi
     path = tmp_path / "s.jsonl"
     assert cli.run(["import", str(wrong), "-o", str(path)]) == 2
     out, err = capfd.readouterr()
-    assert out == "" and err.count("\n") == 1 and f"{wrong}: line 2: `throughput_rps`" in err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert f"{wrong}: line 2: `throughput_rps`" in err
     assert not path.exists()
 
 

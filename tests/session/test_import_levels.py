@@ -175,7 +175,9 @@ def test_settling_takes_two_mean_cycles_where_they_are_longer(tmp_path: Path) ->
 
 def test_a_count_that_was_not_held_gives_no_figures(tmp_path: Path) -> None:
     [level] = closed(take(history(tmp_path, ladder((10, 6, 2.0)))))
-    assert not level.figures.settled and level.figures.throughput_rps is None and level.settled_s is None
+    assert not level.figures.settled
+    assert level.figures.throughput_rps is None
+    assert level.settled_s is None
 
 
 def test_what_came_before_the_first_user_is_left_out(tmp_path: Path) -> None:
@@ -265,7 +267,9 @@ def test_no_column_of_times_no_latency(tmp_path: Path) -> None:
     path.write_text("\n".join(rows), encoding="utf-8")
     [level] = closed(take(path))
     assert level.figures.throughput_rps == 20.0
-    assert level.figures.latency_ms.mean is None and level.figures.response_ms is None and level.figures.latency_se_ms is None
+    assert level.figures.latency_ms.mean is None
+    assert level.figures.response_ms is None
+    assert level.figures.latency_se_ms is None
 
 
 # -- sessions ------------------------------------------------------------------------------------------------------------------

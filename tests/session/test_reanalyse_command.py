@@ -89,7 +89,9 @@ def test_a_report_for_people_says_whose_marks_they_are(session: Path, form: str,
     note = "The marks are not the recorded ones"
     assert note not in exported(session, form, capfd)[0]
     out = exported(session, form, capfd, "--reanalyse")[0]
-    assert note in out and "28 → 31" in out and "gone: cause: ports exhausted" in out
+    assert note in out
+    assert "28 → 31" in out
+    assert "gone: cause: ports exhausted" in out
     assert "<b>cpu" not in out
 
 

@@ -66,7 +66,9 @@ def test_a_build_is_another_command_of_the_same_target(tmp_path: Path) -> None:
     spec = load_spec(
         a_target(tmp_path, BUILT + 'command = ["make", "-C", "{folder}", "OUT={scratch}"]\n[params.size]\ndefault = 1\n')
     )
-    assert spec.build is not None and spec.build.timeout_s == 600.0 and spec.uses_scratch
+    assert spec.build is not None
+    assert spec.build.timeout_s == 600.0
+    assert spec.uses_scratch
     assert spec.build_step is not None
     assert spec.build_step.command_line({"size": 1}, 80) == ("make", "-C", str(spec.folder), f"OUT={spec.scratch}")
     assert spec.command_line({"size": 1}, 80) == ("./server", "80")

@@ -16,4 +16,6 @@ def test_neighbours_make_no_knee_below_that_of_the_service() -> None:
 def test_on_a_quiet_machine_the_check_of_neighbours_changes_nothing() -> None:
     assert all(each == QUIET for each in climb(SEEDS[0], 2.5, busy_share=0.0).beside)
     quiet = [counts(SEEDS, 2.5, 0.0, looks=looks) for looks in (False, True)]
-    assert quiet[0] == quiet[1] and quiet[0]["wrong"] == 0 and quiet[0]["right"] > 30
+    assert quiet[0] == quiet[1]
+    assert quiet[0]["wrong"] == 0
+    assert quiet[0]["right"] > 30

@@ -155,7 +155,9 @@ async def test_quitting_an_attached_screen_leaves_the_run_going_with_a_message()
     screen = app(controls, FakeLock(), attached=True)
     async with screen.run_test(size=(120, 40)) as pilot:
         question = screen.actions.quit_question
-        assert question is not None and "The run goes on." in question and "Q ends the run now" in question
+        assert question is not None
+        assert "The run goes on." in question
+        assert "Q ends the run now" in question
         await pilot.press("q", "q")
     assert controls.calls == []
 

@@ -28,7 +28,9 @@ def text(strips: list[Strip]) -> list[str]:
 
 def plot(chart: Chart, columns: int, rows: int) -> list[str]:
     """Cells of the plot alone: too narrow for gutters, too low for an axis line."""
-    assert columns < 24 and rows < 5 and not chart.legend
+    assert columns < 24
+    assert rows < 5
+    assert not chart.legend
     return text(draw_chart(chart, PALETTE, Size(columns, rows)))
 
 
@@ -179,7 +181,10 @@ def test_a_chart_has_legend_scales_boundaries_axis_and_round_times() -> None:
     assert [row[:4] for row in rows[1:10]] == ["100┤", "   │", "   │", "   │", " 50┤", "   │", "   │", "   │", "  0┤"]
     assert [row[-3:] for row in (rows[1], rows[2], rows[9])] == ["├50", "│  ", "├0 "]
     assert "20" in rows[1]
-    assert "▲ note" in rows[10] and "━" in rows[10] and "╌" in rows[10] and "─" in rows[10]
+    assert "▲ note" in rows[10]
+    assert "━" in rows[10]
+    assert "╌" in rows[10]
+    assert "─" in rows[10]
     assert rows[11].split() == ["00:00", "00:30", "01:00"]
 
 

@@ -49,7 +49,9 @@ def test_one_second_is_drawn(pane: type[Pane]) -> None:
 
 def test_throughput_shows_the_latest_values_and_the_users() -> None:
     shown = text(drawn(ThroughputPane(), Timeline(sessions()["start"])))
-    assert "goodput  24.0" in shown and "throughput  24.0" in shown and "users  10" in shown
+    assert "goodput  24.0" in shown
+    assert "throughput  24.0" in shown
+    assert "users  10" in shown
     assert "fail" not in shown
 
 

@@ -80,7 +80,10 @@ def test_a_request_shows_its_error_status_headers_and_a_formatted_body() -> None
 
 def test_its_text_cannot_steer_the_terminal() -> None:
     shown = text_of(request(1, name=HOSTILE, error=HOSTILE, body=f"{HOSTILE}\r\n{HOSTILE}"))
-    assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown and "\r" not in shown
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert "\u202e" not in shown
+    assert "\r" not in shown
     assert "[bold]not bold[/bold]" in shown
 
 

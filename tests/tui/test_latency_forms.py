@@ -96,7 +96,9 @@ def test_the_p95_of_an_endpoint_in_a_second_is_that_of_the_histogram_of_that_sec
         kept.add(sample)
     for found in (kept, read):
         of_a = [found.p95_ms(tick, ("GET", "/a")) for tick in range(3)]
-        assert of_a[0] == pytest.approx(95.0, rel=0.01) and np.isnan(of_a[1]) and of_a[2] == pytest.approx(500.0, rel=0.01)
+        assert of_a[0] == pytest.approx(95.0, rel=0.01)
+        assert np.isnan(of_a[1])
+        assert of_a[2] == pytest.approx(500.0, rel=0.01)
         assert np.isnan(found.p95_ms(0, ("GET", "/b"))) and found.p95_ms(2, ("GET", "/b")) == pytest.approx(3.0, rel=0.01)
     assert np.isnan(kept.p95_ms(99, ("GET", "/a")))
 
@@ -161,7 +163,10 @@ def test_the_difference_is_that_at_the_same_load_and_says_whether_it_is_noise() 
     timeline = folded([(10, 20), (30, 20)])
     same, fewer = curve_of([(30, 20), (10, 20)]), curve_of([(10, 20)])
     words = difference_at(timeline, None, same)
-    assert words.startswith("30 users: goodput ") and "within noise" in words and "p95" in words and "about" in words
+    assert words.startswith("30 users: goodput ")
+    assert "within noise" in words
+    assert "p95" in words
+    assert "about" in words
     assert difference_at(timeline, 5, same).startswith("10 users: ")
     assert difference_at(timeline, None, fewer) == "no settled level of 30 users"
     assert difference_at(Timeline(), None, same) == "no level yet"

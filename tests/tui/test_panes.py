@@ -229,4 +229,6 @@ def test_a_held_moment_does_not_move() -> None:
         timeline.apply(event)
     assert isinstance(timeline.last, Sample) and timeline.last.level == 1
     assert [drawn(kind(), held) for kind in TABLES] == before
-    assert len(held) == 8 and held.level is not None and held.level.ended_s is None
+    assert len(held) == 8
+    assert held.level is not None
+    assert held.level.ended_s is None

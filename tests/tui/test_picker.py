@@ -263,7 +263,9 @@ async def test_lines_fit_the_screen(size: tuple[int, int]) -> None:
 async def test_the_verdict_of_the_session_and_its_whole_title_stand_below_the_list() -> None:
     async with picking(picker(), *FIRST) as text:
         below = text.splitlines()[-4:-1]
-        assert "after fix" in below[0] and "s3" in below[0] and "2 marks" in below[0]
+        assert "after fix" in below[0]
+        assert "s3" in below[0]
+        assert "2 marks" in below[0]
         assert "Knee at 49 users [44–59] and 134/s" in below[1]
 
 

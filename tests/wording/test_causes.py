@@ -75,7 +75,9 @@ def test_a_limit_set_by_the_session_is_raised_by_its_option_and_not_on_the_machi
 ) -> None:
     sentence = wording.advice_for(id_, evidence, "Linux", limits)
     assert f"`--limit {command}`" in sentence
-    assert "sysctl" not in sentence and "ulimit" not in sentence and len(sentence) <= 200
+    assert "sysctl" not in sentence
+    assert "ulimit" not in sentence
+    assert len(sentence) <= 200
 
 
 def test_limits_of_one_thing_change_no_advice_on_another() -> None:

@@ -94,7 +94,9 @@ def test_at_an_offered_rate_the_search_of_a_rate_is_proposed_at_each_of_its_leve
     timeline = at(Hold("rate"))
     timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0))
     step = next_step(timeline)
-    assert step is not None and step.key == "a" and step.words.startswith("the autopilot finds the capacity as a rate")
+    assert step is not None
+    assert step.key == "a"
+    assert step.words.startswith("the autopilot finds the capacity as a rate")
 
 
 def test_a_plan_that_changes_a_rate_says_which() -> None:

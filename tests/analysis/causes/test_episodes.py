@@ -153,7 +153,9 @@ def test_simultaneous_causes_name_each_other() -> None:
 def test_checks_are_distinguished_by_name() -> None:
     many = [second(float(2 + each), failed("CatchResponseError", text=f"check_{each}")) for each in range(30)]
     keys = {mark.key for mark in watched(many)}
-    assert "cause:failed_check:check_3:epoch0" in keys and "cause:failed_check:others:epoch0" in keys and len(keys) == 21
+    assert "cause:failed_check:check_3:epoch0" in keys
+    assert "cause:failed_check:others:epoch0" in keys
+    assert len(keys) == 21
 
 
 def test_each_epoch_has_its_own_marks() -> None:
@@ -170,5 +172,7 @@ def test_each_epoch_has_its_own_marks() -> None:
 def test_advice_is_for_the_generators_system() -> None:
     windows = msgspec.structs.replace(LINUX, host=msgspec.structs.replace(FACTS, system="Windows"))
     [mark] = watched(seconds(2, 4, failed("OSError", errno=10048), **NOTHING_READ), header=windows)
-    assert mark.id == TW and "netsh" in wording.advice(mark.finding, windows) and mark.confidence == "low"
+    assert mark.id == TW
+    assert "netsh" in wording.advice(mark.finding, windows)
+    assert mark.confidence == "low"
     assert mark.finding.figures()["unavailable"] == ["ports_used", "ports_capacity"]

@@ -40,8 +40,10 @@ def test_its_verdict_is_that_of_its_judgeable_levels() -> None:
 def test_the_first_levels_give_the_verdict_as_of_that_time() -> None:
     timeline = closed_session(*LADDER)
     then, now = epoch_of(timeline, 0, timeline.levels[:3]).verdict, epoch_of(timeline, 0).verdict
-    assert then is not None and then.capacity.knee is not None and then.capacity.knee.kind == "no_knee"
-    assert now is not None and now.capacity.knee is not None and now.capacity.knee.kind == "knee"
+    assert then is not None and then.capacity.knee is not None
+    assert then.capacity.knee.kind == "no_knee"
+    assert now is not None and now.capacity.knee is not None
+    assert now.capacity.knee.kind == "knee"
 
 
 def test_rate_levels_are_on_no_curve_of_users() -> None:

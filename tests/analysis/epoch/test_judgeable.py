@@ -59,11 +59,15 @@ def test_the_services_own_failures_stay_in_its_curve(name: str) -> None:
 def test_a_level_without_its_own_failures_is_kept() -> None:
     timeline = closed_session(*UP, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
     found = knee(timeline, [cause(timeline, 4, "dns_failure")])
-    assert found is not None and found.kind == "knee" and found.users == pytest.approx(41, rel=0.1)
+    assert found is not None
+    assert found.kind == "knee"
+    assert found.users == pytest.approx(41, rel=0.1)
 
 
 def test_levels_after_the_generator_recovered_count_again() -> None:
     timeline = closed_session(*UP, BROKEN, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
     name = "ephemeral_port_exhaustion_time_wait"
     found = knee(timeline, [cause(timeline, 4, name), cause(timeline, 4, name, "closed")])
-    assert found is not None and found.kind == "knee" and found.capacity_rps == pytest.approx(102, rel=0.05)
+    assert found is not None
+    assert found.kind == "knee"
+    assert found.capacity_rps == pytest.approx(102, rel=0.05)

@@ -49,7 +49,9 @@ def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capa
     assert found.capacity is None or found.capacity.kind == "keeps_up"
     assert standing(timeline, "rate_capacity") == []
     (fault,) = [regime for regime in found.regimes if regime.began == "failures"]
-    assert fault.inside and fault.at_rates and fault.began_s == pytest.approx(at_s, abs=2.0)
+    assert fault.inside
+    assert fault.at_rates
+    assert fault.began_s == pytest.approx(at_s, abs=2.0)
     assert "a fault at that time, not a load limit" in wording.verdict(timeline)
     assert "s offered" in wording.verdict(timeline)
 
@@ -97,7 +99,8 @@ def test_a_service_that_is_slower_at_a_rate_it_had_before_has_changed_though_all
     was, now = verdict(slower).regimes
     assert (now.began, now.inside, now.users, was.judged) == ("latency", True, 20.0, True)
     assert now.began_s == pytest.approx(40.0, abs=3.0)
-    assert now.before_ms is not None and now.after_ms is not None and now.after_ms > 2 * now.before_ms
+    assert now.before_ms is not None and now.after_ms is not None
+    assert now.after_ms > 2 * now.before_ms
     assert now.return_users is None
     assert now.unchanged_until_s == pytest.approx(now.began_s if rates[1] == rates[-1] else 20.0, abs=3.0)
     assert "the mean time from plan at 20/s offered rose from" in wording.verdict(slower)

@@ -129,7 +129,9 @@ def verdict(session: VirtualRates) -> RateVerdict:
 def test_a_ramp_beyond_the_capacity_gives_capacity_interval_limit_and_objective() -> None:
     session = ramped(System(1 / 50, 0), 100, 120)
     found = verdict(session)
-    assert found.capacity is not None and found.capacity.kind == "capacity" and found.capacity.limit == "queue_growth"
+    assert found.capacity is not None
+    assert found.capacity.kind == "capacity"
+    assert found.capacity.limit == "queue_growth"
     assert found.capacity.per_s == pytest.approx(50, rel=0.06)
     assert (found.capacity.low_per_s or 0) <= 50 <= (found.capacity.high_per_s or 0)
     assert found.objectives[0].state == "crossed" and 20 < (found.objectives[0].per_s or 0) < 52
@@ -139,11 +141,15 @@ def test_a_ramp_beyond_the_capacity_gives_capacity_interval_limit_and_objective(
 def test_a_ramp_that_stays_below_the_capacity_was_served_in_full_and_users_in_long_tasks_are_no_queue() -> None:
     slow = System(3.0, 0, linear=True, service_spread="constant")  # 3 s in each task, as many as come
     found = verdict(ramped(slow, 60, 60)).capacity
-    assert found is not None and found.kind == "keeps_up" and found.per_s == pytest.approx(58, rel=0.1)
+    assert found is not None
+    assert found.kind == "keeps_up"
+    assert found.per_s == pytest.approx(58, rel=0.1)
 
 
 def test_a_service_that_sheds_is_distinguished_from_one_that_queues() -> None:
     found = verdict(ramped(System(1 / 50, 0, queue_limit=20), 120, 90, after_per_s=20)).capacity
-    assert found is not None and found.kind == "capacity" and found.limit == "errors"
+    assert found is not None
+    assert found.kind == "capacity"
+    assert found.limit == "errors"
     assert found.overload is not None and found.overload.kind == "refuses"
     assert found.per_s == pytest.approx(50, rel=0.08)

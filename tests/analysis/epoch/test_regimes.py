@@ -86,10 +86,14 @@ def test_an_upstream_that_dies_at_constant_load_is_a_fault_with_its_time_and_no_
     assert verdict.capacity.knee is not None and (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 24)
     healthy, failed = verdict.regimes
     assert healthy.most_users == 24 and healthy.most_rps == pytest.approx(112, rel=0.01)
-    assert failed.began == "failures" and failed.inside and failed.began_s == pytest.approx(35.5, abs=0.1)
+    assert failed.began == "failures"
+    assert failed.inside
+    assert failed.began_s == pytest.approx(35.5, abs=0.1)
     assert failed.after_step_s == pytest.approx(11, abs=0.1)
     line = wording.verdict(timeline)
-    assert line.startswith("Bad gateway (HTTP 502)") and "a fault at that time, not a load limit" in line and "knee" not in line
+    assert line.startswith("Bad gateway (HTTP 502)")
+    assert "a fault at that time, not a load limit" in line
+    assert "knee" not in line
 
 
 def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None:
@@ -200,7 +204,8 @@ def test_failures_that_a_later_level_with_as_many_users_is_without_are_a_fault_i
 def test_the_next_step_after_a_fall_is_a_return_to_the_most_users_that_were_served_well(fallen: str) -> None:
     timeline = session(*CLIMB, (32, FALLEN[fallen]))
     verdict = epoch_of(timeline, 0).verdict
-    assert verdict is not None and verdict.capacity.knee is not None and verdict.capacity.knee.kind == "no_knee"
+    assert verdict is not None and verdict.capacity.knee is not None
+    assert verdict.capacity.knee.kind == "no_knee"
     wanted = verdict.capacity.missing[0]
     assert wording.missing(wanted) == "a return to 24 users would show whether load caused the fall"
     timeline.apply(verdict)
@@ -323,7 +328,8 @@ def test_a_return_after_another_change_that_began_with_a_step_disputes_the_knee_
     collapsed = (11, [(45, 40)] * 9)
     known = epoch_of(session(*rising, collapsed, (2, clean(20))), 0).verdict
     slower = epoch_of(session(*rising, collapsed, (2, [(14, 2)] * 9)), 0)
-    assert known is not None and known.capacity.knee is not None and known.capacity.knee.kind == "knee"
+    assert known is not None and known.capacity.knee is not None
+    assert known.capacity.knee.kind == "knee"
     assert slower.verdict is not None and slower.verdict.capacity.knee is not None
     assert slower.verdict.capacity.knee.kind == "bend" and slower.verdict.capacity.knee.evidence.return_agrees is False
 

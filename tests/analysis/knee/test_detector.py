@@ -27,7 +27,8 @@ def test_the_knee_is_where_the_low_load_line_meets_the_capacity_line() -> None:
     knee = knee_of(ideal([10, 20, 30, 40, 50, 60, 80, 100]))
     assert knee.kind == "knee"
     assert knee.users == pytest.approx(50, rel=0.01)
-    assert knee.users_low is not None and knee.users_high is not None and knee.users_low < 50 < knee.users_high
+    assert knee.users_low is not None and knee.users_high is not None
+    assert knee.users_low < 50 < knee.users_high
     assert knee.capacity_rps == pytest.approx(100, rel=0.01)
     assert (knee.limit, knee.confidence, knee.provisional, knee.soft) == ("queueing", "high", True, False)
 
@@ -41,7 +42,9 @@ def test_the_capacity_is_not_that_of_a_level_beyond_at_which_goodput_falls() -> 
     falling = rates([(6, 6), (12, 13), (24, 25.3), (27, 27), (34, 24), (40, 5)])
     falling = [replace(level, goodput_se_rps=0.07 * level.goodput_rps) for level in falling]
     knee = knee_of(falling)
-    assert knee.kind == "knee" and knee.capacity_rps is not None and knee.capacity_rps > 24.5
+    assert knee.kind == "knee"
+    assert knee.capacity_rps is not None
+    assert knee.capacity_rps > 24.5
 
 
 def test_a_level_at_the_crossing_that_is_far_below_the_capacity_contradicts_it() -> None:

@@ -72,7 +72,8 @@ def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_inter
 def test_a_limit_that_refuses_has_no_capacity_that_no_level_has_shown() -> None:
     knee = judge(failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0)).knee
     most_rps = max(level.goodput_rps + 2 * level.goodput_error_rps for level in failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0))
-    assert knee is not None and knee.capacity_rps is not None and knee.capacity_rps <= most_rps
+    assert knee is not None and knee.capacity_rps is not None
+    assert knee.capacity_rps <= most_rps
 
 
 def test_goodput_that_other_failures_make_uneven_is_not_a_knee() -> None:

@@ -79,7 +79,8 @@ def test_the_knee_and_its_limit_agree_with_the_published_ones(
     knee = knee_of(read(name))
     assert knee.kind == "knee"
     assert knee.users is not None and least <= knee.users <= most
-    assert knee.users_low is not None and knee.users_high is not None and knee.users_low < knee.users < knee.users_high
+    assert knee.users_low is not None and knee.users_high is not None
+    assert knee.users_low < knee.users < knee.users_high
     assert knee.limit == limit
 
 
@@ -108,7 +109,9 @@ def test_flask_flattens_from_18_and_has_no_knee_by_24_despite_constant_failures(
 def test_goodput_collapses_while_fast_failures_push_rps_up(read: object) -> None:
     assert callable(read)
     peak = knee_of(read("fast-failures")).peak
-    assert peak is not None and peak.shape == "collapse" and 220 <= peak.users <= 300
+    assert peak is not None
+    assert peak.shape == "collapse"
+    assert 220 <= peak.users <= 300
 
 
 @READERS

@@ -162,7 +162,10 @@ def test_when_the_knee_moves_levels_from_before_no_longer_count() -> None:
     low, high = ideal([*UP, SOAK, BEYOND, BACK]), ideal([20, 40, 80, 120, 160, 200, 240], capacity=200.0)
     levels = [*low, *(replace(level, started_s=level.started_s + 1_000) for level in high)]
     knee = analyse(levels).knee
-    assert knee is not None and knee.kind == "knee" and knee.users and knee.users > 70
+    assert knee is not None
+    assert knee.kind == "knee"
+    assert knee.users
+    assert knee.users > 70
     assert [step.name for step in verification(knee).open_steps] == ["soak", "beyond", "return_to_first"]
 
 

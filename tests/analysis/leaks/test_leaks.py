@@ -220,7 +220,9 @@ def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a
 def test_the_slope_of_a_line_is_exact(per_s: float) -> None:
     times = np.arange(0.0, 100.0)
     reported = trend(times, 7 + per_s * times)
-    assert reported is not None and reported.per_s == pytest.approx(per_s) and reported.start == pytest.approx(7)
+    assert reported is not None
+    assert reported.per_s == pytest.approx(per_s)
+    assert reported.start == pytest.approx(7)
     assert reported.sure is (per_s > 0)
 
 
