@@ -1,4 +1,4 @@
-"""The keys `a` and `v`: one call, said at once; what the autopilot does stands in the status; any step by hand ends it."""
+"""The keys `a` and `v`: one call, a message at once; the status shows the autopilot's last step; any step by hand ends it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verificatio
 
 from .fakes import session
 from .stage import NARROW, WIDE, Stage
+from .waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -37,17 +38,17 @@ async def test_the_key_a_starts_and_ends_the_autopilot_with_a_message(size: tupl
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_its_last_reason_is_in_the_status(size: tuple[int, int]) -> None:
+async def test_the_reason_of_the_autopilots_last_step_is_in_the_status(size: tuple[int, int]) -> None:
     stage = Stage(session())
     async with stage.run(size) as pilot:
         await pilot.press("a")
         stage.source.send(stepped())
-        await pilot.pause(1.2)
-        assert "users → 94: goodput at 97% of linear scaling: larger step" in stage.screen_text()
+        reason = "users → 94: goodput at 97% of linear scaling: larger step"
+        await until(pilot, lambda: reason in stage.screen_text(), reason)
 
 
 @pytest.mark.parametrize("key", ["+", "-", "m", "x"])
-async def test_any_step_by_hand_takes_over(key: str) -> None:
+async def test_any_step_by_hand_ends_the_autopilot(key: str) -> None:
     stage = Stage(session(), wanted=10)
     async with stage.run() as pilot:
         await pilot.press("a", key)
@@ -55,7 +56,7 @@ async def test_any_step_by_hand_takes_over(key: str) -> None:
         assert " AUTOPILOT " not in stage.screen_text()
 
 
-async def test_a_step_that_the_guard_refuses_takes_over_as_well() -> None:
+async def test_a_step_by_hand_that_the_guard_refuses_ends_the_autopilot() -> None:
     stage = Stage(session(), wanted=10, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("a", "+")
@@ -77,8 +78,8 @@ async def test_v_verifies_the_knee_and_the_status_says_how_far_it_is(size: tuple
         args: dict[str, str | int | float | bool | None] = {"users": 33, "why": "soak", "least_s": 20.0, "most_s": 40.0}
         stage.source.send(Command(t_s=70.0, name="users", by="autopilot", args=args))
         stage.source.send(LevelOpened(t_s=70.0, index=90, users=33, spawn_rate=10.0, by="autopilot"))
-        await pilot.pause(1.2)
-        assert "verifying: soak at 33 users, 0 s of 20 s" in stage.screen_text()
+        progress = "verifying: soak at 33 users, 0 s of 20 s"
+        await until(pilot, lambda: progress in stage.screen_text(), progress)
         await pilot.press("+")
         assert " AUTOPILOT " not in stage.screen_text()
 
@@ -95,12 +96,10 @@ async def test_v_without_a_knee_says_that_there_is_nothing_to_verify(verdict: Ve
         assert sentence in stage.screen_text()
 
 
-async def test_a_replay_shows_when_it_stepped() -> None:
+async def test_a_replay_shows_the_autopilot_while_it_was_on() -> None:
     off = Command(t_s=80.0, name="autopilot", by="autopilot", args={"on": False, "end": "done", "why": "knee"})
     stage = Stage([*session(), stepped()], live=False)
     async with stage.run(WIDE) as pilot:
-        await pilot.pause(1.2)
-        assert " AUTOPILOT " in stage.screen_text()
+        await until(pilot, lambda: " AUTOPILOT " in stage.screen_text(), "the autopilot in the status")
         stage.source.send(off)
-        await pilot.pause(1.2)
-        assert " AUTOPILOT " not in stage.screen_text()
+        await until(pilot, lambda: " AUTOPILOT " not in stage.screen_text(), "no autopilot in the status")
