@@ -1,4 +1,4 @@
-"""What our hooks in the HTTP clients cost while nothing fails: hidden retries, who closed connections, truncated headers.
+"""CPU cost of the hooks in HTTP clients while no request fails: hidden retries, who closed connections, truncated headers.
 
 CPU time of one user's requests to the null responder, with and without, taken in turn in processes of their own; the
 least of each, since neighbours only add.

@@ -1,4 +1,4 @@
-"""From a key to the changed user target: the wall time at which the key was sent against the one at which the level opened."""
+"""Delay from a key press to the changed user target: wall time of the key sent to wall time of the level opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What benchmarks share: the app on a pseudo-terminal, plain headless Locust, a fast server, percentiles."""
+"""Shared by benchmarks: the app on a pseudo-terminal, plain headless Locust, a fast server, percentiles."""
 
 from __future__ import annotations
 

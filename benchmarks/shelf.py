@@ -1,4 +1,4 @@
-"""The picker over a folder of 5,000 sessions: what listing them costs, and from its start to the list on the screen."""
+"""The picker over a folder of 5,000 sessions: the time to list them, and the time from its start until the list is shown."""
 
 from __future__ import annotations
 

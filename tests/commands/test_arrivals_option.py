@@ -9,5 +9,5 @@ from capexplorer.model.offered import Arrivals
 
 
 @pytest.mark.parametrize(("asked", "found"), [(None, "poisson"), ("even", "even"), ("poisson", "poisson")])
-def test_it_overrides_the_profile(asked: Arrivals | None, found: str) -> None:
+def test_the_arrivals_option_overrides_the_profile(asked: Arrivals | None, found: str) -> None:
     assert resolve(RunArguments(profile="sleepers", arrivals=asked)).profile.users.arrivals == found

@@ -19,6 +19,8 @@ from capexplorer.commands.run import command
         (["--autopilot", "--headless", "mixed"], "users", "mixed"),
     ],
 )
-def test_the_value_is_optional(given: list[str], axis: str | None, profile: str | None) -> None:
+def test_the_word_after_the_autopilot_option_is_its_value_only_if_it_is_an_axis(
+    given: list[str], axis: str | None, profile: str | None
+) -> None:
     with command.make_context("run", given) as context:
         assert (context.params["autopilot"], context.params["profile"]) == (axis, profile)

@@ -40,7 +40,7 @@ def modes_left_on(written: str) -> list[str]:
 
 
 class OnTerminal(Run):
-    """A run on a pseudo-terminal of 100x30. Its output is read whenever the test looks, so that it never blocks."""
+    """A run on a pseudo-terminal of 100x30. Its output is read at each check of the test, so that the run never blocks on it."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], folder: Path, sessions: Path, marked: Marked, fds: tuple[int, int]

@@ -190,7 +190,7 @@ def events_in(sessions: Path) -> list[Event]:
 
 @lru_cache(maxsize=1)
 def _events_of(path: Path, size_bytes: int) -> tuple[Event, ...]:
-    """Read again when the log has grown, once a second: who waits for an event looks twenty times."""
+    """The log is parsed again only when it has grown, at most once a second; waiting tests ask 20 times a second."""
     try:
         with open_session(path) as log:
             return tuple(log)

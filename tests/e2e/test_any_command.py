@@ -64,7 +64,7 @@ def test_a_command_with_a_fixed_port_and_secrets_in_a_shell_runs_the_users_of_a_
 
 
 def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path) -> None:
-    """As where a proxy stands before the service."""
+    """As with a proxy in front of the service."""
     front, back = free_port(), free_port()
     with actor_service(front), actor_service(back) as behind:
         with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{front}", "--pid", str(behind.pid), *PLAN) as run:

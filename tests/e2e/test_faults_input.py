@@ -23,7 +23,7 @@ weight = {weight}
 
 
 def refused(folder: Path, *args: str, run: Callable[..., subprocess.CompletedProcess[str]] = answer) -> str:
-    """The line; `run`: how the command is run."""
+    """The only line on stderr of a headless run with these arguments, which must be refused; `run` starts the command."""
     sessions = folder / "sessions"
     done = run("run", *args, "--headless", "--plan", "1:1s", "--sessions-dir", str(sessions))
     assert done.returncode == 2, done.stderr
@@ -54,17 +54,19 @@ def profile(folder: Path, **parts: str) -> str:
     ],
     ids=["unknown key", "unknown table", "wrong type", "zero weights", "wait", "url", "invalid TOML"],
 )
-def test_a_wrong_profile(tmp_path: Path, wrong: dict[str, str], reported: str) -> None:
+def test_a_wrong_value_or_key_in_a_profile_is_refused_with_its_place(
+    tmp_path: Path, wrong: dict[str, str], reported: str
+) -> None:
     path = profile(tmp_path, **wrong)
     assert f"{path}: {reported}" in refused(tmp_path, path)
 
 
-def test_a_profile_that_is_not_there(tmp_path: Path) -> None:
+def test_an_unknown_profile_is_refused_and_the_nearest_name_is_proposed(tmp_path: Path) -> None:
     assert "no profile `mixd`; did you mean `mixed`?" in refused(tmp_path, "mixd")
     assert "nowhere.toml: no such profile" in refused(tmp_path, "./nowhere.toml")
 
 
-def test_a_target_that_is_not_there(tmp_path: Path) -> None:
+def test_an_unknown_target_of_a_profile_is_refused_and_the_nearest_name_is_proposed(tmp_path: Path) -> None:
     path = profile(tmp_path, target='target = "acter"')
     assert f"{path}: target: no target `acter`; did you mean `actor`?" in refused(tmp_path, path)
 
@@ -86,7 +88,9 @@ def test_a_target_that_is_not_there(tmp_path: Path) -> None:
     ],
     ids=lambda given: str(given)[:60],
 )
-def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], reported: str) -> None:
+def test_a_wrong_value_of_an_option_is_refused_with_what_was_expected(
+    tmp_path: Path, args: tuple[str, ...], reported: str
+) -> None:
     assert reported in refused(tmp_path, "actor", *args)
 
 
@@ -98,19 +102,19 @@ def test_a_wrong_option(tmp_path: Path, args: tuple[str, ...], reported: str) ->
     ],
     ids=["exit", "escapes"],
 )
-def test_a_locustfile_that_cannot_be_loaded(tmp_path: Path, code: str, reported: str) -> None:
-    """More of them: `tests/load/test_users.py`."""
+def test_a_locustfile_that_fails_on_import_is_refused_with_its_exception(tmp_path: Path, code: str, reported: str) -> None:
+    """`tests/load/test_users.py` has further exceptions."""
     path = tmp_path / "broken.py"
     path.write_text(code, encoding="utf-8")
     line = refused(tmp_path, "actor", "-f", str(path), run=capexplorer)
     assert str(path) in line and reported in line
 
 
-def test_a_locustfile_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_locustfile_is_refused(tmp_path: Path) -> None:
     assert "nowhere.py: no such locustfile" in refused(tmp_path, "actor", "-f", "nowhere.py", run=capexplorer)
 
 
-def test_a_locustfile_whose_users_have_no_host(tmp_path: Path) -> None:
+def test_a_locustfile_whose_users_have_no_host_is_refused_with_the_remedy(tmp_path: Path) -> None:
     path = tmp_path / "hostless.py"
     path.write_text("from locust import HttpUser, task\nclass A(HttpUser):\n    @task\n    def t(self): pass\n", encoding="utf-8")
     assert "A has no host; give --host URL or a profile with a target" in refused(tmp_path, "-f", str(path), run=capexplorer)
@@ -126,7 +130,7 @@ def test_without_a_terminal_the_screen_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("args", [["run", "--nonsense"], ["rum"], ["run", "--users", "many"]], ids=str)
-def test_a_command_line_that_click_refuses(args: list[str]) -> None:
+def test_an_unknown_option_command_or_type_exits_with_2_and_no_traceback(args: list[str]) -> None:
     done = subprocess.run([PROGRAM, *args], cwd=HERE, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stdout == ""

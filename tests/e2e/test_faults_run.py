@@ -36,7 +36,9 @@ def error_lines(stderr: str) -> list[str]:
         ((NEVER, "--ready-timeout", "1.5"), "not ready after 1.5 s: GET http://127.0.0.1:"),
     ],
 )
-def test_a_target_that_does_not_start(tmp_path: Path, arguments: tuple[str, ...], reported: str) -> None:
+def test_a_target_that_does_not_start_ends_the_run_with_4_and_its_reason(
+    tmp_path: Path, arguments: tuple[str, ...], reported: str
+) -> None:
     run, code = ended(tmp_path, "--target-cmd", *arguments, *PLAN)
     assert code == 4
     [line] = error_lines(run.stderr)
@@ -50,7 +52,7 @@ def test_a_target_that_does_not_start(tmp_path: Path, arguments: tuple[str, ...]
     assert reported in events[-1].reason
 
 
-def test_a_target_that_dies_in_mid_run(tmp_path: Path) -> None:
+def test_a_target_that_dies_during_a_run_ends_it_with_4_and_a_complete_session(tmp_path: Path) -> None:
     with start(tmp_path, "actor", *LONG) as run:
         target = run.target_pid()
         run.until(Sample, lambda sample: sample.endpoints, count=2)
@@ -74,8 +76,8 @@ def test_output_of_a_dead_target_is_shown_and_its_escapes_are_not_obeyed(tmp_pat
         assert obeyed not in written
 
 
-def test_a_sessions_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    """One that is not writable: tests/session/test_writer.py."""
+def test_a_sessions_folder_that_cannot_be_created_is_refused_in_one_line(tmp_path: Path) -> None:
+    """`tests/session/test_writer.py` has a folder that is not writable."""
     (tmp_path / "file").write_text("a file, not a folder")
     with start(tmp_path, "actor", *PLAN, sessions=tmp_path / "file" / "sessions") as run:
         assert run.exit_code() == 4
@@ -95,7 +97,7 @@ def in_namespace(script: str) -> list[str]:
     return words
 
 
-def test_a_disk_that_fills_up(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_run_with_4_and_what_was_recorded_is_readable(tmp_path: Path) -> None:
     """What was recorded before is read back: the log is copied out of its tiny disk as the run ends."""
     folder, kept = tmp_path / "sessions", tmp_path / "kept"
     folder.mkdir()
@@ -143,7 +145,7 @@ def test_a_target_that_fails_is_reported_on_the_screen_and_can_be_restarted(tmp_
 
 
 @needs_tmux
-def test_a_disk_that_fills_up_is_reported_on_the_screen(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_on_the_screen(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir()
     words = in_namespace(f"mount -t tmpfs -o size=4k none {folder}")
@@ -222,7 +224,7 @@ CauseWatch.apply = apply
 
 
 def test_a_defect_of_capexplorer_ends_the_load_and_is_reported_with_exit_code_1(tmp_path: Path) -> None:
-    """Users once went on unrecorded, and the process crashed at its end: 139."""
+    """Without this the users continued unrecorded, and the process crashed at its end (exit code 139)."""
     (tmp_path / "sitecustomize.py").write_text(DEFECT, encoding="utf-8")
     before = ("env", f"PYTHONPATH={tmp_path}")
     run, code = ended(tmp_path, "actor", "--headless", "--plan", "2:20s", before=before)
@@ -231,5 +233,5 @@ def test_a_defect_of_capexplorer_ends_the_load_and_is_reported_with_exit_code_1(
     assert of(run.events(), Sample)[-1].users == 2  # nothing recorded is lost
 
 
-def test_the_faults_leave_this_folder_clean() -> None:
+def test_no_sessions_folder_is_left_beside_the_tests() -> None:
     assert not (HERE / "sessions").exists()

@@ -96,7 +96,7 @@ def test_ports_capacity_is_what_the_kernel_says(exported: dict[str, Any]) -> Non
     assert [level["ports_capacity"] for level in exported["levels"]] == [capacity, capacity]
 
 
-def test_readings_were_taken(exported: dict[str, Any]) -> None:
+def test_each_level_has_readings_of_the_target_the_generator_and_the_ports(exported: dict[str, Any]) -> None:
     for level in exported["levels"]:
         assert level["target_cpu_ratio"] > 0
         assert level["target_rss_bytes"] > 1_000_000

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, needs_tmux]
 
 SAMPLE = "sample-taskqueue"
 SEEN = {"picker": ("Profiles", "Enter runs"), "compare": ("goodput/s by users", "q back")}
-"""What stands on each screen."""
+"""Two texts of each screen that are there once it is complete."""
 
 
 @pytest.mark.parametrize("name", SEEN)
@@ -46,7 +46,7 @@ def process_of(screen: Screen) -> int:
 
 
 def waits(pid: int) -> bool:
-    """Whether the main thread was not woken between two looks: then only the signal can wake it."""
+    """Whether the main thread was idle between two checks: then only the signal can wake it."""
     status = Path(f"/proc/{pid}/task/{pid}/status")
     before = woken(status)
     sleep(0.5)

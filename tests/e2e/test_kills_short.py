@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trials.kills.execution import Outcome, carry_out, look_at_logs
+from trials.kills.execution import Outcome, carry_out, check_logs
 from trials.kills.plan import kill
 
 from .pty_rig import modes_left_on
@@ -17,7 +17,7 @@ SEEDS = (0, 20, 39, 58)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_is_left_lost_or_unreadable(tmp_path: Path, seed: int) -> None:
+def test_a_killed_run_leaves_no_process_behind_and_a_log_that_can_be_read(tmp_path: Path, seed: int) -> None:
     assert carry_out(kill(seed), tmp_path).problems == []
 
 
@@ -32,7 +32,7 @@ def test_the_short_form_has_all_kinds_of_kills() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_run_without_a_log_has_lost_it_unless_it_was_starting(tmp_path: Path, seed: int) -> None:
     outcome = Outcome(kill=kill(seed))
-    look_at_logs(tmp_path, 0.0, outcome)
+    check_logs(tmp_path, 0.0, outcome)
     assert outcome.problems == ([] if outcome.kill.stage == "starting" else ["no log"])
 
 

@@ -34,7 +34,7 @@ def events(full: tuple[Run, int]) -> list[Event]:
     return full[0].events()
 
 
-def test_it_runs_and_stdout_is_the_path(full: tuple[Run, int]) -> None:
+def test_a_locustfile_runs_unchanged_and_stdout_is_the_path_of_its_session(full: tuple[Run, int]) -> None:
     run, code = full
     assert code == 0, run.stderr
     assert run.stdout == f"{session_path(run.sessions)}\n"
@@ -94,7 +94,7 @@ def test_lines_that_a_locustfile_logs_keep_their_level(events: list[Event]) -> N
     assert any((log.level, log.text) == ("warning", "the shop is open") for log in of(events, Log))
 
 
-def test_a_listener_hears_the_start_once(events: list[Event]) -> None:
+def test_a_test_start_listener_is_called_once(events: list[Event]) -> None:
     heard = [log for log in of(events, Log) if "test_start heard" in log.text]
     assert sum(log.repeated for log in heard) == 1
 

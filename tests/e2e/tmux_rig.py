@@ -17,7 +17,7 @@ from .rig import HERE, PROGRAM, TIMEOUT_S, Marked, events_in, of, until
 _SAID = "exit code: "
 _KEPT_S = 601
 _PAUSE_S = 0.2
-"""Between two looks at a screen: each takes a process, and a screen changes once a second or by a key."""
+"""Between two captures of a screen: each starts a process, and a screen changes once a second or by a key."""
 
 needs_tmux = needs("tmux")
 
@@ -44,7 +44,7 @@ class Screen:
         return done.stdout
 
     def open(self, words: list[str], width: int, height: int, cwd: Path) -> None:
-        """A shell around the program tells its exit code below its last words, and keeps the window open."""
+        """A shell around the program prints its exit code below its last output, and keeps the window open."""
         self.open_shell(["sh", "-c", f'"$@"; echo "{_SAID}$?"; exec sleep {_KEPT_S}', "sh", *words], width, height, cwd)
 
     def open_shell(self, shell: list[str], width: int, height: int, cwd: Path) -> None:

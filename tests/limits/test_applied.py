@@ -1,4 +1,4 @@
-"""Real runs under limits: they hold where they should, the header tells them, and what runs out is what was limited."""
+"""Real runs under limits: each applies to the named process, is in the header, and the limited resource is exhausted first."""
 
 from __future__ import annotations
 

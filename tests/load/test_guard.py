@@ -1,4 +1,4 @@
-"""Load goes to loopback, unless a host is allowed by name. The guard stands where sockets connect."""
+"""Load goes to loopback, unless a host is allowed by name. The guard checks each connect of a socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The autopilot at offered rates: what it knows in, its next rate out; and a whole search on a simulated service."""
+"""The autopilot at offered rates: its next rate for given levels; and a whole search on a simulated service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An exception reduced to what tells causes apart: real chains of all clients (docs/causes.md), and hand-made ones."""
+"""The signature of an exception, which distinguishes causes: real chains of all clients (docs/causes.md), and hand-made ones."""
 
 from __future__ import annotations
 

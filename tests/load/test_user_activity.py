@@ -1,4 +1,4 @@
-"""What users of every kind that Locust knows do between their requests, and from when on their requests count."""
+"""Waits and task time between requests, for each kind of user that Locust has; and from when on a user's requests count."""
 
 from __future__ import annotations
 

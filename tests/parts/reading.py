@@ -34,7 +34,7 @@ class Reading:
         deadline_s = time.monotonic() + WAIT_MOST_S
         os.set_blocking(self.process.stdout.fileno(), False)
         while not found():
-            assert time.monotonic() < deadline_s, f"{what}; {self.parts[-1:]} {self.readings[-1:]}"
+            assert time.monotonic() < deadline_s, f"not seen: {what}; {self.parts[-1:]} {self.readings[-1:]}"
             os.write(self.process.stdin.fileno(), messages.line(messages.Poll()))
             time.sleep(EVERY_S)
             self._take(self.process.stdout.fileno())

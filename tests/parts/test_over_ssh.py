@@ -54,18 +54,18 @@ def test_a_part_is_read_over_ssh_cut_off_and_read_again_and_no_reader_is_left(ss
 
             for client in clients_of(part.process.pid):
                 os.kill(client, signal.SIGSTOP)
-            part.noticed(lambda each: each.state == "unread", "that a silent link is noticed")
+            part.noticed(lambda each: each.state == "unread", "a link that sends nothing is reported as unread")
             silent = len(part.readings)
             for client in clients_of(part.process.pid):
                 os.kill(client, signal.SIGKILL)
-            part.until(lambda: part.parts[-1].state == "read" and len(part.readings) > silent, "that it is read again")
+            part.until(lambda: part.parts[-1].state == "read" and len(part.readings) > silent, "the part is read again")
     deadline_s = time.monotonic() + WAIT_MOST_S
     while readers() - before:
-        assert time.monotonic() < deadline_s, "a reader lives on"
+        assert time.monotonic() < deadline_s, "a reader process was still running"
         time.sleep(0.1)
 
 
 def test_a_refused_login_is_named_and_prompts_nothing_on_the_terminal(ssh: str) -> None:
     with reading(PartSpec(name="web", at=ssh.replace("/user ", "/host.pub "))) as part:
-        known = part.noticed(lambda each: each.state == "unread", "that it cannot be read")
+        known = part.noticed(lambda each: each.state == "unread", "the part cannot be read")
         assert "Permission denied" in (known.reason or ""), known.reason

@@ -132,7 +132,7 @@ def test_the_reader_ends_when_that_process_is_killed() -> None:
     import select
 
     for reader in readers:
-        assert select.select([reader], [], [], 30.0)[0], "a reader lives on"
+        assert select.select([reader], [], [], 30.0)[0], "a reader process was still running"
         os.close(reader)
 
 

@@ -1,4 +1,4 @@
-"""Other processes of the machine: how much CPU they use, and by name whose it is. Looks as data, and one at a real process."""
+"""Other processes of the machine: how much CPU they use, and by name whose it is. Snapshots as data, and a real one."""
 
 from __future__ import annotations
 
@@ -83,20 +83,20 @@ def test_without_one_of_the_readings_other_processes_are_unknown(busy: float | N
 
 
 def test_all_processes_are_read_only_while_others_use_much_and_then_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
 
     def counted() -> Snapshot:
-        looks.append(processes(float(len(looks))))
-        return looks[-1]
+        snapshots.append(processes(float(len(snapshots))))
+        return snapshots[-1]
 
     monkeypatch.setattr(other_processes, "snapshot", counted)
     probe = NeighboursProbe()
     for _ in range(10):
         probe.read(1.0, 0.1, [0.0], None)
-    assert not looks, "others use little"
+    assert not snapshots, "no snapshot while others use little CPU"
     for _ in range(10):
         probe.read(1.0, 1.5, [0.0], None)
-    assert len(looks) == 4, "at once, and every three seconds"
+    assert len(snapshots) == 4, "one at once, then one every three seconds"
 
 
 def test_a_real_busy_process_is_named_with_about_the_cpu_that_it_used() -> None:

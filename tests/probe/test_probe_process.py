@@ -243,7 +243,7 @@ say(); input()
         probe.close()
     assert (first.processes, first.grown("processes_started"), first.processes_ended) == (3, None, 0)
     assert (second.processes, second.grown("processes_started"), second.processes_ended) == (3, 1, 1)
-    assert second.ended_by in ({"SIGKILL": 1}, {}), "none on a kernel that tells its parent only"
+    assert second.ended_by in ({"SIGKILL": 1}, {}), "empty where the kernel reports an end to the parent process only"
     assert (third.processes_started, third.processes_ended, third.ended_by) == (0, 0, {})
 
 

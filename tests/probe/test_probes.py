@@ -157,7 +157,7 @@ def test_the_probes_switch_to_another_target_and_close_all_descriptors() -> None
         second.wait()
         reading = probes.read(1.0).targets[0]
         assert (reading.alive, reading.processes, reading.processes_ended) == (False, 0, 1)
-        assert reading.ended_by in ({"SIGKILL": 1}, {}), "none on a kernel that tells its parent only"
+        assert reading.ended_by in ({"SIGKILL": 1}, {}), "empty where the kernel reports an end to the parent process only"
         assert probes.read(1.0).targets == (TargetReading(pid=second.pid, alive=False, processes=0),)
     probes.watch(None)
     assert probes.read(1.0).targets == ()

@@ -33,7 +33,7 @@ from trials.marked import marked
 
 
 def small() -> list[Event]:
-    """Two short levels with notes and output, as a run of a minute tells it."""
+    """Two short levels with notes and output, as a run of a minute records them."""
     return [*session([(10, 9), (60, 9)]), Ended(t_s=20.0, reason="ended by the user", levels=2)]
 
 

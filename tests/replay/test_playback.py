@@ -1,4 +1,4 @@
-"""Where a replay stands, and what a typed time means."""
+"""The position of a replay, and how a typed time is read."""
 
 from __future__ import annotations
 

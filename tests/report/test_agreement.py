@@ -145,7 +145,7 @@ def assert_agrees(timeline: Timeline) -> None:
     for name, text in (("markdown", collected.markdown), ("html", collected.html)):
         assert [wrong for part in by_epoch(text) for wrong in contradictions(part)] == [], (name, text)
     shown = "\n".join(line for line in collected.screen.splitlines() if " now " not in line and "retracted" not in line)
-    # a journal tells where a knee was before, too
+    # a journal also lists the knee's earlier positions
     assert [wrong for part in by_epoch(shown) for wrong in contradictions(part) if not wrong.startswith("two knees")] == [], shown
     assert knees(collected.markdown) == knees(collected.html)
     assert moments(collected.markdown) == moments(collected.html)
@@ -273,7 +273,7 @@ def findings(draw: st.DrawFn) -> Sequence[Event]:
 
 
 def _marked(verdict: Verdict, moved: float) -> list[Mark]:
-    """The knee's mark, as a live session tells it: a little behind the verdict, and left standing if the knee is gone."""
+    """The knee's mark, as a live session records it: published later than the verdict, and kept if the knee is gone."""
     knee = verdict.capacity.knee
     assert knee is not None and knee.users is not None
     kind = "knee" if knee.kind == "no_knee" else knee.kind

@@ -34,7 +34,7 @@ def plain(sentence: str) -> str:
 
 
 def half(printed: str) -> float:
-    """What stands behind the ±."""
+    """The number after the ±."""
     found = re.search(r"±\s*([\d.]+)", printed)
     assert found is not None, printed
     return float(found[1])

@@ -189,7 +189,7 @@ def test_any_other_step_ends_the_autopilot_and_its_next_one_is_refused(seen: Pla
     assert seen["taken_over"] == [1.0, 5, 3.0, 8, False, None, 8]
 
 
-def test_of_steps_by_two_threads_the_persons_applies(seen: Played) -> None:
+def test_a_step_by_hand_prevails_over_a_concurrent_step_of_the_autopilot(seen: Played) -> None:
     assert seen["raced"] == {"wanted": 7, "autopilot_steps": False}
 
 

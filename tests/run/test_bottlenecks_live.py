@@ -83,5 +83,5 @@ def test_a_continuing_bottleneck_is_not_marked_again_and_again(tmp_path: Path) -
 
 
 def test_leaks_are_looked_for_often_at_first() -> None:
-    looks = [seconds for seconds in range(3_700) if leaks_are_due(seconds)]
-    assert looks[:13] == [*range(10, 121, 10), 180] and looks[-5:] == [1740, 1800, 2400, 3000, 3600]
+    due_at_s = [seconds for seconds in range(3_700) if leaks_are_due(seconds)]
+    assert due_at_s[:13] == [*range(10, 121, 10), 180] and due_at_s[-5:] == [1740, 1800, 2400, 3000, 3600]

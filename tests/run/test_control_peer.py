@@ -1,4 +1,4 @@
-"""One connection to a run's socket, as bytes: what a screen may do, what it is told, and what it may cost."""
+"""One connection to a run's socket, as bytes: what a screen may do, which messages it gets, and its bounds of memory and time."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Rig:
             peer.receive(frame(encode(message)), self.now_s)
 
     def received(self, peer: Peer) -> list[FromRun]:
-        """What it is told, all read."""
+        """All messages that the peer has received."""
         peer.look(self.now_s)
         data = bytes(peer.out)
         peer.has_read(len(data), self.now_s)

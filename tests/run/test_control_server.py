@@ -85,7 +85,7 @@ def until(condition: Callable[[], object], what: str) -> None:
         sleep(0.01)
 
 
-def knows(screen: RemoteControls, condition: Callable[[], object], what: str) -> None:
+def until_reported_to(screen: RemoteControls, condition: Callable[[], object], what: str) -> None:
     until(lambda: screen.poll() and False or condition(), what)
 
 
@@ -139,24 +139,24 @@ def test_the_socket_is_private_and_is_found_by_its_session(run: Run) -> None:
 
 def test_a_screen_steers_and_sees_what_has_become_of_it(run: Run) -> None:
     screen = run.attach()
-    knows(screen, lambda: screen.holds, "the controls")
+    until_reported_to(screen, lambda: screen.holds, "the controls")
     assert (screen.set_users(3), screen.set_users(5_000)) == (3, 2_000)
     assert screen.wanted == 2_000  # before the run has answered
     until(lambda: len(run.controls.calls) == 2, "both steps")
     assert run.controls.calls == [("set_users", 3), ("set_users", 2_000)]
     run.controls.wanted = 7
-    knows(screen, lambda: screen.wanted == 7, "a step that was not its own")
+    until_reported_to(screen, lambda: screen.wanted == 7, "a step by another screen")
 
 
 def test_one_of_two_screens_steers_until_it_hands_over(run: Run) -> None:
     first, second = run.attach("pts/1"), run.attach("pts/2")
-    knows(second, lambda: second.holder == "pts/1" and second.screens == 2, "the other screen")
+    until_reported_to(second, lambda: second.holder == "pts/1" and second.screens == 2, "the other screen")
     second.set_users(9)
     second.ask()
-    knows(first, lambda: first.asked_by == "pts/2", "that it is asked")
+    until_reported_to(first, lambda: first.asked_by == "pts/2", "the request of the other screen")
     first.give()
-    knows(second, lambda: second.holds, "the controls")
-    knows(first, lambda: not first.holds, "that they are gone")
+    until_reported_to(second, lambda: second.holds, "the controls")
+    until_reported_to(first, lambda: not first.holds, "that it lost the controls")
     assert run.controls.calls == []
     second.zero()
     until(lambda: run.controls.calls == [("zero",)], "the step of the one that has them")
@@ -164,7 +164,7 @@ def test_one_of_two_screens_steers_until_it_hands_over(run: Run) -> None:
 
 def test_a_restart_that_is_refused_says_why_at_once(run: Run) -> None:
     screen = run.attach()
-    knows(screen, lambda: screen.holds, "the controls")
+    until_reported_to(screen, lambda: screen.holds, "the controls")
     with pytest.raises(InputError, match="threads: expected a whole number, got many"):
         screen.restart_target({"threads": "many"})
     screen.restart_target({"threads": "4"})
@@ -173,9 +173,9 @@ def test_a_restart_that_is_refused_says_why_at_once(run: Run) -> None:
 
 def test_a_screen_that_ends_without_a_message_loses_the_controls_to_the_next(run: Run) -> None:
     gone, stays = run.connect("steer", "pts/1"), run.attach("pts/2")
-    knows(stays, lambda: stays.holder == "pts/1", "the other screen")
+    until_reported_to(stays, lambda: stays.holder == "pts/1", "the other screen")
     gone.close()
-    knows(stays, lambda: stays.holds, "the controls")
+    until_reported_to(stays, lambda: stays.holds, "the controls")
 
 
 def test_a_megabyte_of_garbage_is_refused_with_a_line_to_both_sides(run: Run) -> None:
@@ -191,7 +191,7 @@ def test_a_megabyte_of_garbage_is_refused_with_a_line_to_both_sides(run: Run) ->
         "a connection to the run's socket was refused: a message of 1,734,439,522 bytes; at most 65,536 are taken"
     ]
     screen = run.attach()
-    knows(screen, lambda: screen.holds, "the controls, after that")
+    until_reported_to(screen, lambda: screen.holds, "the controls, after that")
 
 
 def test_too_many_connections_are_refused_and_attached_screens_stay(run: Run) -> None:
@@ -207,7 +207,7 @@ def test_connections_that_wait_while_no_descriptor_is_left_do_not_keep_the_threa
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen, calls = run.attach(), Counter[str]()
-    knows(screen, lambda: screen.holds, "the controls")
+    until_reported_to(screen, lambda: screen.holds, "the controls")
     turn, accept = ControlServer._turn, ControlServer._accept
     monkeypatch.setattr(ControlServer, "_turn", lambda server: (calls.update(["turn"]), turn(server)))
     monkeypatch.setattr(ControlServer, "_accept", lambda server, listener: (calls.update(["accept"]), accept(server, listener)))
@@ -220,17 +220,17 @@ def test_connections_that_wait_while_no_descriptor_is_left_do_not_keep_the_threa
         until(lambda: calls["turn"] >= 10, "turns of the thread")
         assert calls["accept"] <= 0.75 * calls["turn"], "each turn finds the connection again, and waits for nothing"
     waiting[0].sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="late"))))
-    knows(screen, lambda: screen.screens == 2, "the one that waited")
+    until_reported_to(screen, lambda: screen.screens == 2, "the connection that waited")
 
 
 def test_a_peer_that_reads_nothing_delays_no_other(run: Run) -> None:
     screen = run.attach()
     with run.raw() as deaf:
         deaf.sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="deaf"))))
-        knows(screen, lambda: screen.screens == 2, "the one that reads nothing")
+        until_reported_to(screen, lambda: screen.screens == 2, "the peer that reads nothing")
         for users in range(10):
             run.controls.wanted = users
-            knows(screen, partial(shows, screen, users), "each change")
+            until_reported_to(screen, partial(shows, screen, users), "each change")
 
 
 def test_a_screen_that_was_dropped_connects_again_and_acts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,11 +323,11 @@ def test_the_runs_own_screen_and_an_attached_one_share_the_controls(run: Run) ->
     own = Screen("pts/0", may_steer=True)
     run.screens.begin(own)
     screen = run.attach()
-    knows(screen, lambda: screen.holder == "pts/0", "who has them")
+    until_reported_to(screen, lambda: screen.holder == "pts/0", "the holder of the controls")
     screen.ask()
-    until(lambda: run.screens.asked_by == "pts/1", "that it is asked")
+    until(lambda: run.screens.asked_by == "pts/1", "the request of the other screen")
     run.screens.give(own)
-    knows(screen, lambda: screen.holds, "the controls")
+    until_reported_to(screen, lambda: screen.holds, "the controls")
     assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]
 
 

@@ -1,4 +1,4 @@
-"""A folder's `.catalog`: logs that it knows are not read again, and it never shows what has changed."""
+"""A folder's `.catalog`: logs that it lists are not read again, and a log that has changed since is."""
 
 from __future__ import annotations
 

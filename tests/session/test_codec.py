@@ -1,4 +1,4 @@
-"""What a line looks like, and that reading it gives back what was written."""
+"""The format of a line of the log, and that reading a line returns the event that was written."""
 
 from __future__ import annotations
 

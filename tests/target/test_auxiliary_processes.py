@@ -12,7 +12,7 @@ from capexplorer.target.reports import Exited, Output, Report, Started
 
 from .target_rig import LEAVES_A_DAEMON, PRINTS_AND_SLEEPS, Rig, becomes_true, is_alive
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sessions of processes are told apart on Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process sessions are distinguished on Linux only")
 
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
 

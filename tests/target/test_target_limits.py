@@ -1,4 +1,4 @@
-"""A target starts under its limits, so does all that it starts, and it has them again after a restart."""
+"""Limits on open files and cores hold for a target and its child processes, also after a restart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .target_rig import Rig, becomes_true
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="affinity needs Linux")
 
-TELLS = """
+PRINTS_ITS_LIMITS = """
 import os, resource, subprocess, sys, time
 print(sys.argv[0][-8:], resource.getrlimit(resource.RLIMIT_NOFILE), sorted(os.sched_getaffinity(0)), flush=True)
 if len(sys.argv) > 1:
@@ -25,8 +25,8 @@ if len(sys.argv) > 1:
 
 
 def reported(rig: Rig, limits: ProcessLimits) -> list[str]:
-    """What the target and its child tell of themselves."""
-    run = rig.supervisor.start(rig.target(TELLS), {}, free_port(), limits, grace_s=0.5)
+    """The lines that the target and its child process print about their limits."""
+    run = rig.supervisor.start(rig.target(PRINTS_ITS_LIMITS), {}, free_port(), limits, grace_s=0.5)
     rig.started(run)
     assert becomes_true(lambda: len(rig.supervisor.output) == 2)
     return list(rig.supervisor.output)
@@ -49,5 +49,5 @@ def test_without_limits_a_target_has_what_the_app_was_started_with(rig: Rig) -> 
 
 def test_a_limit_that_the_kernel_refuses_is_why_the_target_did_not_start(rig: Rig) -> None:
     beyond = int(Path("/proc/sys/fs/nr_open").read_text()) + 1
-    run = rig.supervisor.start(rig.target(TELLS), {}, free_port(), ProcessLimits(open_files=beyond))
+    run = rig.supervisor.start(rig.target(PRINTS_ITS_LIMITS), {}, free_port(), ProcessLimits(open_files=beyond))
     assert rig.exited(run).reason == f"cannot run {sys.executable}: the kernel refuses its limits (open_files = {beyond})"

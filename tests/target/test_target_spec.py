@@ -1,4 +1,4 @@
-"""`target.toml`: what is read from it, and the one line that tells each mistake."""
+"""`target.toml`: the values read from it, and the one-line message for each mistake."""
 
 from __future__ import annotations
 

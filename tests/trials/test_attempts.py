@@ -1,4 +1,4 @@
-"""Rows of a trial: when another attempt follows, what is kept, and that nothing lives on when a trial is killed."""
+"""Rows of a trial: when another attempt follows, what is kept, and that no process is left when a trial is killed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_row_that_raises_is_wrong_and_one_that_cannot_be_carried_out_is_skippe
 
 
 SERVER = "import os, sys, time; print('ready', flush=True); time.sleep(600)"
-"""It has a session of its own, as servers have, and holds the pipe open while it lives."""
+"""It runs in a process session of its own, as servers do, and keeps the pipe open until it ends."""
 STARTS_ONE = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SERVER!r}], start_new_session=True).wait()"
 CONTAINED = f"import sys; from trials import contained; sys.exit(contained.run([sys.executable, '-c', {STARTS_ONE!r}]))"
 

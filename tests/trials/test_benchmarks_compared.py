@@ -1,4 +1,4 @@
-"""Two kept runs of benchmarks beside each other: which lines match, and what stands below them."""
+"""Two kept runs of benchmarks beside each other: which lines match, and the notes below them."""
 
 from __future__ import annotations
 

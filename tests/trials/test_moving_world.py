@@ -1,4 +1,4 @@
-"""The moving world's rows fit their services, and its judge tells right marks from wrong ones."""
+"""The rows of the changing services fit the services, and the trial's judge distinguishes right marks from wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated climbs beside neighbours: none of them makes a knee, and without looking at them some do."""
+"""Simulated climbs beside neighbours: with the check for other processes no mark is wrong; without it some are."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from trials.simulation.crowded import QUIET, climb
 SEEDS = range(200_000, 200_060)
 
 
-def test_neighbours_make_no_knee_below_that_of_the_service() -> None:
-    assert counts(SEEDS, 0.6, 1.0, looks=False)["wrong"] > 5, "they would"
+def test_with_the_check_for_neighbours_no_knee_is_marked_below_that_of_the_service() -> None:
+    assert counts(SEEDS, 0.6, 1.0, looks=False)["wrong"] > 5, (
+        "without the check, other processes must cause wrong knees, or the next assertion shows nothing"
+    )
     assert counts(SEEDS, 0.6, 1.0, looks=True)["wrong"] == 0
 
 
 def test_on_a_quiet_machine_the_check_of_neighbours_changes_nothing() -> None:
     assert all(each == QUIET for each in climb(SEEDS[0], 2.5, busy_share=0.0).beside)
-    quiet = [counts(SEEDS, 2.5, 0.0, looks=looks) for looks in (False, True)]
-    assert quiet[0] == quiet[1]
-    assert quiet[0]["wrong"] == 0
-    assert quiet[0]["right"] > 30
+    undisturbed = [counts(SEEDS, 2.5, 0.0, looks=looks) for looks in (False, True)]
+    assert undisturbed[0] == undisturbed[1]
+    assert undisturbed[0]["wrong"] == 0
+    assert undisturbed[0]["right"] > 30

@@ -136,7 +136,7 @@ def explored() -> list[Event]:
 
 
 def judged(events: Sequence[Event]) -> list[Event]:
-    """The same with verdicts and marks as a run tells them: at each end of a level, and now and then while it is open."""
+    """The same with verdicts and marks as a run publishes them: at each end of a level, and at times while it is open."""
     timeline, publisher = Timeline(), MarkPublisher()
     reported: list[Event] = []
     for event in events:

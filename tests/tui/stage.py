@@ -20,7 +20,7 @@ HUGE, WIDE, NARROW = (200, 60), (120, 40), (80, 24)
 
 
 class Stage:
-    """An app under test with what stands at its seams."""
+    """An app under test with fakes of its event source and its controls."""
 
     def __init__(self, events: Sequence[Event] = (), *, wanted: int = 1, max_users: int = 2_000, live: bool = True) -> None:
         self.source, self.controls = FakeSource(events), FakeControls(wanted, max_users)

@@ -1,4 +1,4 @@
-"""The chart panes over whole timelines: calm from second to second, honest where little was measured, and never an exception."""
+"""The chart panes over whole timelines: steady axes, gaps where little was measured, and no exception."""
 
 from __future__ import annotations
 

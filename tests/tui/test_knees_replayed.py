@@ -1,4 +1,4 @@
-"""A replay shows marks as of the moment: what was not known yet is not shown, and what was superseded later stands as it was."""
+"""A replay shows marks as of the moment: what was not known yet is not shown, superseded marks as they were then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m trials.hangups [--count N] [--seed S]`: exit code 1 when a request failed, or something is missing or left."""
+"""`python -m trials.hangups [--count N] [--seed S]`: exit code 1 for a failed request, lost data or a process left."""
 
 from __future__ import annotations
 

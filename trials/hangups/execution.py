@@ -27,7 +27,7 @@ SERVICE = f"{sys.executable} {ROOT}/tests/e2e/targets/actor/actor.py {{port}} se
 USERS = 10
 
 _PAINTED = b"settled"
-"""In the status of a screen that shows the level."""
+"""Text in the status of a screen that has drawn the level."""
 _PATIENCE_S = 60.0
 
 
@@ -66,7 +66,7 @@ def carry_out(hangups: Sequence[Hangup], folder: Path) -> Outcome:
         outcome.problems.append(str(error)[-1000:])
     finally:
         started.kill_rest()
-    _look_at(folder / "sessions", killed_at, controls_at, outcome)
+    _check_session(folder / "sessions", killed_at, controls_at, outcome)
     return outcome
 
 
@@ -116,7 +116,7 @@ def _ended(client: subprocess.Popen[bytes], keys: int) -> None:
 
 
 def _end(folder: Path, started: Marked, outcome: Outcome) -> None:
-    """The run is there to be attached to, is stopped, and leaves nothing."""
+    """Stop the run, which must still accept connections, and check that no process or socket is left."""
     stopped = capexplorer("stop", _session(folder))
     if stopped.returncode:
         outcome.problems.append(f"stop: {stopped.stderr}")
@@ -125,7 +125,7 @@ def _end(folder: Path, started: Marked, outcome: Outcome) -> None:
         outcome.problems.append(f"sockets left: {left}")
 
 
-def _look_at(sessions: Path, killed_at: Sequence[float], controls_at: Sequence[float], outcome: Outcome) -> None:
+def _check_session(sessions: Path, killed_at: Sequence[float], controls_at: Sequence[float], outcome: Outcome) -> None:
     events: list[Event] = events_in(sessions)
     if not events or not isinstance(events[-1], Ended):
         outcome.problems.append("the session is not complete")

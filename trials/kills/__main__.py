@@ -1,4 +1,4 @@
-"""`python -m trials.kills [--count N] [--seed S] [--parallel P]`: exit code 1 when something was left, lost or unreadable."""
+"""`python -m trials.kills [--count N] [--seed S] [--parallel P]`: exit code 1 for a process left or a bad log."""
 
 from __future__ import annotations
 

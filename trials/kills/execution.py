@@ -65,12 +65,12 @@ def carry_out(kill: Kill, folder: Path) -> Outcome:
             _await_stage(run, kill)
             _pass(run, kill.after_s)
             ports = _listening(run)
-            killed_at = _strike(run, kill, outcome)
+            killed_at = _send_kill(run, kill, outcome)
             _end_survivor(run, kill, outcome)
-            _look_at_processes(run, ports, outcome)
-            look_at_logs(run.sessions, killed_at, outcome)
+            _check_processes(run, ports, outcome)
+            check_logs(run.sessions, killed_at, outcome)
             if isinstance(run, OnTerminal):
-                _look_at_terminal(run, before, outcome)
+                _check_terminal(run, before, outcome)
         except AssertionError as error:  # waited in vain
             outcome.problems.append(str(error)[-2000:])
     return outcome
@@ -98,7 +98,7 @@ def _events(run: Run) -> list[Event]:
 
 
 def _drain(run: Run) -> None:
-    """A terminal that is not read would block its writers."""
+    """Read the terminal: a full buffer would block the run."""
     if isinstance(run, OnTerminal):
         _ = run.written
 
@@ -110,7 +110,7 @@ def _pass(run: Run, seconds: float) -> None:
         sleep(min(left_s, 0.02))
 
 
-def _strike(run: Run, kill: Kill, outcome: Outcome) -> float:
+def _send_kill(run: Run, kill: Kill, outcome: Outcome) -> float:
     """Kill; returns the wall-clock time. Waits for a supervisor that has not started yet; does nothing if the run has ended."""
     if kill.victims != "app":
         _wait(run, lambda: _supervisor(run) or run.process.poll() is not None, "a supervisor")
@@ -160,7 +160,7 @@ def _listening(run: Run) -> set[int]:
     return {each.laddr.port for each in psutil.net_connections("tcp") if each.pid in pids and each.status == "LISTEN"}
 
 
-def _look_at_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
+def _check_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
     try:
         _wait(run, lambda: not run.marked.processes(), "no process left")
     except AssertionError:
@@ -170,7 +170,7 @@ def _look_at_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
         outcome.problems.append(f"still listened on: {left}")
 
 
-def look_at_logs(sessions: Path, killed_at: float, outcome: Outcome) -> None:
+def check_logs(sessions: Path, killed_at: float, outcome: Outcome) -> None:
     """Checks the logs. Only a run that was killed while it started may have none: the other stages begin with an event of the
     log."""
     logs = list(sessions.glob("*.jsonl"))
@@ -195,7 +195,7 @@ def look_at_logs(sessions: Path, killed_at: float, outcome: Outcome) -> None:
             outcome.problems.append(f"{outcome.lost_s} s lost")
 
 
-def _look_at_terminal(run: OnTerminal, before: object, outcome: Outcome) -> None:
+def _check_terminal(run: OnTerminal, before: object, outcome: Outcome) -> None:
     try:
         _wait(run, lambda: run.settings() == before and not modes_left_on(run.written), "the terminal as it was")
     except AssertionError:

@@ -47,7 +47,7 @@ def carry_out(loss: Loss, folder: Path) -> Outcome:
         try:
             run.until(Sample, lambda event: event.settled)
             sleep(loss.after_s)
-            lost_at = _strike(run, loss)
+            lost_at = _send_signal(run, loss)
             code = run.exit_code()
             if code != 0:
                 outcome.problems.append(f"exit code {code}: {run.stderr[-500:]}")
@@ -55,11 +55,11 @@ def carry_out(loss: Loss, folder: Path) -> Outcome:
         except AssertionError as error:  # waited in vain
             outcome.problems.append(str(error)[-2000:])
             return outcome
-        _look_at(run.events(), lost_at, outcome)
+        _check_session(run.events(), lost_at, outcome)
     return outcome
 
 
-def _strike(run: Run, loss: Loss) -> float:
+def _send_signal(run: Run, loss: Loss) -> float:
     """Lose the worker; returns the wall time."""
     workers = sorted(run.marked.pids("capexplorer worker --join"))
     assert len(workers) == WORKERS, f"{len(workers)} workers before the signal"
@@ -67,7 +67,7 @@ def _strike(run: Run, loss: Loss) -> float:
     return time()
 
 
-def _look_at(events: list[Event], lost_at: float, outcome: Outcome) -> None:
+def _check_session(events: list[Event], lost_at: float, outcome: Outcome) -> None:
     header, samples = of(events, Header)[0], of(events, Sample)
     lost_s = lost_at - datetime.fromisoformat(header.started_at).timestamp()
     outcome.void_levels = sum(level.void == "worker_lost" for level in of(events, LevelClosed))

@@ -1,4 +1,4 @@
-"""What a level at an offered rate knows of itself, and levels of one rate as one."""
+"""Figures of a level at an offered rate, and levels of the same rate merged into one."""
 
 from __future__ import annotations
 

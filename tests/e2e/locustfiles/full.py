@@ -1,4 +1,4 @@
-"""A locustfile as teams have them: nothing in it knows of capexplorer."""
+"""A locustfile as teams write them, without anything specific to capexplorer."""
 
 # mypy: ignore-errors
 

@@ -17,7 +17,7 @@ GAPS = 10_000
 
 
 def arrivals(rate: float, count: int, kind: Arrivals = "poisson", seed: int = 1, look_s: float = 0.01) -> list[float]:
-    """As a loop that looks every `look_s` takes them."""
+    """The arrivals that a loop takes which polls the schedule every `look_s` seconds."""
     schedule, now_s = ArrivalSchedule(rate, kind, 0.0, Random(seed)), 0.0
     found: list[float] = []
     while len(found) < count:

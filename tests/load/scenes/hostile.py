@@ -69,7 +69,7 @@ def exits_in_on_start_and_in_init() -> list[Any]:
 
 
 def each_death_counts_once() -> int:
-    """What Locust tells of before the user dies of it."""
+    """Errors beyond one a replaced user: Locust reports an exception in `on_start` before it ends the user."""
     rig = _Rig(_kind("U", on_start=lambda self: dict[str, str]()["seat"]))
     rig.host.set_users(1, 100.0)
     rig.until(lambda: rig.host.replaced >= 2)

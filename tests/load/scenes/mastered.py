@@ -66,7 +66,7 @@ class _Rig:
 
 
 class _FakeWorker:
-    """Speaks as a WorkerRunner does: it has as many users as it is sent."""
+    """Sends the messages of a WorkerRunner, and runs as many users as the master assigns to it."""
 
     def __init__(self, rig: _Rig, name: str, hello: WorkerHello | None = HERE, clock_s: float = 0.0) -> None:
         self.name, self.clock_s = name, clock_s

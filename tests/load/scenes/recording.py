@@ -131,7 +131,7 @@ def lag_of_a_free_hub() -> list[Any]:
 
 
 def lag_of_a_stuck_hub() -> list[float]:
-    """The hub is stuck until another thread has asked; afterwards the late timer itself tells."""
+    """The largest lag that another thread reads while the hub is blocked, and the one that the late timer measures afterwards."""
     meter, answered = LagMeter(), SimpleQueue[float]()
     running = gevent.spawn(meter.run)
     gevent.sleep(0.05)

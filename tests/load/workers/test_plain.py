@@ -21,7 +21,7 @@ def _report(requests: int, failures: int = 0) -> dict[str, Any]:
 
 def test_a_report_is_cut_into_its_seconds_and_nothing_is_lost() -> None:
     stats = PlainStats()
-    assert stats.seconds(_report(5), 0.5, 100.0) == [], "of the first report nobody knows how long it was"
+    assert stats.seconds(_report(5), 0.5, 100.0) == [], "the length of the first report is unknown"
     seconds = stats.seconds(_report(100, failures=10), 0.5, 103.0)
     assert [(each.began_s, each.ended_s, each.users) for each in seconds] == [
         (100.0, 101.0, 3),

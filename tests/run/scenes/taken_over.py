@@ -22,7 +22,7 @@ def taken_over() -> list[Any]:
 
 
 def raced() -> dict[str, Any]:
-    """The autopilot steps as fast as it can while a person steps once: what the person wants stands."""
+    """The autopilot steps as fast as it can while a person steps once: the person's number of users applies."""
     load_target, done = LoadTarget(0, None), SimpleQueue[None]()
     generation = load_target.hand_to(Autopilot())
 
