@@ -236,15 +236,15 @@ def test_a_peer_that_reads_nothing_delays_no_other(run: Run) -> None:
 def test_a_screen_that_was_dropped_connects_again_and_acts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = run.attach()
     screen.set_users(2)
-    knows(screen, lambda: screen.holds, "that it has the controls")
+    until_reported_to(screen, lambda: screen.holds, "that it has the controls")
     with monkeypatch.context() as at_once:
         at_once.setattr(control_peer, "UNREAD_WITHIN_S", -1.0)
-        knows(screen, lambda: not screen.connected, "that it was dropped")
-    knows(screen, lambda: screen.holds, "the controls, on a new connection")
+        until_reported_to(screen, lambda: not screen.connected, "that it was dropped")
+    until_reported_to(screen, lambda: screen.holds, "the controls, on a new connection")
     screen.set_users(6)
     until(lambda: run.controls.calls == [("set_users", 2), ("set_users", 6)], "its steps")
     run.controls.wanted = 9
-    knows(screen, partial(shows, screen, 9), "a change that it did not make")
+    until_reported_to(screen, partial(shows, screen, 9), "a change that it did not make")
 
 
 def test_a_socket_that_is_removed_comes_back_and_attached_screens_stay(run: Run, folder: Path) -> None:
