@@ -170,8 +170,8 @@ def labelled() -> Chart:
         series=(Series(xs, [50.0] * 61, RED),),
         boundaries=(Boundary(0.0, "1"), Boundary(30.0, "20")),
         tags=(Tag(15.0, "▲", RED, "note"),),
-        aside=((0.0, 10.0), (30.0, 40.0)),
-        measured=((10.0, 30.0),),
+        unsettled=((0.0, 10.0), (30.0, 40.0)),
+        settled=((10.0, 30.0),),
     )
 
 
@@ -188,7 +188,7 @@ def test_a_chart_has_legend_scales_boundaries_axis_and_round_times() -> None:
     assert rows[11].split() == ["00:00", "00:30", "01:00"]
 
 
-def test_seconds_that_are_set_aside_are_faint() -> None:
+def test_lines_of_unsettled_seconds_are_faint() -> None:
     strips = draw_chart(labelled(), PALETTE, Size(60, 12))
     colors = {segment.style.color.name for segment in strips[5] if segment.style and segment.style.color}
     assert RED in colors and len([color for color in colors if color.startswith("#8") and color != RED]) >= 1

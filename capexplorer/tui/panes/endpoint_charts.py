@@ -116,15 +116,15 @@ def _over_time(
     size: Size,
     label: Label,
 ) -> Chart:
-    aside, measured = phases(shown)
+    unsettled, settled = phases(shown)
     return Chart(
         x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
         y=linear_axis(max(map(_most, ranges)), y_ticks(size.height), label),
         legend=legend,
         series=series,
         boundaries=boundaries(shown, look.palette),
-        aside=aside,
-        measured=measured,
+        unsettled=unsettled,
+        settled=settled,
     )
 
 

@@ -62,7 +62,7 @@ class LatencyPane(ChartPane):
         shown = page_of(timeline, cursor, look)
         if shown is None:
             return NOTHING
-        aside, measured = phases(shown)
+        unsettled, settled = phases(shown)
         times, palette = shown.column("t_s"), look.palette
         at_rate = is_at_rate(shown)
         prefix = FROM_PLAN if at_rate else ""
@@ -88,8 +88,8 @@ class LatencyPane(ChartPane):
             ),
             boundaries=boundaries(shown, look.palette),
             tags=tags(shown, palette, words=look.large),
-            aside=aside,
-            measured=measured,
+            unsettled=unsettled,
+            settled=settled,
             cursor=shown.inspected_s,
             cursor_label=shown.inspected_label,
         )

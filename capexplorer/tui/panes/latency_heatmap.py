@@ -16,7 +16,7 @@ from ...model.timeline import Timeline
 from ..look import Look
 from ..render import text
 from ..render.axis import Axis, duration_axis, latency_tick, log_axis
-from ..render.chart import Chart, Heat, y_ticks
+from ..render.chart import Chart, Heat, plot_rows, y_ticks
 from ..render.legend import Legend, latency_legend
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 
@@ -39,7 +39,7 @@ def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | 
     if not filled.size:
         return "no request has succeeded in this time"
     axis = log_axis(EDGES_MS[filled[0]], EDGES_MS[filled[-1] + 1], y_ticks(size.height), latency_tick)
-    aside, measured = phases(shown)
+    unsettled, settled = phases(shown)
     times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
     return Chart(
         x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
@@ -49,8 +49,8 @@ def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | 
         heat=Heat(lambda columns, rows: _cells(counts, times, shown, axis, columns, rows)),
         boundaries=boundaries(shown, look.palette),
         tags=tags(shown, look.palette, words=look.large),
-        aside=aside,
-        measured=measured,
+        unsettled=unsettled,
+        settled=settled,
         cursor=shown.inspected_s,
         cursor_label=shown.inspected_label,
     )
@@ -82,7 +82,7 @@ def _rows_of(axis: Axis, rows: int) -> NDArray[np.int64]:
 
 def _shares(counts: NDArray[np.int64], axis: Axis, size: Size) -> Axis:
     """The right scale: the share of the second's requests in each row of the plot."""
-    rows = Chart(axis, axis, legend=(Legend("", "", "", ""),)).plot_rows(size)
+    rows = plot_rows(size.height)
     in_rows, total = counts @ _rows_of(axis, rows), int(counts.sum())
     heights = [axis.low * (axis.high / axis.low) ** (1 - (row + 0.5) / rows) for row in range(rows)]
     found = [(height, text.percent(count / total)) for height, count in zip(heights, in_rows.tolist(), strict=True) if count]

@@ -36,7 +36,7 @@ class ThroughputPane(ChartPane):
         shown = page_of(timeline, cursor, look)
         if shown is None:
             return NOTHING
-        aside, measured = phases(shown)
+        unsettled, settled = phases(shown)
         steps, offered = staircase(shown), offered_staircase(shown)
         most = y_ticks(size.height)
         return Chart(
@@ -49,8 +49,8 @@ class ThroughputPane(ChartPane):
             series=_series(shown, steps, offered, look.palette),
             boundaries=boundaries(shown, look.palette),
             tags=tags(shown, look.palette, words=look.large),
-            aside=aside,
-            measured=measured,
+            unsettled=unsettled,
+            settled=settled,
             cursor=shown.inspected_s,
             cursor_label=shown.inspected_label,
         )

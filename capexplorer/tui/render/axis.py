@@ -10,46 +10,54 @@ from ...wording import session_time
 from ...wording.quantities import latency_below_title
 
 BOUNDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""Upper bounds x 10^k. Finer than the ticks' 1 2 5, so that a line uses half of the height or more."""
+"""Multipliers of 10^k that may be the upper bound of an axis. There are more of them than of ticks (1, 2, 5), so that the highest
+value lies at two thirds of the axis or above.
+"""
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
+"""Multipliers of 10^k that may be the distance between two ticks."""
 
 DURATION_STEPS_S = (
     1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0,
     3600.0, 7200.0, 14400.0, 21600.0, 43200.0, 86400.0,
 )  # fmt: skip
+"""Distances between two ticks of a time axis, up to a day; from there on they double."""
 
 SPANS_S = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0, 43200.0, 86400.0)
-"""Lengths of the page that shows everything; days double from there."""
+"""Lengths of the page that shows the whole session, up to a day; from there on they double."""
 
 LARGEST, SMALLEST = 1e300, 1e-12
 """Limits of values for which round bounds can be computed; no measured value comes near them."""
 
 HUGE = 9.995e14
-"""From here on figures are shown as powers of ten: 1e15."""
+"""Values from which figures are shown as powers of ten: 1e15."""
 
-FAR = 1e4
-"""Fractions end there: off any screen, and still whole numbers of dots."""
+FARTHEST_FRACTION = 1e4
+"""Limit of the fraction of a value outside of the axis: far outside of any plot, and small enough to be counted in dots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A scale with its labelled ticks."""
+    """A scale from `low` to `high`, linear or logarithmic."""
 
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...] = ()
+    """(value, label)."""
     log: bool = False
 
     def fraction(self, value: float) -> float:
-        """Where `value` lies, 0 at low and 1 at high; NaN for what has no place (NaN, infinity, 0 on a logarithmic axis)."""
+        """The position of `value` on the axis: 0 at low, 1 at high, below 0 or above 1 outside. NaN for values without a
+        position: NaN, infinity, and on a logarithmic axis 0 and below.
+        """
         if not math.isfinite(value) or (self.log and value <= 0):
             return math.nan
         if self.log:
             fraction = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         else:
             fraction = (value - self.low) / (self.high - self.low)
-        return fraction if -FAR < fraction < FAR else math.copysign(FAR, fraction)
+        inside = -FARTHEST_FRACTION < fraction < FARTHEST_FRACTION
+        return fraction if inside else math.copysign(FARTHEST_FRACTION, fraction)
 
 
 # -- labels
@@ -82,19 +90,19 @@ def _scaled(value: float, least: float) -> tuple[float, str]:
 
 
 def linear_axis(highest: float, most_ticks: int, label: Label = compact) -> Axis:
-    """From 0 to the round bound that holds `highest`; the bound is a tick where that can be had."""
+    """From 0 to the smallest round bound that is not below `highest`. The bound itself is a tick if a round step allows it."""
     high = round_bound(highest)
     return Axis(0.0, high, tuple((tick, label(tick)) for tick in ticks(0.0, high, most_ticks, ends=True)))
 
 
 def count_axis(highest: float, most_ticks: int) -> Axis:
-    """As `linear_axis`, for whole things: at least 0 to 5, and only whole numbers are labelled."""
+    """A `linear_axis` for counts: it reaches at least from 0 to 5, and only whole numbers are labelled."""
     axis = linear_axis(max(highest, 5.0), most_ticks)
     return Axis(axis.low, axis.high, tuple((tick, label) for tick, label in axis.ticks if tick == int(tick)))
 
 
 def log_axis(lowest: float, highest: float, most_ticks: int, label: Label = compact) -> Axis:
-    """From the 1 2 5 x 10^k below `lowest` to the one above `highest`, at least one decade apart. Both above 0."""
+    """From 1, 2 or 5 x 10^k at or below `lowest` to one at or above `highest`; at least one decade. Both values are above 0."""
     low, high = (min(max(value, SMALLEST), LARGEST) for value in (lowest, highest))
     low, high = _below(low), _above(high)
     if high < low * 10:
@@ -103,13 +111,13 @@ def log_axis(lowest: float, highest: float, most_ticks: int, label: Label = comp
 
 
 def duration_axis(start_s: float, end_s: float, most_ticks: int) -> Axis:
-    """A time axis with round durations."""
+    """A time axis in seconds of the session, with ticks at round times."""
     labelled = tuple((tick, session_time(round(tick))) for tick in duration_ticks(start_s, end_s, most_ticks))
     return Axis(start_s, end_s, labelled)
 
 
 def round_bound(value: float) -> float:
-    """The smallest BOUNDS x 10^k that holds `value`; 1 when there is nothing to hold."""
+    """The smallest of BOUNDS x 10^k that is not below `value`; 1 if `value` is not a finite number above 0."""
     if not 0 < value < math.inf:
         return 1.0
     value = min(max(value, SMALLEST), LARGEST)
@@ -118,8 +126,9 @@ def round_bound(value: float) -> float:
 
 
 def ticks(low: float, high: float, most: int, *, ends: bool = False) -> tuple[float, ...]:
-    """Multiples of the finest step of 1 2 5 x 10^k that puts at most `most` ticks into [low, high]; with `ends` rather of one
-    that `high` is a multiple of.
+    """At most `most` ticks in [low, high], at multiples of the smallest possible step of 1, 2 or 5 x 10^k.
+
+    `ends`: prefer a larger step of which `high` is a multiple, so that `high` is a tick.
     """
     if not (high > low and most >= 1):
         return ()
@@ -133,7 +142,7 @@ def ticks(low: float, high: float, most: int, *, ends: bool = False) -> tuple[fl
 
 
 def log_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
-    """1 2 5 in each decade when they fit, else 1 and 3's like are left out, else every n-th decade. `low` above 0."""
+    """At most `most` ticks in [low, high]: 1, 2 and 5 of each decade, or only 1, or 1 of every n-th decade. `low` is above 0."""
     first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
     decades = range(first, last + 1)
     for powers, digits in ((decades, (1, 2, 5)), *((decades[::skip], (1,)) for skip in range(1, len(decades) + 1))):
@@ -145,7 +154,7 @@ def log_ticks(low: float, high: float, most: int) -> tuple[float, ...]:
 
 
 def duration_ticks(start_s: float, end_s: float, most: int) -> tuple[float, ...]:
-    """Multiples of a round duration in [start_s, end_s], at most `most`."""
+    """At most `most` ticks in [start_s, end_s], at multiples of the shortest possible round duration."""
     if not (end_s > start_s and most >= 1):
         return ()
     for step in _duration_steps():
@@ -156,7 +165,9 @@ def duration_ticks(start_s: float, end_s: float, most: int) -> tuple[float, ...]
 
 
 def page(now_s: float, window_s: float | None) -> tuple[float, float]:
-    """Start and end of the page that holds `now_s`: it grows up to the window, then moves on by half of it. None: all."""
+    """Start and end in seconds of the page that contains `now_s`. The page begins at 0 and grows until it is as long as the
+    window; then it moves on by half of the window at a time. `window_s` None: the whole session.
+    """
     if window_s is None:
         return 0.0, _span(now_s)
     if now_s <= window_s:
@@ -198,5 +209,5 @@ def _above(value: float) -> float:
 
 
 def _clean(value: float) -> float:
-    """0.30000000000000004 is 0.3."""
+    """Rounded to 12 digits, without errors of binary fractions: 0.3 instead of 0.30000000000000004."""
     return float(f"{value:.12g}")

@@ -1,4 +1,4 @@
-"""A chart as a value, and where its parts stand: a line of legend, the plot, the axis line, the x labels."""
+"""A chart as a value, and the sizes of its parts: lines of legend, plot, axis line, x labels."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ from .legend import Legend
 from .raster import Pattern, Shape
 
 MIN_AXIS_LINE_ROWS = 7
-"""Below this height the plot gets the axis line's row."""
+"""Height in cells below which a chart has no axis line, and the plot uses its row."""
 MIN_GUTTER_COLUMNS = 24
-"""Below this width the plot gets the gutters' columns."""
+"""Width in cells below which a chart has no y labels, and the plot uses their columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or bars from the lower bound. xs ascend; NaN in ys is a gap."""
+    """One line, or bars that begin at the bottom of the plot. xs ascend; NaN in ys is a gap."""
 
     xs: Sequence[float]
     ys: Sequence[float]
     color: str
     pattern: Pattern = Pattern.SOLID
     staircase: bool = False
-    """Holds each value until the next x."""
+    """Whether the line is a step function: each value stays until the next x."""
     bars: bool = False
     right: bool = False
-    """Against the right scale."""
+    """Whether ys are on the right scale."""
     gap: float = math.inf
-    """No sample for longer than this is a gap too."""
+    """Distance between two xs beyond which there is a gap between them."""
     letter: str = ""
-    """Names the line where there are no colours, here and there on it and at its end; the legend has it in place of its key."""
+    """Written along the line and at its end on a screen without colours; the legend shows the letter instead of the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A small shape with an error bar, if it has one. Of dots, not a character: half a cell is a tenth of a low chart."""
+    """A small shape with an error bar from `low` to `high`, unless these are NaN. The shape is drawn with dots, not as a
+    character, which could be wrong by half a cell: a tenth of the height of a low chart.
+    """
 
     x: float
     y: float
@@ -62,13 +64,14 @@ class Boundary:
     x: float
     label: str = ""
     color: str = ""
-    """Faint if empty. With a colour it is a finding's line, whose label may also be placed further down."""
+    """Empty: faint, with the label in the top row. With a colour, the line of a finding, whose label may be in a lower row."""
     solid: bool = False
+    """False: dotted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A span of x, hatched so that it reads without colour."""
+    """A span of x, hatched so that it can be recognised without colours."""
 
     low: float
     high: float
@@ -77,7 +80,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A glyph on the axis line, with a word next to it if it fits."""
+    """A sign on the axis line, with a word next to it if there is space."""
 
     x: float
     glyph: str
@@ -87,66 +90,71 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Shades instead of lines: a cell's shade stands for a share."""
+    """A heatmap: the shade of each cell shows a share from 0 to 1."""
 
     cells: Callable[[int, int], NDArray[np.float64]]
-    """By (columns, rows) of the plot: shares [row, column], the top row first; 0 is empty."""
+    """Computes the shares for a plot of (columns, rows) cells, with shape [rows, columns], the top row first; 0: an empty cell.
+    """
 
     SHARES: ClassVar = (0.0, 0.01, 0.05, 0.15, 0.4)
-    """From which share on each shade is drawn."""
+    """The least share for which each shade is drawn."""
 
     @staticmethod
     def shades(markers: Markers) -> str:
-        """Of SHARES, in order."""
+        """One character for each of SHARES, in the same order."""
         return ".-+*#" if markers == "ascii" else "·░▒▓█"
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """All that is drawn."""
+    """All parts of a chart. Spans, tags, boundaries and the cursor have positions on `x`."""
 
     x: Axis
     y: Axis
     right: Axis | None = None
+    """The scale at the right edge, if there is one."""
     legend: tuple[Legend, ...] = ()
     notes: tuple[tuple[Legend, ...], ...] = ()
-    """Further lines under the legend, of which as many are shown as fit, the first ones first."""
+    """Further lines below the legend; the last ones are left out if the chart is low."""
     series: tuple[Series, ...] = ()
-    """Later ones over earlier ones."""
+    """Later ones are drawn over earlier ones."""
     points: tuple[Point, ...] = ()
     bands: tuple[Band, ...] = ()
     boundaries: tuple[Boundary, ...] = ()
     tags: tuple[Tag, ...] = ()
-    aside: tuple[tuple[float, float], ...] = ()
-    """Spans of x that are set aside (settling): faint lines there, and a dashed axis."""
-    measured: tuple[tuple[float, float], ...] = ()
-    """Spans of x that count: a heavy axis."""
+    unsettled: tuple[tuple[float, float], ...] = ()
+    """Spans of x whose seconds are not settled and do not count: lines are faint there, and the axis is dashed."""
+    settled: tuple[tuple[float, float], ...] = ()
+    """Spans of x whose seconds are settled and count: the axis is heavy there."""
     heat: Heat | None = None
     cursor: float | None = None
-    """Where the inspection cursor stands."""
+    """The x of the inspection cursor; None: there is no cursor."""
     cursor_label: str = ""
-    """In place of the x label there."""
-
-    def plot_rows(self, size: Size) -> int:
-        """Rows of its plot."""
-        return layout(self, size).rows
+    """Shown below the cursor instead of the x labels that it would cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things stand, in cells."""
+    """The sizes of a chart's parts in cells."""
 
     legend: int
+    """Rows of the legend and its notes."""
     left: int
+    """Columns of the y labels, with the vertical line next to them; 0: none."""
     right: int
+    """Columns of the labels of the right scale, with its line; 0: none."""
     columns: int
+    """Columns of the plot."""
     rows: int
+    """Rows of the plot."""
     axis_line: int
+    """Rows of the axis line: 1 or 0."""
     labels: int
+    """Rows of the x labels: 1 or 0."""
 
 
 def layout(chart: Chart, size: Size) -> Layout:
-    """Share out `size`; the plot keeps at least one cell."""
+    """The sizes of the parts of a chart of `size` cells. The plot has at least one cell, even if the chart is then too large."""
     legend = (1 if size.height >= 3 and chart.legend else 0) + min(len(chart.notes), note_rows(size.height))
     labels = 1 if size.height >= 5 else 0
     axis_line = 1 if size.height >= MIN_AXIS_LINE_ROWS else 0
@@ -159,7 +167,7 @@ def layout(chart: Chart, size: Size) -> Layout:
 
 
 def x_at(chart: Chart, size: Size, column: int) -> float | None:
-    """The x that this column of the chart's `size` stands for; None outside of the plot."""
+    """The x at the middle of this column of a chart of `size` cells; None outside of the plot."""
     place = layout(chart, size)
     across = column - place.left
     if not 0 <= across < place.columns:
@@ -169,16 +177,16 @@ def x_at(chart: Chart, size: Size, column: int) -> float | None:
 
 
 def note_rows(height: int) -> int:
-    """Most lines of notes: none on 9 lines, 1 on 10, 3 on 16."""
+    """The most lines of notes of a chart of this height in rows: none for 9 rows, 1 for 10, 3 for 16."""
     return max((height - 7) // 3, 0)
 
 
 def plot_rows(height: int) -> int:
-    """Rows that the plot of a chart with a legend gets: what the number of y ticks depends on."""
+    """Rows of the plot of a chart that has a legend of one line and `height` rows."""
     return max(height - (height >= 3) - (height >= 5) - (height >= MIN_AXIS_LINE_ROWS), 1)
 
 
 def y_ticks(height: int) -> int:
-    """Most y ticks of a chart: 4 on 8 rows, 8 on 34."""
+    """The most y ticks of a chart of this height in rows: 2 for 8 rows, 8 for 34."""
     rows = plot_rows(height)
     return max(min(rows // 2, 3 + rows // 6), 2)

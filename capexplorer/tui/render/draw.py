@@ -1,6 +1,6 @@
 """Draws a chart to strips: the plot, and around it legend, scales, axis line and x labels.
 
-Pure and without numpy: it shares an interpreter, and its lock, with the generator.
+Pure. It runs in the same interpreter as the load generator, so time spent here delays requests.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .plot import draw_plot, tick_rows
 from .raster import DOTS_X, Raster
 
 CURSOR = "║"
-"""On the axis line, where the inspection cursor stands."""
+"""The sign of the inspection cursor on the axis line."""
 
 
 def draw_chart(chart: Chart, palette: Palette, size: Size) -> list[Strip]:
-    """At most `size.height` strips of at most `size.width` cells."""
+    """The lines of the chart: at most `size.height` strips of at most `size.width` cells."""
     if size.width < 1 or size.height < 1:
         return []
     place = layout(chart, size)
@@ -43,7 +43,7 @@ def draw_chart(chart: Chart, palette: Palette, size: Size) -> list[Strip]:
 
 
 def message(text: str, palette: Palette, size: Size) -> list[Strip]:
-    """One muted line in the middle, wrapped at words where it is too long."""
+    """A muted text in the middle of `size`, wrapped at spaces if it is too long."""
     if size.width < 1 or size.height < 1:
         return []
     lines = [
@@ -56,15 +56,15 @@ def message(text: str, palette: Palette, size: Size) -> list[Strip]:
 def _plot_strips(raster: Raster, chart: Chart, palette: Palette, place: Layout) -> list[Strip]:
     left = tick_rows(raster, chart.y)
     right = tick_rows(raster, chart.right) if chart.right else {}
-    aside = _covered(chart.aside, chart.x, raster.columns) - _covered(chart.measured, chart.x, raster.columns)
+    unsettled = _covered(chart.unsettled, chart.x, raster.columns) - _covered(chart.settled, chart.x, raster.columns)
     label, line = style(palette.muted), style(palette.faint)
 
     def shade(column: int, given: Style) -> Style:
-        return faded(given, palette.background) if column in aside else given
+        return faded(given, palette.background) if column in unsettled else given
 
     strips = []
     for row in range(raster.rows):
-        segments = raster.row(row, shade if aside else None)
+        segments = raster.row(row, shade if unsettled else None)
         if place.left:
             text = left.get(row, "")
             segments[:0] = [Segment(text.rjust(place.left - 1), label), Segment("┤" if text else "│", line)]
@@ -76,16 +76,16 @@ def _plot_strips(raster: Raster, chart: Chart, palette: Palette, place: Layout) 
 
 
 def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
-    """Heavy where seconds count, dashed where they are set aside, light where there is nothing; tags over it."""
-    measured = _covered(chart.measured, chart.x, place.columns)
-    aside = _covered(chart.aside, chart.x, place.columns) - measured
+    """The axis line: heavy below settled seconds, dashed below unsettled ones, light elsewhere; with tags and cursor."""
+    settled = _covered(chart.settled, chart.x, place.columns)
+    unsettled = _covered(chart.unsettled, chart.x, place.columns) - settled
     ticked = {column for tick, _ in chart.x.ticks if (column := _column(chart.x, tick, place.columns)) is not None}
     raster = Raster(place.columns, 1)
     light, heavy = raster.ink(style(palette.faint)), raster.ink(style(palette.muted))
     for column in range(place.columns):
-        if column in measured:
+        if column in settled:
             raster.text(column, 0, "┯" if column in ticked else "━", heavy)
-        elif column in aside:
+        elif column in unsettled:
             raster.text(column, 0, "┬" if column in ticked else "╌", heavy)
         else:
             raster.text(column, 0, "┬" if column in ticked else "─", light)
@@ -99,7 +99,7 @@ def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
 
 
 def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:
-    """Words follow their glyph, or precede it if the next glyph is in the way."""
+    """Write each tag's sign with its word to the right, or to the left if the next tag is too near, or without the word."""
     placed = [(column, tag) for tag in chart.tags if (column := _column(chart.x, tag.x, columns)) is not None]
     free = 0
     for index, (column, tag) in enumerate(placed):
@@ -117,7 +117,9 @@ def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:
 
 
 def _x_labels(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
-    """Each under its tick, pushed inside at the ends, left out where the one before or the cursor's is in the way."""
+    """The line of x labels, each below its tick, shifted inwards at the edges. A label that would overlap the one before it or
+    that of the cursor is left out.
+    """
     width = place.left + place.columns + place.right
     line, end = [" "] * width, -1
     cursor = _label_cells(chart, place, width, chart.cursor, chart.cursor_label)
@@ -135,7 +137,9 @@ def _x_labels(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
 
 
 def _label_cells(chart: Chart, place: Layout, width: int, x: float | None, label: str) -> tuple[int, int] | None:
-    """First and one past the last cell of a label under its x; None where it has no place."""
+    """The range of cells of a label below its x as (first, end), the end excluded; None if x is not on the axis or the label is
+    empty or too long.
+    """
     column = None if x is None else _column(chart.x, x, place.columns)
     if column is None or not label or len(label) > width:
         return None
@@ -144,7 +148,7 @@ def _label_cells(chart: Chart, place: Layout, width: int, x: float | None, label
 
 
 def _covered(spans: Sequence[tuple[float, float]], axis: Axis, columns: int) -> set[int]:
-    """Cells whose middle lies in one of the spans."""
+    """The columns of cells whose middle lies in one of the spans."""
     covered: set[int] = set()
     for start, end in spans:
         first, last = axis.fraction(start) * columns, axis.fraction(end) * columns

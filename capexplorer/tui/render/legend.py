@@ -1,4 +1,6 @@
-"""The line over a plot: each series' pattern, name and latest value. What does not fit is shortened; names leave last."""
+"""The line above a plot: key, name and latest value of each series. In a narrow chart names are shortened first, then values of
+later entries are left out, then these entries.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,18 @@ from ...wording.quantities import latency_cell, latency_cells
 from ..look import Palette
 
 LINES = SOLID, DASHED, DOTTED, BARS, STAIRCASE = "──", "╌╌", "┈┈", "▂▅", "▁▃"
-"""Keys, as the lines are drawn."""
+"""Keys that look like the lines they stand for."""
 
 Form = Literal["full", "short", "tight", "tightest"]
 FORMS: tuple[Form, ...] = get_args(Form)
-"""From `short` on with short names, from `tight` on with keys of lines in one cell; `tightest` without a blank behind those."""
+"""Forms of an entry, the widest first. `short`: with short names; `tight`: with keys of lines in one cell too, and one space
+between entries; `tightest`: no space between such a key and its name too.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """One entry. Names are ours, never data."""
+    """One entry. Its texts are written as they are: they contain no text of targets or profiles."""
 
     key: str
     name: str
@@ -34,16 +38,16 @@ class Legend:
     quiet: bool = False
     """Whether the value is grey, because it is computed from too few requests."""
     strong: bool = False
-    """The name is what matters."""
+    """Whether the name is bold, as in an entry whose name is the finding."""
     width: int = 5
-    """Values are right-aligned in as many cells, so that what stands behind them stays where it is."""
+    """Cells in which the value is right-aligned, so that later entries do not move when it changes."""
     letter: str = ""
-    """In place of the key where there are no colours."""
+    """Shown instead of the key on a screen without colours."""
     aside: bool = False
-    """Nothing that is drawn has this value: it leaves before those of the series."""
+    """Whether the entry belongs to no series of the chart. Such entries are left out before those of series."""
 
     def texts(self, form: Form) -> tuple[str, str, str]:
-        """Key, name, value as they are written."""
+        """(key, name, value) in this form, with the spaces between them."""
         name = self.name if form == "full" else self.short or self.name
         value = f" {self.value:>{0 if form == 'tightest' else self.width}}" if self.value else ""
         is_line = self.key in LINES
@@ -68,7 +72,7 @@ def latency_legend(
 
 
 def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> list[Segment]:
-    """At most `width` cells. The first entries matter most; every series has its name as long as the names fit."""
+    """The entries in at most `width` cells, in the widest form that fits; entries and values at the end are left out first."""
     if not palette.colours:
         legends = [replace(legend, key=legend.letter or legend.key) for legend in legends]
     shown, form = next((shown, form) for shown, form in _ever_shorter(legends) if not shown or _length(shown, form) <= width)
@@ -87,7 +91,9 @@ def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> 
 
 
 def _ever_shorter(legends: Sequence[Legend]) -> Iterator[tuple[list[Legend], Form]]:
-    """Whole; with short names; without what is not drawn; closer together; without the later values; without the last entries."""
+    """(entries, form) from the widest to none: short names; without entries aside; tight; without later values; without later
+    entries.
+    """
     shown = list(legends)
     yield shown, "full"
     yield shown, "short"

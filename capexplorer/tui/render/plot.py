@@ -1,4 +1,4 @@
-"""Inside the axes: grid, boundaries, series, points and their labels, drawn on a raster. Pure."""
+"""Draws the plot of a chart on a raster: grid, bands, boundaries, heatmap, series, points and their labels. Pure."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .raster import DOTS_X, DOTS_Y, Raster
 from .reduce import pieces
 
 HATCH = 4
-"""Dots from one line of a band to the next."""
+"""Distance in dots between two lines of a hatched band."""
 
 HEAT_BLENDS = (0.5, 0.4, 0.25, 0.1, 0.0)
-"""How far the colour of each shade lies from that of the greatest share."""
+"""Share of the background in the colour of each shade of `Heat.SHARES`."""
 
 LETTER_COLUMNS = 4
-"""From a letter of one line to that of the next."""
+"""Distance in cells between the letter of one line and that of the next line."""
 
 LABEL_ROWS = 3
-"""Rows from the top in which a finding's label is placed where it covers nothing."""
+"""Number of rows at the top in which the label of a finding may be placed."""
 
 
 def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
-    """All of a chart's data on `columns` x `rows` cells."""
+    """The plot of a chart on a raster of `columns` x `rows` cells."""
     raster = Raster(columns, rows, palette.markers)
     _draw_behind(raster, chart, palette)
     if chart.heat is not None:
@@ -43,7 +43,7 @@ def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster
 
 
 def tick_rows(raster: Raster, axis: Axis) -> dict[int, str]:
-    """Label of each cell row that has a tick."""
+    """The label of each row of cells that has a tick, by row from the top."""
     rows: dict[int, str] = {}
     for tick, label in axis.ticks:
         y = _dot_y(raster, axis, tick)
@@ -74,7 +74,7 @@ def _draw_behind(raster: Raster, chart: Chart, palette: Palette) -> None:
 
 
 def _draw_heat(raster: Raster, chart: Chart, heat: Heat, palette: Palette) -> None:
-    """One character a cell; in the column of the cursor in the colour of text."""
+    """One character per cell; in the column of the inspection cursor in the colour of text."""
     shades = heat.shades(palette.markers)
     inks = [raster.ink(style(blend(palette.primary, palette.background, each))) for each in HEAT_BLENDS]
     here = raster.ink(style(palette.text, bold=True))
@@ -86,7 +86,7 @@ def _draw_heat(raster: Raster, chart: Chart, heat: Heat, palette: Palette) -> No
 
 
 def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:
-    """Slanted, every fourth dot; at least two columns of dots wide. In half cells flat, since that would fill them."""
+    """Slanted lines, at least two columns of dots wide; on a coarse raster, whose cells they would fill, horizontal ones."""
     ends = axis.fraction(band.low), axis.fraction(band.high)
     if any(map(math.isnan, ends)) or ends[0] > 1 or ends[1] < 0:
         return
@@ -97,7 +97,7 @@ def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:
 
 
 def _draw_series(raster: Raster, chart: Chart, series: Series) -> dict[int, int]:
-    """The highest dot of each dot column that a line crosses; of bars nothing."""
+    """Draw a line or bars. Returns the highest dot of each column of dots that the line crosses; for bars nothing."""
     axis = chart.right if series.right and chart.right else chart.y
     ink = raster.ink(style(series.color))
     points: list[tuple[int, int] | None] = []
@@ -115,7 +115,9 @@ def _draw_series(raster: Raster, chart: Chart, series: Series) -> dict[int, int]
 
 
 def _write_letters(raster: Raster, lines: Sequence[tuple[Series, dict[int, int]]]) -> None:
-    """Each line's letter at its end, and on it in turns, so that lines which coincide show all of their letters."""
+    """Write each line's letter behind its end and along it. The lines take turns, so that coinciding lines show all their
+    letters.
+    """
     for series, tops in lines:
         last = max(tops)
         ink, row = raster.ink(style(series.color, bold=True)), tops[last] // DOTS_Y
@@ -130,7 +132,7 @@ def _write_letters(raster: Raster, lines: Sequence[tuple[Series, dict[int, int]]
 
 
 def _draw_points(raster: Raster, chart: Chart) -> None:
-    """Over the lines, whose dots would blur their shapes."""
+    """Draw the points so that they replace the dots of lines, which would change their shapes."""
     if chart.points:
         raster.lay_behind()
     for point in chart.points:
@@ -149,7 +151,9 @@ def _draw_points(raster: Raster, chart: Chart) -> None:
 
 
 def _label_point(raster: Raster, point: Point, column: int, row: int) -> None:
-    """Place a point's label to its upper left, where a rising curve is not, else to its lower right, else not at all."""
+    """Write a point's label to its upper left, where a rising curve leaves space, or to its lower right, left or right; without
+    space there is no label.
+    """
     ink = raster.ink(style(point.color, point.bold))
     width = len(point.label)
     for x, y in ((column - width - 1, row - 1), (column + 2, row + 1), (column - width - 2, row), (column + 3, row)):

@@ -1,8 +1,7 @@
-"""Cells of a plot: dots (2 x 4 a cell, in one of several sets of characters) with one ink a cell, and text over them.
-Knows pixels, not charts.
+"""A grid of terminal cells on which dots, lines, shapes and text are drawn. It contains nothing about charts.
 
-Dots are counted from the top left. Where data meets what lies behind it (grid, boundaries) the data's dots replace those; where
-data meets data both keep their dots and the later ink wins.
+A cell has 2 x 4 dots, one ink (a style) for all of them, or a character. Dots are counted from the top left. Dots drawn into a
+cell of the background (grid, boundaries) replace its dots; in a cell with other data the dots of both remain, in the later ink.
 """
 
 from __future__ import annotations
@@ -17,29 +16,31 @@ from ...configuration import Markers
 from .octants import octants
 
 DOTS_X, DOTS_Y = 2, 4
+"""Dots of a cell, across and down."""
 
 _BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
-"""Unicode braille: bit of each dot by (side, dot from the top)."""
+"""The bit of each dot in Unicode braille, by side (0 left, 1 right) and dot from the top."""
 
 _MASKS = [[[sum(side[top : bottom + 1]) for bottom in range(4)] for top in range(4)] for side in _BITS]
-"""By side, first dot, last dot."""
+"""The bits of a vertical run of dots, by side, first dot and last dot."""
 
 _BRAILLE = [" ", *(chr(0x2800 + mask) for mask in range(1, 256))]
 
 _UPPER = sum(bit for side in _BITS for bit in side[:2])
 _BLOCKS = [" ▀▄█"[bool(mask & _UPPER) + 2 * bool(mask & ~_UPPER)] for mask in range(256)]
-"""Where there is no braille: half a cell is lit when any of its four dots is."""
-
+"""For fonts without braille: half of a cell is filled if one of its four dots is set."""
 
 _ASCII = [" '.:"[bool(mask & _UPPER) + 2 * bool(mask & ~_UPPER)] for mask in range(256)]
-"""For fonts and logs that have nothing else: the upper half, the lower half, or both."""
+"""For terminals and logs that have ASCII only: a sign for the upper half, the lower half, or both."""
 
 CHARACTERS: Mapping[Markers, Sequence[str]] = {"braille": _BRAILLE, "octants": octants(), "blocks": _BLOCKS, "ascii": _ASCII}
-"""By the mask of a cell's dots."""
+"""256 characters for each set of markers, indexed by the bits of a cell's dots."""
 
 
 class Pattern(Enum):
-    """Dot pattern of a line, which distinguishes lines without colour. Applies where the line is flat."""
+    """The pattern of a line as (dots that are set, period in dots), which distinguishes lines without colours. Applied only where
+    the line is horizontal.
+    """
 
     SOLID = (1, 1)
     DASHED = (6, 10)
@@ -62,7 +63,7 @@ class Raster:
     def __init__(self, columns: int, rows: int, markers: Markers = "braille") -> None:
         self.columns, self.rows = columns, rows
         self.is_coarse = markers in ("blocks", "ascii")
-        """A cell shows only its halves."""
+        """Whether a character shows only the halves of its cell, not each dot."""
         self._characters = CHARACTERS[markers]
         self.width, self.height = columns * DOTS_X, rows * DOTS_Y
         self._masks = bytearray(columns * rows)
@@ -73,19 +74,19 @@ class Raster:
         self._behind = 0
 
     def ink(self, style: Style) -> int:
-        """A number for a style; equal styles share one on the same side of `lay_behind`."""
+        """The number of a style. Equal styles have the same number, unless `lay_behind` was called between them."""
         if style not in self._known:
             self._known[style] = len(self._styles)
             self._styles.append(style)
         return self._known[style]
 
     def lay_behind(self) -> None:
-        """All that was drawn so far is background."""
+        """Declare all that was drawn so far to be background."""
         self._behind = len(self._styles) - 1
         self._known.clear()
 
     def span(self, x: int, top: int, bottom: int, ink: int) -> None:
-        """Dots of column `x` from `top` to `bottom`, both included, as far as they lie inside."""
+        """Set the dots of column `x` from `top` to `bottom`, both included; dots outside of the grid are ignored."""
         if not 0 <= x < self.width:
             return
         top, bottom = max(top, 0), min(bottom, self.height - 1)
@@ -100,8 +101,8 @@ class Raster:
             inks[cell] = ink
 
     def line(self, points: Iterable[tuple[int, int] | None], ink: int, pattern: Pattern = Pattern.SOLID) -> dict[int, int]:
-        """A line through dots in order of x; None lifts the pen. A pattern thins flat parts only: no spike is dashed away.
-        Returns the highest dot of each dot column that the line crosses.
+        """Draw a line through dots (x, y) in order of x; None is a gap. A pattern applies to horizontal parts only, so that it
+        removes no spike. Returns the highest dot of each column of dots that the line crosses.
         """
         on, period = pattern.value
         found = spans(points, self.width)
@@ -111,16 +112,17 @@ class Raster:
         return {x: top for x, (top, _) in found.items()}
 
     def shape(self, x: int, y: int, shape: Shape, ink: int) -> None:
-        """A shape around a dot."""
+        """Draw a shape whose middle is this dot."""
         for top, line in enumerate(shape.value, y - 1):
             for left, lit in enumerate(line, x - 1):
                 if lit == "#":
                     self.span(left, top, top, ink)
 
     def text(self, column: int, row: int, text: str, ink: int, *, over: bool = False, apart: bool = False) -> bool:
-        """Write single-width characters unless that leaves the grid or (without `over`) covers data; returns whether it did.
+        """Write characters of one cell each. Writes nothing outside of the grid or, without `over`, over data; returns whether it
+        wrote.
 
-        `apart`: nor where they would touch data; background at either side is wiped out.
+        `apart`: the cells at either side must be free of data too; their background is erased.
         """
         if not (0 <= row < self.rows and 0 <= column and column + len(text) <= self.columns):
             return False
@@ -137,7 +139,7 @@ class Raster:
         return True
 
     def row(self, row: int, style_of: Callable[[int, Style], Style] | None = None) -> list[Segment]:
-        """Segments of one row, runs of one style together. `style_of` (column, style) may change the style of data's dots."""
+        """The segments of one row, one for each run of equal style. `style_of(column, style)` gives the style of dots of data."""
         segments: list[Segment] = []
         run: list[str] = []
         current = self._styles[0]
@@ -146,7 +148,7 @@ class Raster:
         for column, ink in enumerate(inks):
             cell = first + column
             if not ink and 0 < column < self.columns - 1 and inks[column - 1] == inks[column + 1]:
-                ink = inks[column + 1]  # a lone blank in a dotted line: one run instead of three, a third of the bytes
+                ink = inks[column + 1]  # a single empty cell of a dotted line: one run instead of three, a third of the bytes
             style = self._styles[ink]
             if style_of is not None and self._inks[cell] > self._behind and cell not in self._texts:
                 style = style_of(column, style)
@@ -161,7 +163,9 @@ class Raster:
 
 
 def spans(points: Iterable[tuple[int, int] | None], width: int) -> dict[int, tuple[int, int]]:
-    """The line through `points` as (top, bottom) of each dot column in 0..width-1; neighbouring spans touch."""
+    """The line through `points` (x, y; None is a gap) as (top, bottom) of each column of dots in 0..width-1. Spans of
+    neighbouring columns touch.
+    """
     found: dict[int, tuple[int, int]] = {}
 
     def cover(x: int, a: int, b: int) -> None:
@@ -181,12 +185,12 @@ def spans(points: Iterable[tuple[int, int] | None], width: int) -> dict[int, tup
 
 
 def _segment(start: tuple[int, int], end: tuple[int, int], width: int, cover: Callable[[int, int, int], None]) -> None:
-    """Each column takes the part of the segment within half a dot of it."""
+    """Cover in each column of dots the part of the segment that lies within half a dot of its middle."""
     (x0, y0), (x1, y1) = start, end
     slope = (y1 - y0) / (x1 - x0)
     for x in range(max(x0, 0), min(x1, width - 1) + 1):
         left, right = max(x - 0.5, x0), min(x + 0.5, x1)
         a, b = round(y0 + slope * (left - x0)), round(y0 + slope * (right - x0))
-        if a != b and x != x1:  # the dot where columns meet belongs to the later one: thinner lines
+        if a != b and x != x1:  # only the later of two columns has the dot in which they meet, which makes lines thinner
             b += 1 if b < a else -1
         cover(x, a, b)

@@ -1,6 +1,6 @@
 """Text for the screen: foreign text made harmless, pieces joined to lines of cells.
 
-Everything a target, a profile, a log or a user wrote passes `safe` on its way to the screen. Must not know events or panes.
+All text of a target, a profile, a log or a user must pass through `safe` before it is shown. Must not import events or panes.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from ...wording import numbers
 Piece = tuple[str, Style]
 
 MISSING = numbers.MISSING
+"""Shown for a value that was not measured, which is not 0."""
 
 
 # -- foreign text
 
 
 def safe(text: str) -> str:
-    """One line that a terminal cannot be steered with: control characters shown as signs, e.g. ESC as ␛.
+    """The text on one line, without characters that control a terminal: these are shown as signs, e.g. ESC as ␛.
 
-    Joined emoji come apart and their modifiers go: terminals disagree about the width of those, and a pane must not tear.
+    Joined emoji are separated, and their modifiers and uncommon accents are removed: terminals disagree about their widths, which
+    would shift the rest of the line.
     """
     return "".join(_visible(character) for character in unicodedata.normalize("NFC", text))
 
@@ -43,11 +45,11 @@ def _visible(character: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
-    if 0x1F1E6 <= code <= 0x1F1FF:  # half a flag
+    if 0x1F1E6 <= code <= 0x1F1FF:  # regional indicators, of which two make a flag: their letters
         return chr(code - 0x1F1E6 + ord("A"))
     if code == 0x200D or 0xFE00 <= code <= 0xFE0F or 0x1F3FB <= code <= 0x1F3FF:
         return ""
-    if 0x0300 <= code <= 0x036F or 0x20D0 <= code <= 0x20FF:  # accents that NFC could not compose: a heap of them overflows
+    if 0x0300 <= code <= 0x036F or 0x20D0 <= code <= 0x20FF:  # accents left after NFC: many on one letter cover other lines
         return ""
     category = unicodedata.category(character)
     if category[0] == "C" or category in ("Zl", "Zp"):
@@ -56,7 +58,7 @@ def _visible(character: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """`text` in at most `width` cells; the middle goes first, since both ends of a path tell."""
+    """`text` in at most `width` cells. If it is longer the middle is left out, since both ends of a path are needed."""
     if cell_len(text) <= width:
         return text
     if width < 2:
@@ -66,7 +68,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_end(text: str, width: int) -> str:
-    """`text` in at most `width` cells; the end goes first, as in a title."""
+    """`text` in at most `width` cells. If it is longer the end is left out, as in a title."""
     return text if cell_len(text) <= width else _first_cells(text, max(width - 1, 0)).rstrip() + "…"[: max(width, 0)]
 
 
@@ -84,7 +86,7 @@ def _last_cells(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells, broken at spaces where there are any."""
+    """The lines of `text`, each of at most `width` cells, broken at spaces if possible."""
     lines: list[str] = []
     rest = text.strip()
     while cell_len(rest) > max(width, 2):
@@ -97,7 +99,9 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def clauses(text: str, width: int) -> str:
-    """As many clauses of a sentence as fit, with a sign where some are left out; never less than what shortening leaves."""
+    """The first clauses of a sentence that fit into `width` cells, then …; if they would fill less than a third, the sentence is
+    shortened in the middle instead.
+    """
     if cell_len(text) <= width:
         return text
     ends = [found.start() for found in re.finditer(r"[;:,] ", text)]
@@ -106,7 +110,7 @@ def clauses(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """`text` shortened or filled to exactly `width` cells; `right` aligns to the right."""
+    """`text` in exactly `width` cells, shortened or padded with spaces; `right`: aligned to the right."""
     text = shorten(text, width)
     blank = " " * (width - cell_len(text))
     return blank + text if right else text + blank
@@ -116,12 +120,12 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def line(pieces: Iterable[Piece], width: int) -> Strip:
-    """Pieces side by side in exactly `width` cells."""
+    """A line of exactly `width` cells with pieces side by side, cut or padded at the end."""
     return Strip([Segment(text, style) for text, style in pieces if text]).adjust_cell_length(width)
 
 
 def cells(pieces: Iterable[Piece]) -> int:
-    """Width of pieces side by side."""
+    """The width in cells of pieces side by side."""
     return sum(cell_len(text) for text, _ in pieces)
 
 
@@ -155,7 +159,7 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
 def bar(ratio: float | None, width: int) -> str:
-    """A bar of `width` cells, the empty part dotted so that it reads without colour."""
+    """A bar of `width` cells for a ratio from 0 to 1; the empty part is dotted, so that it is visible without colours."""
     if ratio is None or math.isnan(ratio):
         return "·" * width
     eighths = round(min(max(ratio, 0.0), 1.0) * width * 8)
@@ -165,7 +169,7 @@ def bar(ratio: float | None, width: int) -> str:
 
 
 def spark(values: Iterable[float], top: float) -> str:
-    """One cell a value, 0 to `top`; blank where not measured."""
+    """A sparkline: one cell per value, whose height shows 0 to `top`; a space for NaN."""
     return "".join(" " if math.isnan(value) else _LEVELS[1 + _eighth(value, top)] for value in values)
 
 

@@ -1,5 +1,6 @@
-"""The common parts of charts over time: the page of columns up to the cursor, level boundaries, settling spans, marks and
-notes."""
+"""The common parts of charts over time: the page of seconds up to the cursor, boundaries of levels, settled spans, signs of marks
+and notes.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ from .chart import Boundary, Tag
 Span = tuple[float, float]
 
 NOTHING = "waiting for the first second"
-"""Shown instead of a chart over time without any second."""
+"""Shown instead of a chart over time that has no second yet."""
 
 GAP_TICKS = 2.5
-"""Ticks of lost log after which a chart shows a gap."""
+"""Length of a pause between two ticks from which a chart shows a gap, in lengths of a tick."""
 
 MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "knee": ("◆", "knee"),
@@ -46,12 +47,13 @@ MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "recovery": ("↺", "recovery"),
     "stop_rule": ("■", "stop"),
 }
+"""(sign, word) on the axis line for each kind of mark."""
 
-_UNALARMING = {"think_time_limited": ("◇", "waits"), "not_saturated": ("◇", "not saturated")}
-"""Bottlenecks that are none."""
+_NO_BOTTLENECK = {"think_time_limited": ("◇", "waits"), "not_saturated": ("◇", "not saturated")}
+"""Sign and word of marks of the kind "bottleneck" by id, which state that the service is not the limit."""
 
 _AT_USERS = ("knee", "at_or_below", "bend", "latency_knee")
-"""Kinds whose user count is shown with them."""
+"""Kinds of marks whose number of users is shown next to the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +65,15 @@ class TimePage:
     end_s: float
     first: int
     stop: int
-    """Column indices [first, stop): one tick before the page too, so that lines enter it."""
+    """Column indices [first, stop), with one tick before the page, so that lines begin at its edge."""
     read: int
-    """Column index of the second whose values the legend gives: that under the inspection cursor, else the last of the page."""
+    """Column index of the second whose values the legend shows: at the inspection cursor, or without it the last of the page."""
     inspected_s: float | None = None
-    """Time at the inspection cursor; None: there is none."""
+    """Time at the inspection cursor; None: there is no cursor."""
 
     @property
     def inspected_label(self) -> str:
-        """The time at the inspection cursor for the x labels; empty without a cursor."""
+        """The label of the inspection cursor: its time; empty without a cursor."""
         return "" if self.inspected_s is None else wording.session_time(self.inspected_s)
 
     @property
@@ -86,25 +88,25 @@ class TimePage:
 
     @property
     def gap_s(self) -> float:
-        """Seconds without a tick from which a gap is drawn."""
+        """Seconds between two ticks from which a gap is drawn; from the longest of the last ten ticks."""
         longest = max(self.timeline.columns["duration_s"][max(self.stop - 10, 0) : self.stop])
         return GAP_TICKS * longest if longest > 0 else math.inf
 
     def column(self, name: str) -> array[float]:
-        """The page's part of a column."""
+        """The values of a column on this page."""
         return self.timeline.columns[name][self.first : self.stop]
 
     def latest(self, name: str) -> float:
-        """Value in the second that is read; NaN when it was not measured."""
+        """The value of the second that the legend shows; NaN if it was not measured."""
         return self.timeline.columns[name][self.read]
 
     def highest(self, *names: str) -> float:
-        """Greatest finite value of these columns; 0 when there is none."""
+        """The greatest finite value of these columns on this page; 0 if there is none."""
         found = [_finite(self.column(name)) for name in names]
         return max((float(values.max()) for values in found if values.size), default=0.0)
 
     def lowest(self, *names: str) -> float | None:
-        """Least finite value above 0 of these columns; None when there is none."""
+        """The least finite value above 0 of these columns on this page; None if there is none."""
         found = [values[values > 0] for values in (_finite(self.column(name)) for name in names)]
         return min((float(values.min()) for values in found if values.size), default=None)
 
@@ -112,7 +114,9 @@ class TimePage:
 def page_at(
     timeline: Timeline, cursor: int, window_s: float | None, start_s: float | None = None, inspected: int | None = None
 ) -> TimePage | None:
-    """The page from `start_s` on, or the one that holds the cursor; None before the first tick, and where it has no second."""
+    """The page that begins at `start_s`, or without it the one that contains the cursor. None before the first tick, and for a
+    page without seconds.
+    """
     if not 0 <= cursor < len(timeline):
         return None
     times = timeline.columns["t_s"]
@@ -127,13 +131,13 @@ def page_at(
 
 
 def page_of(timeline: Timeline, cursor: int, look: Look) -> TimePage | None:
-    """The page that a pane shows."""
+    """The page that a pane shows with these view options."""
     return page_at(timeline, cursor, look.window_s, look.start_s, look.inspected)
 
 
 def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
-    """A boundary for each level that began on this page, with its user count. A level that began with a shift has a solid line,
-    in colour.
+    """A boundary for each level that began on this page, with its users or rate. If the level began because the service changed,
+    the line is solid and in the colour of a warning.
     """
     levels = [level for level in shown.timeline.levels if shown.start_s <= level.started_s <= shown.now_s]
     return tuple(
@@ -145,18 +149,18 @@ def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
 
 
 def staircase(shown: TimePage) -> tuple[array[float], array[float]]:
-    """Requested users as a step function (times, counts) up to now; NaN while a rate is offered."""
-    return _held(shown, lambda level: level.users if level.offered_per_s is None else math.nan)
+    """Requested users as a step function (times, users) up to the last second; NaN at levels of rates."""
+    return _steps(shown, lambda level: level.users if level.offered_per_s is None else math.nan)
 
 
 def offered_staircase(shown: TimePage) -> tuple[array[float], array[float]]:
-    """Offered rates as a step function (times, rates per second); NaN at levels of users, and at ramps, which have a line of
-    their own.
+    """Offered rates as a step function (times, rates per second); NaN at levels of users, and at ramps, whose rate is drawn for
+    each second instead.
     """
-    return _held(shown, lambda level: math.nan if level.offered_per_s is None or level.opened.ramp else level.offered_per_s)
+    return _steps(shown, lambda level: math.nan if level.offered_per_s is None or level.opened.ramp else level.offered_per_s)
 
 
-def _held(shown: TimePage, load: Callable[[Level], float]) -> tuple[array[float], array[float]]:
+def _steps(shown: TimePage, load: Callable[[Level], float]) -> tuple[array[float], array[float]]:
     times, counts = array("d"), array("d")
     for level in shown.timeline.levels:
         if level.started_s <= shown.now_s:
@@ -171,31 +175,34 @@ def _held(shown: TimePage, load: Callable[[Level], float]) -> tuple[array[float]
 
 
 def phases(shown: TimePage) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """The spans of seconds on this page that are (not settled, settled)."""
+    """(spans of unsettled seconds, spans of settled seconds) on this page, each as (start, end) in seconds."""
     times, durations, settled = shown.column("t_s"), shown.column("duration_s"), shown.column("settled")
-    aside: list[Span] = []
-    measured: list[Span] = []
+    unsettled_spans: list[Span] = []
+    settled_spans: list[Span] = []
     for first, stop in _runs(settled):
-        (measured if settled[first] == 1.0 else aside).append((times[first] - durations[first], times[stop - 1]))
-    return tuple(aside), tuple(measured)
+        spans = settled_spans if settled[first] == 1.0 else unsettled_spans
+        spans.append((times[first] - durations[first], times[stop - 1]))
+    return tuple(unsettled_spans), tuple(settled_spans)
 
 
 def tags(shown: TimePage, palette: Palette, *, words: bool) -> tuple[Tag, ...]:
-    """Marks as they stand now, notes and the target's life on this page, in order of time. Marks keep their words in any case."""
+    """The current marks, the notes and the states of the target on this page, in order of time. `words`: whether notes and states
+    have words too.
+    """
     found = [_mark_tag(mark, t_s, mark.users, palette) for mark, t_s in _marks(shown.timeline)]
-    lives = [tag for entry in shown.timeline.journal if (tag := _tag(entry, palette)) is not None]
-    found += lives if words else [Tag(tag.x, tag.glyph, tag.color) for tag in lives]
+    others = [tag for entry in shown.timeline.journal if (tag := _tag(entry, palette)) is not None]
+    found += others if words else [Tag(tag.x, tag.glyph, tag.color) for tag in others]
     return tuple(sorted((tag for tag in found if shown.start_s <= tag.x <= shown.now_s), key=lambda tag: tag.x))
 
 
 def _marks(timeline: Timeline) -> list[tuple[Mark, float]]:
-    """Those that stand, each since when it has been of its kind."""
+    """The current marks, each with the time in seconds since which it has had its present kind."""
     since_s = marked_s(timeline)
     return [(mark, since_s.get(key, mark.t_s)) for key, mark in wording.current_marks(timeline).items()]
 
 
 def _mark_tag(mark: Mark, t_s: float, users: float | None, palette: Palette) -> Tag:
-    glyph, word = _UNALARMING.get(mark.id) or MARK_TAGS.get(mark.kind, ("■", ""))
+    glyph, word = _NO_BOTTLENECK.get(mark.id) or MARK_TAGS.get(mark.kind, ("■", ""))
     if mark.kind == "shift" and mark.id.endswith("_rose"):
         glyph = "↑"
     if mark.kind in _AT_USERS and users is not None:
@@ -222,7 +229,7 @@ def _severity_color(mark: Mark, palette: Palette) -> str:
 
 
 def _runs(values: array[float]) -> Iterator[tuple[int, int]]:
-    """[first, stop) of neighbours that are settled alike."""
+    """The ranges [first, stop) of consecutive seconds that are all settled, or all unsettled."""
     if values:
         turns = np.flatnonzero(np.diff(np.asarray(values) == 1.0)) + 1
         yield from pairwise([0, *turns.tolist(), len(values)])
