@@ -147,5 +147,5 @@ def _show(comparison: Comparison) -> int:
     with own_terminal() as terminal:
         app = CompareApp(comparison, terminal=terminal, preferences=preferences)
         with signals_to(app.request_exit):
-            app.look()
+            app.run_to_end()
     return 0

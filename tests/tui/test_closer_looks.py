@@ -244,7 +244,7 @@ async def test_from_a_point_and_from_its_level_to_the_requests_of_that_level_and
         await pilot.press("l")
         await until(pilot, lambda: stage.sees("Requests  3 of 3 kept"))
         await pilot.press("escape", "down", "i")
-        await until(pilot, lambda: stage.sees("R its requests"))
+        await until(pilot, lambda: stage.sees("R requests"))
         await pilot.press("R")
         await until(pilot, lambda: stage.sees(f"Requests of level {earlier}  1 of 3 kept"))
 

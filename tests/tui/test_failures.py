@@ -165,7 +165,7 @@ def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_
 
 def test_only_open_causes_are_counted_or_without_one_those_that_ended() -> None:
     found = tally(Timeline(troubled()))
-    assert (found.open, found.over, found.raw, found.words, found.grave) == (5, 1, 1, "5", True)
+    assert (found.open, found.ended, found.raw, found.words, found.severe) == (5, 1, 1, "5", True)
     assert tally(Timeline([*session(), ports(state="closed")])).words == "1"
     assert tally(Timeline(session())).words == "1" and tally(Timeline()).words == ""
 

@@ -17,7 +17,7 @@ from capexplorer.tui.keybar import bindings, key_bar, markdown, rows
 from capexplorer.tui.keys import keys_of
 from capexplorer.tui.screens.arrangement import Arrangement
 from capexplorer.tui.screens.baseline_choice import BaselineChoice
-from capexplorer.tui.screens.closer_looks import CloserLooks
+from capexplorer.tui.screens.detail_screens import DetailScreens
 from capexplorer.tui.screens.explorer import ExplorerScreen
 from capexplorer.tui.screens.exporting import Exporting
 from capexplorer.tui.screens.inspecting import Inspecting
@@ -75,7 +75,7 @@ def test_every_binding_of_the_explorer_screen_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("actions", [Steer, Transport])
 def test_every_key_of_the_explorer_screen_is_done_by_one_of_its_parts(actions: type[Steer] | type[Transport]) -> None:
-    parts = (ExplorerScreen, Arrangement, Inspecting, BaselineChoice, ViewOptions, Exporting, CloserLooks, actions)
+    parts = (ExplorerScreen, Arrangement, Inspecting, BaselineChoice, ViewOptions, Exporting, DetailScreens, actions)
     able = {
         name: [part for part in parts if hasattr(part, f"action_{name}")]
         for name in action_names(actions.keys) | action_names("inspect")

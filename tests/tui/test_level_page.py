@@ -64,7 +64,7 @@ def test_of_a_ramp_the_bin_of_the_second_is_shown() -> None:
 def test_a_level_without_settled_seconds_shows_a_message() -> None:
     made = Session()
     text = page(Timeline([header(), *made.open(10), made.tick(), made.tick(), Note(t_s=3.0, text="so far")]), 1)
-    assert "no figures: it has not settled" in text
+    assert "no figures: the level has not settled" in text
     assert "no latency was recorded" in text
     assert "so far" in text
 

@@ -14,7 +14,7 @@ from capexplorer.tui.screens.compare import CompareScreen
 from capexplorer.tui.screens.entries import Entries
 from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.profiles import ProfileEntry
-from capexplorer.tui.screens.session_levels import Levels
+from capexplorer.tui.screens.session_levels import SessionLevels
 
 from .fake_sessions import ROWS, FakeSessions, row
 
@@ -163,7 +163,7 @@ async def test_sorting_keeps_the_highlight_on_its_session() -> None:
 async def test_levels_open_and_close_again() -> None:
     app = picker()
     async with picking(app, *FIRST, "i") as text:
-        assert isinstance(app.screen, Levels)
+        assert isinstance(app.screen, SessionLevels)
         assert "26.0" in text and "–" in text
     app = picker()
     async with picking(app, *FIRST, "i", "escape"):

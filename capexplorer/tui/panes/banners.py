@@ -1,4 +1,6 @@
-"""The lines below the first two of the status area, each shown only while it has content."""
+"""The further lines of the status area, below its first two: verdict, baseline, controls, autopilot, next step, alarms. Each
+function returns no line while it has nothing to show.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from .failure_causes import color_of
 from .status_view import JOURNAL_BACK, View, last_of_autopilot
 
 VERDICT_LINES = 2
+"""The most lines of the verdict."""
 LOST_CELLS = 12
 """Cells at a line's end that wrapping may leave unused."""
 
@@ -22,8 +25,8 @@ OUTPUT_LINES = 2
 
 
 def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
-    """The verdict in one or two lines, if it contains a mark or the session has ended; otherwise the knee above says the same.
-    The failures pane has all of it.
+    """The verdict in one or two lines, shortened if it is longer; the failures pane shows it in full. None while the session runs
+    and the verdict contains no mark, since then it is the knee of the line above.
     """
     judged = wording.judgement(timeline)
     if not judged.marked and timeline.ended is None:
@@ -88,7 +91,7 @@ def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> l
 
 def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """On a live screen, from a plan's end until the next step: that it ended, and the keys to continue."""
-    last = next((each for each in reversed(timeline.journal[-JOURNAL_BACK:]) if _steps(each)), None)
+    last = next((each for each in reversed(timeline.journal[-JOURNAL_BACK:]) if _sets_load(each)), None)
     live = view.max_users is not None and timeline.ended is None
     if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.wanted != timeline.wanted:
         return []
@@ -98,7 +101,7 @@ def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> 
     return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
 
 
-def _steps(entry: object) -> bool:
+def _sets_load(entry: object) -> bool:
     """Whether this entry set the users or started a driver."""
     return isinstance(entry, Command) and entry.name in ("users", "rate", "new_level", "zero", "restart", "autopilot", "plan")
 
@@ -113,9 +116,9 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
     lines = []
     target = timeline.target
     if target is not None and target.state in ("died", "failed"):
-        asked = view.max_users is not None and target.state == "failed"
-        goes_on = "; press t to restart it" if view.can_restart else "; retrying" if asked else ""
-        lines.append(f"✗ {wording.target(target)}{goes_on}")
+        is_retrying = view.max_users is not None and target.state == "failed"
+        consequence = "; press t to restart it" if view.can_restart else "; retrying" if is_retrying else ""
+        lines.append(f"✗ {wording.target(target)}{consequence}")
         lines += [f"  │ {output}" for output in target.output[-OUTPUT_LINES:]]
     if timeline.broken is not None:
         lines.append(f"✗ {timeline.broken.text}")

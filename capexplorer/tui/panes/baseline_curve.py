@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from ...report.compare.comparison import Curve
     from ...report.compare.estimates import Estimate
 
-Loaded = tuple[float, Mapping[str, float]]
-"""(load, values by figure name)."""
+FiguresAtLoad = tuple[float, Mapping[str, float]]
+"""(load: users or rate per second, values in ms by name of percentile)."""
 
 KEY = "┄┄"
+"""The key of the baseline in legends."""
 
 
 def goodput(look: Look, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Point, ...]]:
-    """The baseline's line, and its points with 95% intervals, for the capacity curve."""
+    """The baseline's line, and its points with 95% intervals, for the capacity curve. `at_rate`: its levels of offered rates
+    instead of those of users.
+    """
     found = [
         (load, each["goodput"]) for load, each in _figures(look.baseline, at_rate=at_rate) if each["goodput"].value is not None
     ]
@@ -35,16 +38,16 @@ def goodput(look: Look, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Poi
     return (line,), tuple(_point(load, one, color) for load, one in found)
 
 
-def latencies(baseline: Curve | None, *, at_rate: bool) -> list[Loaded]:
-    """The baseline's p50, p95 and p99 by load."""
-    found: list[Loaded] = []
+def latencies(baseline: Curve | None, *, at_rate: bool) -> list[FiguresAtLoad]:
+    """The baseline's p50, p95 and p99 at each load; percentiles that were not measured are left out."""
+    found: list[FiguresAtLoad] = []
     for load, each in _figures(baseline, at_rate=at_rate):
         known = {name: each[name].value for name in ("p50", "p95", "p99")}
         found.append((load, {name: value for name, value in known.items() if value is not None}))
     return found
 
 
-def latency_series(behind: Sequence[Loaded], palette: Palette) -> Iterator[Series]:
+def latency_series(behind: Sequence[FiguresAtLoad], palette: Palette) -> Iterator[Series]:
     """One dim line for each percentile."""
     loads = [load for load, _ in behind]
     for name in ("p50", "p95", "p99"):
@@ -92,10 +95,10 @@ def difference_at(timeline: Timeline, tick: int | None, baseline: Curve) -> str:
         return "no level yet"
     at_rate = level.offered_per_s is not None
     load = level.offered_per_s if level.offered_per_s is not None else float(level.users)
-    there = dict(_figures(baseline, at_rate=at_rate)).get(load)
+    baseline_figures = dict(_figures(baseline, at_rate=at_rate)).get(load)
     named = offered_rate(load) if at_rate else f"{level.users:,} users"
-    if there is None:
+    if baseline_figures is None:
         return f"no settled level of {named}"
     if not level.figures.settled:
         return f"{named}: this level has not settled"
-    return f"{named}: {differences(there, level.figures)}"
+    return f"{named}: {differences(baseline_figures, level.figures)}"

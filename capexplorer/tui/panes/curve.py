@@ -29,8 +29,9 @@ from .curve_points import LevelPoint, inspected_point, level_points
 from .rate_curve import rate_chart
 
 KNOWN_WELL_RATIO = 0.05
-"""Ratio of half the interval to goodput up to which a level may be extrapolated: after 10 s the error of a single user's
-rate is a tenth."""
+"""Largest ratio of half the interval to goodput with which a level may be extrapolated. Ten seconds of a single user give a
+tenth, which is too uncertain.
+"""
 
 KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇"}
 
@@ -62,8 +63,8 @@ class CurvePane(ChartPane):
 
 
 def _highest(timeline: Timeline, level: Level, cursor: int) -> float:
-    """The highest goodput of a second in the current level, which only grows, unlike its mean and error, so that the scale is
-    stable.
+    """The highest goodput of a second in the current level. It never falls, unlike the mean and its error, so that the scale does
+    not move back and forth.
     """
     seconds = timeline.columns["goodput_rps"][level.first_index : cursor + 1]
     return max((value for value in seconds if math.isfinite(value)), default=0.0)
@@ -85,7 +86,7 @@ def _chart(
     epoch, palette = levels[-1].opened.epoch, look.palette
     most_users = max(*(point.users for point in points), levels[-1].users, *baseline_curve.loads(look, at_rate=False))
     users_axis = count_axis(most_users * 1.05, max(size.width // 8, 2))
-    found = curve_verdict.drawn(verdict, users_axis, look) if verdict is not None else None
+    found = curve_verdict.parts_of(verdict, users_axis, look) if verdict is not None else None
     linear = _first_settled(points, epoch) if found is None or not found.lines else None
     notes = found.notes if found is not None else ()
     lines_of_notes = min(len(notes), note_rows(size.height))
@@ -104,7 +105,7 @@ def _chart(
         points=(
             *behind_points,
             *(
-                _drawn(point, epoch, look, read=point is inspected)
+                _drawn(point, epoch, look, is_inspected=point is inspected)
                 for point in sorted(points, key=lambda point: (point is inspected, point.current, point.epoch))
             ),
         ),
@@ -117,11 +118,11 @@ def _chart(
 
 
 def _first_settled(points: Sequence[LevelPoint], epoch: int) -> LevelPoint | None:
-    """The settled level of this epoch with the fewest users among those with a small error: there users wait least for each
-    other.
+    """The level from which linear scaling is extrapolated: of the settled levels of this epoch with a small error, the one with
+    the fewest users, who delay each other least.
     """
     here = [point for point in points if point.fitted and point.epoch == epoch and point.users > 0]
-    candidates = [point for point in here if point.tabled or point.half_rps <= KNOWN_WELL_RATIO * point.goodput_rps]
+    candidates = [point for point in here if point.imported or point.half_rps <= KNOWN_WELL_RATIO * point.goodput_rps]
     return min(candidates, key=lambda point: point.users, default=None)
 
 
@@ -142,18 +143,18 @@ def _joined(points: Sequence[LevelPoint], palette: Palette) -> tuple[Series, ...
     return tuple(lines)
 
 
-def _drawn(point: LevelPoint, epoch: int, look: Look, *, read: bool) -> Point:
-    """One point: hollow and grey if it has few settled seconds. The current point, and the one at the inspection cursor
-    (`read`), are highlighted and labelled with their goodput.
+def _drawn(point: LevelPoint, epoch: int, look: Look, *, is_inspected: bool) -> Point:
+    """One point: hollow and grey if it has few settled seconds. The current point, and the one at the inspection cursor, are
+    highlighted and labelled with their goodput.
     """
     palette, shape = look.palette, _shape(point, epoch)
     low, high = max(point.goodput_rps - point.half_rps, 0.0), point.goodput_rps + point.half_rps
     counts = shape in (Shape.FILLED, Shape.RING)
     color = palette.accent if point.current else palette.secondary if counts else palette.muted
-    labelled = point.current or read or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
+    labelled = point.current or is_inspected or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
     label = quantities.rate_cell(point.goodput_rps) if labelled else ""
-    color = palette.text if read else color
-    return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current or read, label=label)
+    color = palette.text if is_inspected else color
+    return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current or is_inspected, label=label)
 
 
 def _shape(point: LevelPoint, epoch: int) -> Shape:
@@ -169,7 +170,7 @@ def _legend(
     inspected: LevelPoint | None,
     levels: Sequence[Level],
     linear: LevelPoint | None,
-    found: curve_verdict.Drawn | None,
+    found: curve_verdict.VerdictParts | None,
     palette: Palette,
 ) -> tuple[Legend, ...]:
     """The figures of the level at the inspection cursor, or of the current one, and of the knee, then the other series."""

@@ -13,7 +13,8 @@ from ...model.timeline import Timeline
 from ...report.rows import Kind, level_kinds
 
 SO_FAR_TICKS = 5
-"""Number of last ticks over whose mean a level is drawn, hollow, until it has settled: more would lag behind the spawning."""
+"""Number of latest ticks whose mean goodput is drawn for a level that has not settled. More would lag behind while users start.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,13 @@ class LevelPoint:
     settled: bool
     current: bool
     kind: Kind = "step"
-    tabled: bool = False
+    imported: bool = False
     """Whether it was imported from a table of rates, which counts as measured."""
 
     @property
     def certain(self) -> bool:
         """Whether it has settled, for long enough for a standard error, or was imported from a table."""
-        return self.settled and (self.tabled or not math.isnan(self.half_rps))
+        return self.settled and (self.imported or not math.isnan(self.half_rps))
 
     @property
     def fitted(self) -> bool:
@@ -59,9 +60,9 @@ def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> li
     for level in levels:
         current = level is levels[-1] and level.figures.counted
         points += [_point(level, part.users, part.figures, "ramp") for part in level.bins]
-        goodput_rps = _so_far(timeline, level, cursor) if current and not level.figures.settled else None
+        so_far_rps = _so_far_rps(timeline, level, cursor) if current and not level.figures.settled else None
         if not (level.opened.ramp and level.bins):
-            points.append(_point(level, level.users, level.figures, kinds.get(level.opened.index, "step"), current, goodput_rps))
+            points.append(_point(level, level.users, level.figures, kinds.get(level.opened.index, "step"), current, so_far_rps))
     return [point for point in points if math.isfinite(point.goodput_rps)]
 
 
@@ -83,21 +84,21 @@ def _point(
     current: bool = False,
     so_far_rps: float | None = None,
 ) -> LevelPoint:
-    settled_rps = figures.goodput_rps if figures.settled else so_far_rps
+    goodput_rps = figures.goodput_rps if figures.settled else so_far_rps
     return LevelPoint(
         level=level.opened.index,
         epoch=level.opened.epoch,
         users=users,
-        goodput_rps=math.nan if settled_rps is None else settled_rps,
+        goodput_rps=math.nan if goodput_rps is None else goodput_rps,
         half_rps=math.nan if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps,
         settled=figures.settled,
         current=current,
         kind=kind,
-        tabled=not figures.counted,
+        imported=not figures.counted,
     )
 
 
-def _so_far(timeline: Timeline, level: Level, cursor: int) -> float | None:
+def _so_far_rps(timeline: Timeline, level: Level, cursor: int) -> float | None:
     first = max(level.first_index, cursor + 1 - SO_FAR_TICKS)
     values = [value for value in timeline.columns["goodput_rps"][first : cursor + 1] if math.isfinite(value)]
     return sum(value / len(values) for value in values) if values else None

@@ -1,6 +1,6 @@
-"""Draws a verdict on the capacity curve: lines, the knee with its interval, other findings, and which levels are missing.
+"""The parts that a verdict adds to the capacity curve: lines, the knee with its interval, other findings, and missing levels.
 
-Values for the chart, of what the detector concluded; nothing is judged here, and all sentences are `wording`'s.
+Pure. The verdict is that of the detector, and its sentences come from `wording`; nothing is computed from levels here.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern
 
 USL_POINTS = 60
-"""Points at which the smooth USL curve is drawn."""
+"""Number of segments of the USL curve."""
 
 ADVICE_KEY, KNEE_KEY, LATENCY_KEY, PEAK_KEY = "→", "┃", "◆", "▵"
 
 GREY = {"few_levels": "too few levels", "no_bend": "no saturation yet", "poor_fit": "fits poorly"}
-"""Why a fit is grey."""
+"""The words for each reason why a USL fit is grey."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class VerdictParts:
     """The parts of the chart that the verdict adds."""
 
     legend: tuple[Legend, ...] = ()
@@ -38,13 +38,13 @@ class Drawn:
     tags: tuple[Tag, ...] = ()
 
 
-def drawn(verdict: Verdict, users: Axis, look: Look) -> Drawn:
+def parts_of(verdict: Verdict, users: Axis, look: Look) -> VerdictParts:
     """All parts of a verdict, for this axis of users."""
     palette, knee = look.palette, verdict.capacity.knee
     beyond = knee is not None and knee.kind == "at_or_below"
-    curve = None if beyond else verdict.capacity.curve  # where all levels lie beyond the knee no line is that of low load
-    notes = (_advice(verdict, palette), _line_keys(verdict, curve, palette), *_more(verdict, curve, palette))
-    return Drawn(
+    curve = None if beyond else verdict.capacity.curve  # if all levels are beyond the knee, no line shows low load
+    notes = (_advice(verdict, palette), _line_keys(verdict, curve, palette), *_usl_and_objectives(verdict, curve, palette))
+    return VerdictParts(
         legend=_legend(knee, palette),
         notes=tuple(line for line in notes if line),
         lines=_lines(curve, users, palette) if curve is not None else (),
@@ -71,16 +71,18 @@ def color_of(knee: KneeVerdict, palette: Palette) -> str:
 
 
 def _lines(curve: CurveFit, users: Axis, palette: Palette) -> tuple[Series, ...]:
-    """The lines. In shared cells the colour of the later one is shown: that of the USL fit, unless it is grey."""
-    law = [_law(curve.usl, users, palette)] if curve.usl is not None else []
+    """The lines of low load, capacity and USL fit. A cell shows the colour of the last line in it: the USL fit, unless it is
+    grey.
+    """
+    usl_line = [_usl_line(curve.usl, users, palette)] if curve.usl is not None else []
     top = curve.low_load_rps_per_user * users.high
     lines = [Series((0.0, users.high), (0.0, top), palette.muted, Pattern.DOTTED)]
     if curve.capacity_rps is not None:
         lines.append(Series((0.0, users.high), (curve.capacity_rps,) * 2, palette.error, Pattern.DASHED))
-    return (*law, *lines) if curve.usl is not None and curve.usl.grey is not None else (*lines, *law)
+    return (*usl_line, *lines) if curve.usl is not None and curve.usl.grey is not None else (*lines, *usl_line)
 
 
-def _law(usl: UslFit, users: Axis, palette: Palette) -> Series:
+def _usl_line(usl: UslFit, users: Axis, palette: Palette) -> Series:
     counts = [users.high * step / USL_POINTS for step in range(USL_POINTS + 1)]
     rates = [usl.lambda_rps * n / max(1 + usl.sigma * (n - 1) + usl.kappa * n * (n - 1), 1e-9) for n in counts]
     return Series(counts, rates, palette.primary if usl.grey is None else palette.faint, Pattern.DOTTED)
@@ -121,7 +123,7 @@ def _tags(verdict: Verdict, palette: Palette) -> list[Tag]:
 
 
 def _advice(verdict: Verdict, palette: Palette) -> tuple[Legend, ...]:
-    """Lines on which further levels would help, the most useful first, and why; on narrow screens without the reasons."""
+    """Which further levels would make the verdict more certain, the most useful first, with the reasons if there is space."""
     wanted = verdict.capacity.missing
     return tuple(
         Legend(ADVICE_KEY if not index else "", wording.missing(each), "", palette.text, short=wording.short_missing(each))
@@ -146,7 +148,7 @@ def _line_keys(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tu
     return tuple(keys)
 
 
-def _more(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tuple[Legend, ...]]:
+def _usl_and_objectives(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tuple[Legend, ...]]:
     """The USL fit's figures, then the objectives."""
     lines: list[tuple[Legend, ...]] = []
     usl = curve.usl if curve is not None else None

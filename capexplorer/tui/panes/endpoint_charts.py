@@ -63,8 +63,9 @@ class EndpointThroughput(EndpointPane):
 
 
 SECONDS_MOST = 600
-"""Most seconds of a page whose p95 is drawn; of a longer page, every n-th. A replay reads each from the log, which takes 0.2
-ms."""
+"""The most seconds of a page whose p95 is drawn; of a longer page every n-th second is. A replay reads each from the log in 0.2
+ms.
+"""
 
 
 class EndpointLatency(EndpointPane):
@@ -86,7 +87,7 @@ class EndpointLatency(EndpointPane):
         ticks = range(shown.first, shown.stop, -(-(shown.stop - shown.first) // SECONDS_MOST))
         seconds, times = timeline.latency_seconds, timeline.columns["t_s"]
         p95s = [seconds.p95_ms(tick, self.endpoint) if seconds is not None else math.nan for tick in ticks]
-        starts, heights = _held(timeline, self.endpoint, shown)
+        starts, heights = _p95_steps(timeline, self.endpoint, shown)
         latest = heights[-1] if heights else math.nan
         legend = (
             latency_legend(SOLID, "mean of each second", means[-1], palette.primary, short="mean", letter="m"),
@@ -132,16 +133,20 @@ def _most(values: Sequence[float]) -> float:
     return max((value for value in values if math.isfinite(value)), default=0.0)
 
 
-def _held(timeline: Timeline, endpoint: EndpointKey, shown: TimePage) -> tuple[list[float], list[float]]:
+def _p95_steps(timeline: Timeline, endpoint: EndpointKey, shown: TimePage) -> tuple[list[float], list[float]]:
     """The p95 of each level on this page as a step function (times, ms)."""
     starts, heights = [], []
     for level in timeline.levels:
         ended_s = shown.now_s if level.ended_s is None else level.ended_s
         if level.started_s <= shown.now_s and ended_s >= shown.start_s:
-            found = next((each for each in level.endpoints if (each.method, each.name) == endpoint), None)
+            found = _figures_of(endpoint, level.endpoints)
             starts.append(max(level.started_s, shown.start_s))
             heights.append(math.nan if found is None or found.latency_ms.p95 is None else found.latency_ms.p95)
     return ([*starts, shown.now_s], [*heights, heights[-1]]) if starts else ([], [])
+
+
+def _figures_of(endpoint: EndpointKey, endpoints: Sequence[LevelEndpoint]) -> LevelEndpoint | None:
+    return next((each for each in endpoints if (each.method, each.name) == endpoint), None)
 
 
 # -- over levels
@@ -187,13 +192,13 @@ class EndpointCurve(EndpointPane):
                 Series(loads, [point.goodput_rps for point in points], palette.secondary, letter="g"),
             ),
             points=tuple(Point(point.load, point.goodput_rps, Shape.FILLED, palette.secondary) for point in points),
-            boundaries=_degrades(timeline, self.endpoint, palette),
+            boundaries=_degradation(timeline, self.endpoint, palette),
         )
         return draw_chart(chart, palette, size)
 
 
-def _degrades(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tuple[Boundary, ...]:
-    """The users from which this endpoint degrades, if it is the first that does; else None."""
+def _degradation(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tuple[Boundary, ...]:
+    """A boundary at the users from which this endpoint degrades, if it is the first that does."""
     level = timeline.level
     verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
     first = verdict.first_endpoint if verdict is not None else None
@@ -217,7 +222,7 @@ def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[EndpointPoint
         load = level.users if level.offered_per_s is None else level.offered_per_s
         measured = [(part.users, part.figures, part.endpoints) for part in level.bins]
         for at, figures, endpoints in measured or [(load, level.figures, level.endpoints)]:
-            found = next((each for each in endpoints if (each.method, each.name) == endpoint), None)
+            found = _figures_of(endpoint, endpoints)
             if figures.settled and figures.settled_seconds and found is not None:
                 yield _point(at, found, figures.settled_seconds)
 

@@ -31,7 +31,7 @@ def _of(value: float | None) -> float:
 
 
 class EndpointTable(ListPane):
-    """The list. `sort`: one of SORTS; `wanted`: text that the names of shown rows contain."""
+    """The list. `sort`: one of SORTS; `filter_text`: only rows whose name contains it are shown."""
 
     TITLE = "Endpoints"
     NOTHING = "no endpoint to show"
@@ -43,7 +43,7 @@ class EndpointTable(ListPane):
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
-        self.sort, self.reverse, self.wanted = "req/s", False, ""
+        self.sort, self.reverse, self.filter_text = "req/s", False, ""
         self.rows: Sequence[Row] = ()
 
     @property
@@ -55,20 +55,20 @@ class EndpointTable(ListPane):
         """The rows that pass the filter, sorted."""
         label, found = rows_shown(timeline)
         first, before = first_to_degrade(timeline), self.row
-        self.rows = in_order(found[1:], self.sort, self.wanted, reverse=self.reverse)
+        self.rows = in_order(found[1:], self.sort, self.filter_text, reverse=self.reverse)
         if before is not None:  # the chosen endpoint stays chosen wherever it is now
             names = [row.name for row in self.rows]
             self.chosen = names.index(before.name) if before.name in names else self.chosen
         palette = look.palette
         titles = [
             text.line([(f" {label}", Style(color=palette.muted))], width),
-            self._sorts(palette, width),
+            self._sort_keys(palette, width),
             title_line(palette, width, one_degrades=first is not None),
         ]
         marked = None if first is None else f"{first.method} {first.name}"
         return titles, [row_line(row, palette, width, first=row.name == marked) for row in self.rows]
 
-    def _sorts(self, palette: Palette, width: int) -> Strip:
+    def _sort_keys(self, palette: Palette, width: int) -> Strip:
         """The keys that sort, with the present order in bold."""
         muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
         words = [
@@ -83,7 +83,7 @@ class EndpointTable(ListPane):
         super().choose(min(index, max(0, len(rows) - 1)))
 
 
-def in_order(rows: Sequence[Row], sort: str, wanted: str = "", *, reverse: bool = False) -> list[Row]:
-    """The rows whose name contains `wanted`, ignoring case, sorted by a column of SORTS."""
-    found = [row for row in rows if wanted.lower() in row.name.lower()]
+def in_order(rows: Sequence[Row], sort: str, filter_text: str = "", *, reverse: bool = False) -> list[Row]:
+    """The rows whose name contains `filter_text`, ignoring case, sorted by a column of SORTS."""
+    found = [row for row in rows if filter_text.lower() in row.name.lower()]
     return sorted(found, key=SORTS[sort], reverse=(sort != "name") is not reverse)

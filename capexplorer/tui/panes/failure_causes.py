@@ -16,24 +16,24 @@ from ..look import Palette
 from ..render import text
 from .blocks import Block
 
-ABOVE_LINES = 2
-"""Lines of the verdict in the status area."""
+STATUS_VERDICT_LINES = 2
+"""The most lines of the verdict in the status area; a longer one is repeated here in full."""
 
-QUIET = ("not_saturated",)
-"""The text when nothing is wrong."""
+UNLISTED = ("not_saturated",)
+"""Ids of marks that are not listed, since they state no problem."""
 
 _SIGNS = {"critical": "✗", "error": "✗", "warning": "!"}
 
 
 def blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
     """The verdict, if the status area does not show all of it, then open causes, then closed ones, both by location."""
-    marks, judged = blames(timeline), wording.judgement(timeline)
+    marks, judged = listed_marks(timeline), wording.judgement(timeline)
     style = Style(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
     verdict = list(_wrapped(judged.sentence, " ", style, width))
-    above = verdict if not judged.marked or len(verdict) > ABOVE_LINES else []
+    top = verdict if not judged.marked or len(verdict) > STATUS_VERDICT_LINES else []
     if not marks:
-        above += _wrapped(_nothing(timeline), " ", Style(color=palette.muted), width)
-    found = [Block(tuple(above))] if above else []
+        top += _wrapped(_without_marks(timeline), " ", Style(color=palette.muted), width)
+    found = [Block(tuple(top))] if top else []
     for title, group in _grouped(marks):
         heading = text.line([(f" {title}", Style(color=palette.muted, bold=True))], width)
         found.append(Block((Strip.blank(width), heading) if found else (heading,)))
@@ -42,23 +42,23 @@ def blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
 
 
 def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
-    """(title, marks) of locations with open causes, in the order in which locations are ruled out, then of those with ended
-    causes.
+    """(title, marks) of each location: first locations with open causes, then those with ended causes, both in the order in which
+    a search for the cause should rule them out.
     """
-    for over in (False, True):
+    for is_ended in (False, True):
         for place, title in wording.GROUPS.items():
-            group = [mark for mark in marks if (mark.state == "closed") is over and wording.where(mark.id) == place]
+            group = [mark for mark in marks if (mark.state == "closed") is is_ended and wording.where(mark.id) == place]
             if group:
-                yield f"{title}, ended" if over else title, group
+                yield f"{title}, ended" if is_ended else title, group
 
 
-def blames(timeline: Timeline) -> list[Mark]:
+def listed_marks(timeline: Timeline) -> list[Mark]:
     """The marks to show: the most severe first, then the latest."""
-    found = [mark for mark in wording.current_marks(timeline).values() if mark.kind in wording.BLAMES and mark.id not in QUIET]
+    found = [mark for mark in wording.current_marks(timeline).values() if mark.kind in wording.BLAMES and mark.id not in UNLISTED]
     return sorted(found, key=lambda mark: (SEVERITIES.index(mark.severity), -mark.t_s))
 
 
-def _nothing(timeline: Timeline) -> str:
+def _without_marks(timeline: Timeline) -> str:
     kinds = len(timeline.failures)
     if not kinds:
         return "Nothing failed, and no cause was marked."
@@ -69,10 +69,10 @@ def _nothing(timeline: Timeline) -> str:
 
 def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Block:
     """The lines of one cause: sign, name and count; then time, location, an example and readings; then advice."""
-    over = mark.state == "closed"
-    muted, plain = Style(color=palette.muted), Style(color=palette.muted if over else palette.text)
+    is_ended = mark.state == "closed"
+    muted, plain = Style(color=palette.muted), Style(color=palette.muted if is_ended else palette.text)
     finding, advice = mark.finding, wording.advice(mark.finding, timeline.header)
-    named = _named(mark, muted if over else Style(color=color_of(mark.severity, palette), bold=True), plain, width)
+    named = _title_lines(mark, muted if is_ended else Style(color=color_of(mark.severity, palette), bold=True), plain, width)
     example = wording.example(finding)
     described = [
         " · ".join(filter(None, (wording.epoch_name(timeline, mark.epoch), _when(mark), wording.endpoints(finding)))),
@@ -85,7 +85,7 @@ def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Bloc
     return Block((*named, *below), mark.key, len(named))
 
 
-def _named(mark: Mark, style: Style, plain: Style, width: int) -> list[Strip]:
+def _title_lines(mark: Mark, style: Style, plain: Style, width: int) -> list[Strip]:
     """Sign and name, with the count at the right edge."""
     sign = "·" if mark.state == "closed" else _SIGNS.get(mark.severity, "◇")
     counted = wording.counted(mark.finding)

@@ -1,6 +1,6 @@
-"""The failures, by cause or as raw errors: one of them can be chosen, and its kept requests opened.
+"""The failures, by cause or as raw errors. One of them can be chosen, and the kept requests that belong to it opened.
 
-Draws marks alone (causes, leaks, bottlenecks): the log says which failures belong to which cause.
+The list by cause shows the marks of the timeline (causes, leaks, bottlenecks); no failure is classified here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FailuresPane(ScrollingPane):
         """Show raw errors (True) or causes (False); None: the other of the two."""
         self.raw = not self.raw if raw is None else raw
         self.chosen = None
-        self._rest_at(0)
+        self._set_scrolled(0)
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw the failures; the title has the keys."""
@@ -81,7 +81,7 @@ class FailuresPane(ScrollingPane):
         """Choose the entry with this key, and scroll to it; None: choose none, and scroll to the top."""
         self.chosen = key
         first, last = blocks.span(self._blocks, key) or (0, 0)
-        self._rest_at(min(first, max(self.scrolled, last - self._height)))
+        self._set_scrolled(min(first, max(self.scrolled, last - self._height)))
 
     def subset(self, timeline: Timeline) -> Subset | None:
         """The requests that failed from the chosen cause or with the chosen error; None: nothing is chosen."""
@@ -105,25 +105,25 @@ class Tally:
     """The counts of failures for the tab and the status area."""
 
     open: int = 0
-    """Number of causes and leaks that are open now."""
-    over: int = 0
+    """Number of causes and leaks that are open at this moment."""
+    ended: int = 0
     raw: int = 0
     """Number of kinds of failures, by endpoint and signature."""
-    grave: bool = False
-    """Whether an open one has severity error or above."""
+    severe: bool = False
+    """Whether one of the open causes and leaks has the severity error or critical."""
 
     @property
     def words(self) -> str:
         """The count next to the pane's name: open causes, else ended ones, else failures without a cause; empty without
         failures.
         """
-        count = self.open or self.over or self.raw
+        count = self.open or self.ended or self.raw
         return str(count) if count else ""
 
 
 def tally(timeline: Timeline) -> Tally:
     """The counts over all epochs. Bottlenecks are no failures."""
     marks = [mark for mark in wording.current_marks(timeline).values() if mark.kind in ("cause", "leak")]
-    standing = [mark for mark in marks if mark.state != "closed"]
-    grave = any(mark.severity in ("critical", "error") for mark in standing)
-    return Tally(len(standing), len(marks) - len(standing), len(timeline.failures), grave)
+    open_marks = [mark for mark in marks if mark.state != "closed"]
+    severe = any(mark.severity in ("critical", "error") for mark in open_marks)
+    return Tally(len(open_marks), len(marks) - len(open_marks), len(timeline.failures), severe)

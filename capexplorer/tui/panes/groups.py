@@ -1,5 +1,4 @@
-"""Pieces of a line that are shown or dropped together: in narrow terminals the least important are dropped first, and nothing is
-cut."""
+"""A line of groups of text. In a narrow terminal the least important groups are left out; no group is cut."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ class Group:
     """Pieces that are shown instead if these are dropped."""
 
 
-def spread(groups: Sequence[Group], width: int) -> Strip:
-    """A line with groups at its left and at its right edge."""
+def group_line(groups: Sequence[Group], width: int) -> Strip:
+    """A line of `width` cells with groups at its left and right edges, without the groups for which there is no space."""
     kept = list(groups)
     while _cells(kept) > width and (worst := max(kept, key=lambda group: group.rank)).rank > 0:
         index = kept.index(worst)

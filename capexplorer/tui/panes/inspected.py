@@ -1,4 +1,4 @@
-"""The second at the inspection cursor in full: all values that the time charts draw, its level, its failures, and marks near it.
+"""The second at the inspection cursor in full: its level, the values that charts over time draw, its failures, and marks near it.
 
 `inspected` is pure: (timeline, cursor, look, width) to lines of cells. `InspectArea` shows them below the panes.
 """
@@ -31,7 +31,7 @@ NARROW, MIDDLE = 100, 150
 
 NEAR_S = 5.0
 NEAR_RATIO = 0.01
-"""Distance from the cursor within which marks are shown: seconds, or a share of the page, about one column of a chart."""
+"""Distance from the cursor within which marks are shown: the larger of 5 s and 1% of the page, about one column of a chart."""
 
 BETWEEN = "  "
 
@@ -48,7 +48,7 @@ class InspectArea(Widget):
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw the inspected second, or hide if there is none."""
         self.display = look.inspected is not None
-        width = max(self.app.size.width - 2, 1)  # its own is not known before it is laid out
+        width = max(self.app.size.width - 2, 1)  # self.size is not known before the first layout
         strips = inspected(timeline, cursor, look, width) if look.inspected is not None else []
         before, self._strips = self._strips, strips
         if strips and len(strips) != len(before):
@@ -68,8 +68,8 @@ class InspectArea(Widget):
 
 
 def inspected(timeline: Timeline, cursor: int, look: Look, width: int) -> list[Strip]:
-    """The time with its level, then values, failures and marks, as many as fit. For one width a session always has as many lines,
-    so that the panes keep their sizes while the cursor moves.
+    """A line with the time and its level, then values, failures and marks, as many as fit. The number of lines depends only on
+    the width and on whether the session has levels of rates, so that panes keep their sizes while the cursor moves.
     """
     if look.inspected is None or not 0 <= cursor < len(timeline):
         return []

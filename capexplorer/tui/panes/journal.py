@@ -19,13 +19,13 @@ from .scrolling import ScrollingPane
 Entry = Mark | Note | Target | Command
 
 ENTRIES = 500
-"""Number of latest entries that are laid out, once a second; the log on disk has all."""
+"""Number of latest entries that are shown, since all of them are laid out once a second; the log on disk contains all."""
 
 BURST_S = 1.5
 """Seconds within which steps by keys are combined into one entry, that of the last step."""
 
 MOVING: tuple[MarkKind, ...] = ("knee", "at_or_below", "bend", "latency_knee")
-"""Kinds whose marks change as more levels are measured."""
+"""Kinds of marks that change as more levels are measured."""
 
 _TIME_CELLS, _GLYPH_CELLS = 9, 2
 """Width of `23:59:59` and a space."""
@@ -53,17 +53,21 @@ class JournalEntry:
     entry: Entry
     words: str
     revises: bool = False
-    """A mark of which an earlier revision is shown, and which has changed since."""
+    """Whether this is a later revision of a mark whose first revision is also in the journal."""
 
     @property
     def key(self) -> str | None:
-        """Of a mark."""
+        """The key of the mark; None if the entry is not a mark."""
         return self.entry.key if isinstance(self.entry, Mark) else None
 
 
 def entries(timeline: Timeline) -> list[JournalEntry]:
-    """A note stands for its command, the last of a burst of steps for all, and of a knee that moves the first and the latest
-    revision for those between. Marks that a later finding superseded are left out.
+    """The latest entries of the journal, without those that repeat others:
+
+    - commands that wrote a note, which has an entry itself;
+    - all but the last of several steps in quick succession;
+    - revisions of a knee between the first and the latest;
+    - marks that a later finding superseded.
     """
     kept: list[JournalEntry] = []
     latest: dict[str, Mark] = {}
@@ -89,14 +93,14 @@ def _of_epoch(each: JournalEntry, timeline: Timeline) -> JournalEntry:
 
 
 def _superseded(timeline: Timeline) -> set[str]:
-    """Keys."""
+    """The keys of marks that are not retracted, but superseded by a later finding."""
     current = {key for key, mark in timeline.marks.items() if mark.state != "retracted"}
     return current - wording.current_marks(timeline).keys()
 
 
 def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> list[JournalEntry]:
-    """The entries with this revision of a mark. A change of kind, a retraction and a return each add an entry; a further change
-    of a mark whose kind is in MOVING replaces the entry of the change before it.
+    """`kept` with this revision of a mark; `before` is its previous revision. A change of kind, a retraction and a return each
+    add an entry. A further change of a mark whose kind is in MOVING replaces the entry of the change before.
     """
     if before is None or before.kind != mark.kind or "retracted" in (before.state, mark.state):
         return [*kept, JournalEntry(mark, wording.journal_mark(mark))]
@@ -109,6 +113,7 @@ def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> lis
 
 
 def _continues(before: Entry, entry: Entry) -> bool:
+    """Whether both are steps by keys in quick succession."""
     if not (isinstance(before, Command) and isinstance(entry, Command)):
         return False
     return before.name == entry.name and entry.name in ("users", "step") and entry.t_s - before.t_s < BURST_S

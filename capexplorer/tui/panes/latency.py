@@ -19,11 +19,10 @@ from .latency_heatmap import heatmap
 from .latency_levels import LETTERS, latency_by_level
 
 FROM_PLAN = "from_plan_"
-"""Before the names of columns: the time from the moment that the schedule gave to the end of the task."""
+"""Prefix of columns with the time from plan: from the moment at which an iteration was due to its end."""
 
 ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
-"""Successes that a percentile of a level must rest on; with fewer it is grey."""
-
+"""Number of successes in a level from which its percentiles are shown plainly; with fewer they are grey."""
 
 TITLES: Mapping[LatencyForm, tuple[str, Sequence[str]]] = {
     "lines": ("Latency", ("",)),
@@ -72,7 +71,7 @@ class LatencyPane(ChartPane):
             legend=_legend(shown, palette),
             series=(
                 *((Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s, letter="s"),) if at_rate else ()),
-                # where they share cells the later one's colour stays: p95 can be missed best
+                # a cell shows the colour of the last line in it: p95, the least important one, is first
                 Series(
                     times,
                     shown.column(f"{prefix}p95_ms"),

@@ -1,6 +1,6 @@
-"""Latency as a heatmap: seconds across, latency up on a logarithmic scale, shade for the share of a column's requests. Pure.
+"""Latency as a heatmap: x is time, y is latency on a logarithmic scale, and the shade is the share of a column's requests. Pure.
 
-At the inspection cursor the right scale gives the share of each row, so that every cell can be read.
+While there is an inspection cursor, the right scale gives the share of each row in its second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..render.legend import Legend, latency_legend
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 
 SECONDS_PER_CELL = 4
-"""Most seconds of one column that are drawn; of a longer time every n-th is, which the legend says."""
+"""The most seconds that are drawn in one column; of a longer time every n-th second is, which the legend then states."""
 
 
 def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:

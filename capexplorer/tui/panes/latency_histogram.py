@@ -1,4 +1,6 @@
-"""A latency histogram as a chart on a logarithmic scale, the share of values in each column; then the same in words."""
+"""A latency histogram: a chart with the share of values in each column on a logarithmic axis of latency, then the shares in
+words.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ from ..render.draw import draw_chart
 from ..render.raster import DOTS_X
 
 ROWS = 10
+"""Height of the chart in rows of cells."""
 DOTS_PER_BAR = 4
+"""Width of a bar in dots: two cells."""
 
 ROUND = (1, 2, 5)
-"""Bounds of the ranges whose shares are given in words, times 10^k."""
+"""Multipliers of 10^k that are bounds of the ranges whose shares are given in words."""
 
 
 def histogram_lines(histogram: LatencyHistogram, look: Look, width: int) -> list[Strip]:
@@ -61,7 +65,7 @@ def _chart(histogram: LatencyHistogram, axis: Axis, look: Look, size: Size) -> C
 
 
 def shares(histogram: LatencyHistogram, low_ms: float, high_ms: float) -> list[str]:
-    """`10–20 ms 12%`: each range between round bounds that has values."""
+    """`10–20 ms 12%` for each range between round bounds that contains values."""
     bounds = _bounds(low_ms, high_ms)
     counts = histogram.counts_between([1000 * bound for bound in bounds])
     ranges = zip(bounds, bounds[1:], counts[1:], strict=False)

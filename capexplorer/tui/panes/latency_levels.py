@@ -21,7 +21,7 @@ from ..render.raster import Pattern, Shape
 from . import baseline_curve
 
 LETTERS = {"p50": "a", "p95": "b", "p99": "c"}
-"""Letters of the lines without colours."""
+"""The letter of each line on a screen without colours."""
 LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99", DOTTED, Pattern.DOTTED))
 
 
@@ -44,7 +44,7 @@ def latency_by_level(timeline: Timeline, cursor: int, look: Look, size: Size) ->
     if not values:
         return "no settled level yet"
     palette, at_rate = look.palette, timeline.offered_per_s is not None
-    read = _read(timeline, points, look.inspected)
+    read = _inspected_point(timeline, points, look.inspected)
     behind = baseline_curve.latencies(look.baseline, at_rate=at_rate)
     values += [value for _, latency in behind for value in latency.values()]
     loads = [*(point.load for point in points), *(load for load, _ in behind)]
@@ -98,7 +98,7 @@ def _values(latency: Latency) -> list[float]:
     return [value for value in (latency.p50, latency.p95, latency.p99) if value is not None and value > 0]
 
 
-def _read(timeline: Timeline, points: Sequence[LevelLatency], tick: int | None) -> LevelLatency | None:
+def _inspected_point(timeline: Timeline, points: Sequence[LevelLatency], tick: int | None) -> LevelLatency | None:
     """The point of the level at the inspection cursor; for a ramp, that of the nearest bin."""
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:

@@ -1,7 +1,7 @@
-"""One level in full: its figures, the histogram of its latencies, endpoints, resources, and what was marked in it.
+"""One level in full: its figures, the histogram of its latencies, endpoints, resources, marks and notes.
 
-`LevelPage` shows the level at the inspection cursor; of a ramp the bin that its second lies in. Figures are those of the level's
-settled seconds, as they are recorded or, of an open level, as they are so far.
+`LevelPage` shows the level at the inspection cursor; of a ramp, the bin whose load is nearest. The figures are those of the
+level's settled seconds up to now.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .latency_histogram import histogram_lines
 from .resource_row import packed
 from .scrolling import ScrollingPane
 
-_ENDPOINT = (("requests", 8), ("req/s", 6), ("failed", 6), ("p50", 6), ("p95", 6), ("p99", 6), ("max", 6))
+_ENDPOINT_COLUMNS = (("requests", 8), ("req/s", 6), ("failed", 6), ("p50", 6), ("p95", 6), ("p99", 6), ("max", 6))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _when(timeline: Timeline, level: Level) -> str:
 def _figures(part: LevelPart) -> Iterator[str]:
     figures, latency = part.figures, part.figures.latency_ms
     if not figures.settled:
-        yield f"no figures: it has not settled; {figures.failures_while_unsettled:,} requests failed"
+        yield f"no figures: the level has not settled; {figures.failures_while_unsettled:,} requests failed"
         return
     error_rps = None if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps
     yield (
@@ -139,10 +139,10 @@ def _figures(part: LevelPart) -> Iterator[str]:
 
 
 def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:
-    """Name and figures over the settled seconds."""
+    """A table of the endpoints: name, and figures over the settled seconds."""
     muted, plain = Style(color=palette.muted), Style(color=palette.text)
-    name_cells = max(width - 2 - sum(cells + 1 for _, cells in _ENDPOINT), 8)
-    titles = "".join(" " + text.pad(title, cells, right=True) for title, cells in _ENDPOINT)
+    name_cells = max(width - 2 - sum(cells + 1 for _, cells in _ENDPOINT_COLUMNS), 8)
+    titles = "".join(" " + text.pad(title, cells, right=True) for title, cells in _ENDPOINT_COLUMNS)
     yield text.line([(" " * (name_cells + 1) + titles, muted)], width)
     seconds = part.figures.settled_seconds
     for each in part.endpoints:
@@ -153,11 +153,12 @@ def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]
             text.percent(each.failures / each.requests if each.requests else None),
             *(quantities.latency_cell(value) for value in (latency.p50, latency.p95, latency.p99, latency.max)),
         )
-        figures = "".join(" " + text.pad(value, cells, right=True) for value, (_, cells) in zip(values, _ENDPOINT, strict=True))
+        columns = zip(values, _ENDPOINT_COLUMNS, strict=True)
+        figures = "".join(" " + text.pad(value, cells, right=True) for value, (_, cells) in columns)
         name = text.pad(text.safe(f"{each.method} {each.name}"), name_cells)
         yield text.line([(f" {name}", plain), (figures, Style(color=palette.error) if each.failures else plain)], width)
     if not part.endpoints:
-        yield text.line([(" none has settled seconds", muted)], width)
+        yield text.line([(" no endpoint has settled seconds", muted)], width)
 
 
 def _resources(figures: LevelFigures) -> Iterator[str]:
@@ -192,5 +193,5 @@ def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> It
 
 
 def _names(mark: Mark, level: Level) -> bool:
-    """Whether the mark is about this load."""
+    """Whether the mark is about the users of this level."""
     return mark.users == level.users and level.offered_per_s is None and mark.epoch == level.opened.epoch

@@ -14,13 +14,14 @@ from ..render import text
 from .pane import Pane
 
 Lines = tuple[Sequence[Strip], Sequence[Strip]]
-"""(titles, rows)."""
+"""(lines with titles, lines with one row each)."""
 
 
 class ListPane(Pane):
-    """Subclasses define `lines`; `chosen` is the index of a row."""
+    """Subclasses define `lines`; `chosen` is the index of the chosen row."""
 
     NOTHING = "nothing to show"
+    """Shown instead of an empty list."""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
@@ -58,9 +59,9 @@ class ListPane(Pane):
     def choose(self, index: int) -> None:
         """Choose this row, or the first or last one if the index is beyond the ends."""
         self.chosen = max(0, index)
-        self.again()
+        self.redraw()
 
-    def again(self) -> None:
+    def redraw(self) -> None:
         """Draw again."""
         if self.timeline is not None:
             self.show(self.timeline, self.cursor, self.look)

@@ -28,8 +28,8 @@ class LogPane(ScrollingPane):
         """The lines at the scroll position; only these and newer ones are laid out."""
         if not timeline.log:
             words = "  no output yet (locust, user code, target, capexplorer)"
-            said_lines = text.wrap(words, size.width)[: size.height]
-            return [text.line([(part, Style(color=look.palette.muted))], size.width) for part in said_lines]
+            wrapped = text.wrap(words, size.width)[: size.height]
+            return [text.line([(part, Style(color=look.palette.muted))], size.width) for part in wrapped]
         wanted = min(self.scrolled, len(timeline.log)) + 2 * size.height
         tail = reversed(list(islice(reversed(timeline.log), wanted)))  # every entry has at least one line
         lines = [strip for entry in tail for strip in log_lines(entry, look.palette, size.width)]

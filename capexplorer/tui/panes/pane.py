@@ -1,7 +1,7 @@
-"""The base of all panes: pure drawing to lines of cells, and writing only the cells that changed.
+"""The base of all panes: it draws lines of cells by a pure function, and repaints only the cells that changed.
 
-Textual repaints a widget's whole region on `refresh()`. Over SSH that is most of the traffic (29 KB/s for six panes at 1 Hz), so
-a pane keeps its last strips and asks for just the spans that differ.
+Textual repaints a widget's whole region on `refresh()`. Over SSH that would be most of the traffic (29 KB/s for six panes at 1
+Hz). A pane therefore keeps its last strips, and refreshes only the spans that differ from the new ones.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Pane(Widget, can_focus=True):
             return []
         try:
             strips = self.draw(self.timeline, self.cursor, self.look, self.size)
-        except SessionError as error:  # a moment of a recording reads some lines of the log again
+        except SessionError as error:  # drawing a replay may read lines of the log
             self.app.post_message(FeedFailed(error))
             return self._strips
         return [strip.adjust_cell_length(self.size.width) for strip in strips[: self.size.height]]
@@ -106,10 +106,10 @@ def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
 
 
 def _cells(strip: Strip) -> list[tuple[str, object]]:
-    """One entry a cell; a wide character takes two, so a span never splits one."""
+    """(character, style) of each cell. A wide character has two equal entries, so that no span begins or ends inside of it."""
     cells: list[tuple[str, object]] = []
     for text, style, _ in strip:
-        if cell_len(text) == len(text):  # remembered by rich; a screen has two thousand cells, and few that are wide
+        if cell_len(text) == len(text):  # rich caches this length; of the thousands of cells of a screen few are wide
             cells += [(character, style) for character in text]
         else:
             for character in text:

@@ -17,12 +17,13 @@ Shown = Callable[[float | None], str]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """`cpu`, `1.82`, `of 2 cores`, and the share of the limit that is used; None: it has no limit."""
+    """One resource of a part, e.g. `cpu`, `1.82`, `of 2 cores`, 0.91."""
 
     name: str
     number: str
     unit: str
     share: float | None = None
+    """The used share of its limit, 0 to 1 or more; None: it has no limit."""
 
     @property
     def in_words(self) -> str:
@@ -58,7 +59,7 @@ class PartUse:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there is something to warn of."""
+        """Whether the part could not be read, or not lately."""
         return bool(self.state) and self.reading.age_s is not None or (self.known is not None and self.known.state == "unread")
 
 
@@ -75,8 +76,8 @@ def _uses(reading: PartReading, known: PartState | None) -> Iterator[Use]:
     if not reading.is_new:
         return
     facts = known.host if known is not None else HostFacts()
-    is_here = known is not None and known.machine == "generator"  # whose host has rows of its own
-    host = () if is_here else _of_host(reading.host, facts)
+    is_on_generator = known is not None and known.machine == "generator"  # the rows of the host show this machine
+    host = () if is_on_generator else _of_host(reading.host, facts)
     found = (*_of_server(reading), *_of_target(reading.target, facts), *host)
     yield from sorted(found, key=lambda use: -1.0 if use.share is None else use.share, reverse=True)
 

@@ -1,4 +1,4 @@
-"""Watched parts in full: their resources, where they are, and how they are read. The one nearest to its limit is first."""
+"""Watched parts in full: their resources, their machines, and how they are read. The part that is nearest to a limit comes first."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ from .scrolling import ScrollingPane
 
 NONE = "  no part is watched: `--watch NAME=ssh HOST:port N`, or [[watch]] in a profile"
 
-
 _SHOWN_ELSEWHERE = ("connections", "refused_readings")
-"""Beginnings of names of figures that are a resource's row, or words of the part's state."""
+"""Prefixes of figures that are not listed among the others: a row, or the part's state, shows them."""
 
 
 class PartsPane(ScrollingPane):
@@ -57,7 +56,7 @@ def _part(part: PartUse, palette: Palette, width: int) -> Iterator[Strip]:
 
 
 def _about(part: PartUse) -> Iterator[str]:
-    """Other readings, where it is, how it is read."""
+    """Lines with other processes on the part's machine, with the server's other figures, and on the part itself."""
     reading, known = part.reading, part.known
     others = reading.neighbours.processes if reading.neighbours is not None else {}
     if others:
@@ -66,10 +65,10 @@ def _about(part: PartUse) -> Iterator[str]:
     if figures:
         yield ", ".join(f"{text.safe(name)} {numbers.three_digits(value)}" for name, value in sorted(figures.items()))
     if known is not None:
-        yield ", ".join(_of(known, reading.reader_cpu_ratio))
+        yield ", ".join(_place_and_reader(known, reading.reader_cpu_ratio))
 
 
-def _of(known: PartState, reader_cpu_ratio: float | None) -> Iterator[str]:
+def _place_and_reader(known: PartState, reader_cpu_ratio: float | None) -> Iterator[str]:
     yield text.safe(known.place)
     if known.program:
         yield text.safe(known.program) + (f" {known.pid}" if known.pid is not None else "")

@@ -1,7 +1,7 @@
-"""Ephemeral ports: how many are left and how long they last, with a warning before the first error; when used up, by which
-connections.
+"""Ephemeral ports: how many are used, and how long the others last. A warning appears before a connection fails for lack of a
+port; if no port is left, it names the state of the connections that hold them.
 
-The bar and its states for the resources, and the same warning in a few words for the status line.
+`port_rows` draws the rows of the resources pane, `shortage` gives the warning in a few words for the status line.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from ..render import text
 from .resource_row import Row
 
 WARNING_RATIO = 0.8
+"""Used share of the ports from which a warning is shown."""
 WARNING_S = 120.0
+"""Time until the ports are used up, in seconds, below which a warning is shown."""
 TREND_MOST_S = 600.0
-"""Seconds beyond which growth counts as the last step's connections instead of a lasting trend."""
+"""Time until the ports are used up, in seconds, from which it is not shown: such slow growth comes from new connections of the
+last step, and is no trend.
+"""
 
 HOLDERS = {
     "ephemeral_port_exhaustion": "",
@@ -49,7 +53,7 @@ def shortage(timeline: Timeline) -> Shortage | None:
     if ports is None:
         return None
     share = share_of(ports)
-    if share is not None and share >= 1 and ports.destination is not None:  # of all destinations together it proves nothing
+    if share is not None and share >= 1 and ports.destination is not None:  # several destinations can share a port
         return Shortage("all ephemeral ports used", exhausted=True)
     if ports.exhausted_in_s is not None and ports.exhausted_in_s < WARNING_S:
         return Shortage(f"ports full in {text.span(ports.exhausted_in_s)}")

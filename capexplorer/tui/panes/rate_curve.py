@@ -1,6 +1,6 @@
-"""Goodput of each level against its offered rate, with the diagonal on which everything is served.
+"""Goodput of each level against its offered rate, with the diagonal on which both are equal.
 
-Nothing here judges: states, capacity and interval are those of the verdict as it stood at this moment.
+Pure. States of levels, capacity and interval are those of the verdict at the cursor; nothing is computed from levels here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..render.raster import Pattern, Shape
 from . import baseline_curve
 
 KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇"}
-SAID = {
+SHAPE_NAMES = {
     Shape.FILLED: "goodput",
     Shape.HOLLOW: "not clear yet",
     Shape.SALTIRE: "recovery, disturbed or the generator's",
@@ -78,7 +78,7 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
         return []
     parts = [part.figures for part in level.bins] if level.opened.ramp else [level.figures]
     known = {each.level: each for each in verdict.levels} if verdict is not None and level.opened.epoch == epoch else {}
-    judged = None if level.opened.ramp else known.get(level.opened.index)  # a ramp has a verdict on its latest bin alone
+    judged = None if level.opened.ramp else known.get(level.opened.index)  # the verdict on a ramp is about its latest bin only
     palette, found = look.palette, []
     for offered in (figures.offered for figures in parts if figures.settled):
         if offered is None:
@@ -150,11 +150,11 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
     if capacity is not None and capacity.kind == "capacity":
         entries.append(Legend(DASHED, f"capacity {quantities.rate_figure(capacity.per_s)}", "", palette.error, short="capacity"))
     shapes = dict.fromkeys(point.shape for point in points if point.shape is not Shape.FILLED)
-    return (*entries, *(Legend(KEYS[shape], SAID[shape], "", palette.muted) for shape in shapes))
+    return (*entries, *(Legend(KEYS[shape], SHAPE_NAMES[shape], "", palette.muted) for shape in shapes))
 
 
 def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple[tuple[Legend, ...], ...]:
-    """The level so far in words, then the objectives."""
+    """A line on the state of this level, then one on the objectives."""
     if verdict is None:
         return ()
     found = next((each for each in verdict.levels if each.level == level.opened.index), None)

@@ -1,4 +1,6 @@
-"""One kept request whole: as it was sent, timing by phase, headers, bodies formatted. Pure; all of its text is made harmless."""
+"""One kept request in full: the request as it was sent, timing by phase, headers, formatted bodies. Its text passes through
+`safe`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from ..look import Look, Palette
 from ..render import text
 from .scrolling import ScrollingPane
 
-_LONGEST_LINES = 2_000
+_BODY_LINES_MOST = 2_000
+"""The most lines of a body that are shown."""
 _KEPT_FOR: dict[Why, str] = {
     "first": "the first failure of its kind",
     "last": "the last failure of its kind",
@@ -61,20 +64,20 @@ def request_lines(request: KeptRequest) -> Iterator[RequestLine]:
     yield RequestLine("muted", f"{wording.session_time(brief.t_s)}{where}{by}; kept as {_KEPT_FOR[brief.why]}")
     if brief.error:
         yield RequestLine("error", brief.error)
-    yield from _titled("Timing")
+    yield from _heading("Timing")
     yield from (RequestLine("plain", line) for line in phase_lines(request.phases, brief.response_ms))
-    yield from _titled("Sent")
+    yield from _heading("Sent")
     yield RequestLine("bold", f"{brief.method} {request.url}")
     yield from _headers(request.sent_headers)
     yield from _body(request.sent)
-    yield from _titled("Received")
+    yield from _heading("Received")
     yield RequestLine("bold", "no reply" if brief.status is None else f"status {brief.status}")
     yield from _headers(request.headers)
     yield from _body(request.received)
 
 
 def phase_lines(phases: Phases, response_ms: float) -> Iterator[str]:
-    """`connect 0.42 ms`, `first byte 12.1 ms`, ...; phases that the client does not report are listed as not known."""
+    """`connect 0.42 ms`, `to the first byte 12.1 ms`, ...; phases that the client does not report are shown as not known."""
     connect = "kept connection" if phases.kept_connection else _ms(phases.connect_ms)
     first = "to the whole head" if phases.to_head else "to the first byte"
     yield f"{'connect':<19}{connect}"
@@ -87,7 +90,7 @@ def _ms(value: float | None) -> str:
     return "not known" if value is None else quantities.latency_figure(value)
 
 
-def _titled(title: str) -> Iterator[RequestLine]:
+def _heading(title: str) -> Iterator[RequestLine]:
     yield RequestLine("plain", "")
     yield RequestLine("title", title)
 
@@ -106,7 +109,7 @@ def _body(body: Body) -> Iterator[RequestLine]:
     if body.is_binary:
         yield RequestLine("muted", f"{quantities.size(body.size_bytes)}, no text")
         return
-    yield from (RequestLine("body", line) for line in formatted(body.text).split("\n")[:_LONGEST_LINES])
+    yield from (RequestLine("body", line) for line in formatted(body.text).split("\n")[:_BODY_LINES_MOST])
     if body.is_cut:
         yield RequestLine("muted", f"… cut: the body has {quantities.size(body.size_bytes)}")
 

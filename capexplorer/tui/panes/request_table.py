@@ -1,4 +1,4 @@
-"""The list of requests that are kept whole: time, level, why each was kept, its status or error, and its response time."""
+"""The list of requests that are kept in full: time, level, why each was kept, its status or error, and its response time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _row(brief: RequestBrief, look: Look, width: int) -> Strip:
     return text.line([(head, plain), (text.shorten_end(named + error, rest), plain)], width)
 
 
-def searched(brief: RequestBrief) -> str:
-    """The text in which a filter looks."""
+def searchable_text(brief: RequestBrief) -> str:
+    """The text of a request, in lower case, that a filter searches."""
     level = "" if brief.level is None else f"level {brief.level}"
     return f"{brief.method} {brief.name} {brief.status or 'none'} {WHY[brief.why]} {level} {brief.error}".lower()

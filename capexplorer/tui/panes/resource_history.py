@@ -24,7 +24,7 @@ class ResourceHistory:
         self._filled, self._starts = self._bins()
 
     def _bins(self) -> tuple[list[int], list[int]]:
-        """The cells that have ticks, and where those begin."""
+        """(cells that have ticks, index of the first tick of each in the past)."""
         cells = np.floor(self._past("t_s") / self._bin_s).astype(np.int64) - self._first_bin
         cuts = np.searchsorted(cells, np.arange(self._cells + 1))
         filled = np.flatnonzero(np.diff(cuts))
@@ -49,5 +49,5 @@ class ResourceHistory:
 
     @property
     def cells(self) -> int:
-        """Width of a picture."""
+        """Width of a spark line in cells."""
         return self._cells

@@ -1,4 +1,4 @@
-"""One row of the resources: label, picture, figure, details. Pure; `resources` and `ports` define the resources."""
+"""One row of the resources: label, spark line or bar, figure, details. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..render import text
 from ..render.text import Piece
 
 _LABEL_CELLS, _VALUE_CELLS = 12, 18
-"""Cells of label and value. The label has a blank on either side, also next to the longest spark line."""
+"""Widths in cells of the label with the spaces around it, and of number and unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,18 @@ class Row:
     details: tuple[str, ...] = ()
     color: str = ""
     warned: bool = False
-    grave: bool = False
+    used_up: bool = False
     """Whether the resource is used up, which is more than a warning."""
     marked: int | None = None
     """Cell of the spark line at the inspection cursor."""
 
 
 def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) -> list[Strip]:
-    """One line; details that do not fit go to at most `more` further lines, or are left out whole."""
+    """One line, and at most `more` further lines with the details that do not fit. Details for which there is no space are left
+    out. `cells`: width of the spark line or bar.
+    """
     muted = Style(color=palette.muted)
-    warning = palette.error if row.grave else palette.warning
+    warning = palette.error if row.used_up else palette.warning
     alarm = Style(color=warning, bold=True)
     head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 2)} ", alarm if row.warned else muted)]
     if row.number:
@@ -60,12 +62,12 @@ def _picture(picture: str, marked: int | None, style: Style) -> list[Piece]:
 
 
 def cores(ratio: float | None, cpus: int | None) -> tuple[str, str]:
-    """`1.42`, `of 2 cores`."""
+    """(number, unit) of a CPU use in cores: `1.42`, `of 2 cores`."""
     return numbers.three_digits(ratio), f"of {cpus} core{'s' * (cpus != 1)}" if cpus else "cores"
 
 
 def parted(figure: str) -> tuple[str, str]:
-    """Number and unit."""
+    """(number, unit) of a figure such as `142 MiB`."""
     number, _, unit = figure.partition(" ")
     return number, unit
 
@@ -77,7 +79,9 @@ def lag(p99_ms: float | None) -> tuple[str, str]:
 
 
 def packed(details: Sequence[str], first: int, others: int, more: int) -> list[str]:
-    """Details joined to a first line of `first` cells and at most `more` of `others`; never one in part."""
+    """Details joined by commas to a first line of at most `first` cells and at most `more` further lines of at most `others`
+    cells. Details for which there is no space are left out.
+    """
     lines = [""]
     for detail in details:
         cells = first if len(lines) == 1 else others

@@ -1,7 +1,7 @@
-"""The resources: target, watched parts, host, other processes, generator, ports, network. A row each, with its recent past as a
-spark line.
+"""The resources: target, watched parts, host, other processes, generator, ports, network. Each has a row with its use, and its
+recent past as a spark line.
 
-Rows are listed by what an engineer needs first; where it is low the last ones give way, where it is narrow the details do.
+The most important rows come first. A low pane leaves out the last rows, a narrow one the details.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .resource_row import Row, cores, lag, parted, row_lines
 from .second_rows import second_rows
 
 BUSY_RATIO = 0.9
-"""Share of a core or of the host from which it counts as full, and is yellow."""
+"""Used share of a core, or of all cores of the host, from which it counts as full, and its row is yellow."""
 
 OTHERS_RATIO = 0.2
-"""Cores of other processes from which they may hold back the target."""
+"""CPU of other processes in cores from which they may slow down the target."""
 
 
 class ResourcesPane(Pane):
-    """A used amount with its capacity."""
+    """The rows of the newest second or, while there is an inspection cursor, of its second."""
 
     TITLE = "Resources"
 
@@ -67,7 +67,7 @@ class ResourcesPane(Pane):
 
 
 def picture_cells(width: int) -> int:
-    """Width of the spark lines: a fifth of the pane's width, 8 to 24 cells."""
+    """Width of the spark lines in cells: a sixth of the pane's width, 8 to 24."""
     return min(24, max(8, width // 6))
 
 
@@ -86,7 +86,7 @@ def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: Resourc
 
 
 def target_rows(sample: Sample, history: ResourceHistory, palette: Palette, cpus: int | None) -> Iterator[Row]:
-    """Rows of CPU and memory of all processes of all targets."""
+    """Rows of the CPU and the memory of the targets, with all their processes."""
     targets = sample.targets
     cpu = total(target.cpu_ratio for target in targets)
     busiest = max((target.busiest_thread_ratio for target in targets if target.busiest_thread_ratio is not None), default=None)
@@ -151,8 +151,8 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, p
 def generator_rows(
     generator: GeneratorReading, workers: WorkersReading | None, history: ResourceHistory, palette: Palette
 ) -> Iterator[Row]:
-    """CPU and loop lag of the load thread; the lag is the error bar of every latency. With several workers, those of the
-    busiest.
+    """Rows of the CPU and the loop lag of the load thread; with several workers, of the busiest. Measured latencies may be too
+    high by the loop lag.
     """
     full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
     of_workers = () if workers is None else (f"worker {text.safe(workers.fullest or '–')} is the busiest of {workers.count}",)
@@ -177,7 +177,7 @@ def worker_rows(workers: WorkersReading, cells: int, palette: Palette) -> Iterat
     """Rows of the workers: their number and their CPU together, then the load thread of each as a bar."""
     words = [f"{numbers.three_digits(workers.cpu_ratio)} cores together"]
     words += [f"{workers.late} late"] if workers.late else []
-    words += [f"{workers.plain} plain Locust: two digits, causes by text"] if workers.plain else []
+    words += [f"{workers.plain} plain Locust: latencies to two digits, causes from error texts"] if workers.plain else []
     yield Row("workers", "", str(workers.count), "", tuple(words), palette.accent, bool(workers.late))
     for each in workers.rows:
         busy = (each.cpu_ratio or 0.0) + (each.run_delay_ratio or 0.0)
@@ -207,16 +207,17 @@ _HOST_TCP = {
     "aborts_on_memory": "aborts (memory)",
     "time_wait_overflows": "TIME_WAIT overflows",
 }
-
+"""Names of the host's TCP counters on the screen."""
 
 _CONNECT_ERRNOS = {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
 """errno values of failures to connect, as opposed to failures on an open connection."""
 
 
 def tcp_rows(sample: Sample, palette: Palette) -> Iterator[Row]:
-    """The row of TCP counters that grew in this second; no row if none did. Those of the service or its users are warnings.
+    """A row of the service's TCP counters and one of the host's, with those that grew in this second; no row without such
+    counters.
 
-    The kernel's counters do not, since they include other processes of the network namespace.
+    Only the service's row is a warning: the host's counters include other processes of the network namespace.
     """
     tcp = sample.tcp or TcpReading()
     counters = {**_of_service(tcp.target or TargetTcpReading()), "users' failed connects": _failed_connects(sample)}
@@ -244,7 +245,7 @@ def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
 
 
 def network_row(host: HostReading, history: ResourceHistory, palette: Palette) -> Row:
-    """Rows of the network and of the disk."""
+    """The row of the network, with the disk among its details."""
     details = (f"out {quantities.byte_rate(host.sent_bytes_per_s)}", f"disk {text.percent(host.disk_busy_ratio)} busy")
     number, unit = parted(quantities.size(host.received_bytes_per_s))
     return Row("network", history.spark("received_bytes_per_s"), number, f"{unit}/s in".lstrip(), details, palette.secondary)

@@ -1,4 +1,6 @@
-"""A pane whose content may be longer than it is high: pageup, pagedown, home and end, without a scrollbar to redraw."""
+"""The base of panes that scroll, with the keys pageup, pagedown, home and end. A scrollbar would have to be redrawn; the border
+shows the number of hidden lines instead.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from .pane import Pane
 
 
 class ScrollingPane(Pane):
-    """`offset` counts lines from the pane's default position: its top, or its end if the newest line is last."""
+    """`scrolled` is the number of lines from the default position: the top, or the end if the newest line is last (`AT_END`)."""
 
     AT_END: ClassVar[bool] = False
     """Whether the newest line is last and the pane shows the end by default."""
@@ -30,36 +32,38 @@ class ScrollingPane(Pane):
         """Height of the scrolling part at the last drawing, in lines."""
 
     def window(self, lines: int, height: int) -> tuple[int, int]:
-        """The range (first, end) of `lines` lines to show in `height`. Call it when drawing, so that paging knows the end."""
+        """The range (first, end) of the lines to show, of `lines` lines in `height` rows. Call it in `draw`: it limits
+        `scrolled`.
+        """
         longest = max(0, lines - height)
         self._height, self.scrolled = height, min(self.scrolled, longest)
         first = longest - self.scrolled if self.AT_END else self.scrolled
         last = min(first + height, lines)
-        rest = rest_of(first, lines - last, at_end=self.AT_END)
-        if rest != (self.border_subtitle or ""):  # setting it repaints the whole pane
-            self.border_subtitle = rest
+        hidden = hidden_lines(first, lines - last, at_end=self.AT_END)
+        if hidden != (self.border_subtitle or ""):  # setting it repaints the whole pane
+            self.border_subtitle = hidden
         return first, last
 
     def action_page(self, direction: int) -> None:
         """Scroll by a page up (-1) or down (1), with an overlap of two lines."""
-        self._rest_at(self.scrolled + (-direction if self.AT_END else direction) * max(1, self._height - 2))
+        self._set_scrolled(self.scrolled + (-direction if self.AT_END else direction) * max(1, self._height - 2))
 
     def scroll_by(self, lines: int) -> None:
         """Scroll by this many lines down, or up if negative."""
-        self._rest_at(self.scrolled + (-lines if self.AT_END else lines))
+        self._set_scrolled(self.scrolled + (-lines if self.AT_END else lines))
 
     def action_edge(self, direction: int) -> None:
         """Scroll to the first (-1) or the last (1) line."""
-        self._rest_at(0 if (direction > 0) is self.AT_END else sys.maxsize)
+        self._set_scrolled(0 if (direction > 0) is self.AT_END else sys.maxsize)
 
-    def _rest_at(self, lines: int) -> None:
-        self.scrolled = max(0, lines)  # `window` knows the other end
+    def _set_scrolled(self, lines: int) -> None:
+        self.scrolled = max(0, lines)  # `window` limits it to the number of lines
         if self.timeline is not None:
             self.show(self.timeline, self.cursor, self.look)
 
 
-def rest_of(above: int, below: int, *, at_end: bool) -> str:
-    """The border's text about hidden lines while the pane is scrolled."""
+def hidden_lines(above: int, below: int, *, at_end: bool) -> str:
+    """The border's text about lines above and below that are not visible: `▲ 3 ▼ 12`, or for a pane `at_end`: `12 newer, end`."""
     if at_end:
         return f"{below} newer, end" if below else ""
     parts = ([f"▲ {above}"] if above else []) + ([f"▼ {below}"] if below else [])

@@ -1,5 +1,6 @@
-"""The resources in one past second, as far as the timeline's columns have them. Only the newest second has
-details."""
+"""The rows of the resources in one past second, from the timeline's columns. They have no details, which only the newest second
+has.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from .resource_row import Row, cores, lag, parted
 
 
 def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    """The rows in the order of the newest second's; the cell of this second is highlighted in spark lines."""
+    """The rows in the same order as those of the newest second; spark lines highlight the cell of this second."""
     columns, cell, cpus = timeline.columns, history.cell_at(tick), facts.cpus
 
     def value(name: str) -> float | None:

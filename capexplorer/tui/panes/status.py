@@ -12,13 +12,13 @@ from textual.widget import Widget
 from ...model.timeline import Timeline
 from ..look import Palette
 from . import banners, status_groups
-from .groups import spread
+from .groups import group_line
 from .pane import changed_span
 from .status_view import View
 
 
 class StatusArea(Widget):
-    """Has two lines, one or two more for a verdict with a mark, one with the next step, and alarms."""
+    """Two lines of groups, and the lines of `banners`."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 
@@ -52,17 +52,17 @@ class StatusArea(Widget):
 
 def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """All lines, each `width` cells."""
-    words = status_groups.answers(view, palette, width) or status_groups.trust(timeline, palette)
-    first = [*status_groups.what(timeline, palette), *status_groups.load(timeline, view, palette)]
+    words = status_groups.messages(view, palette, width) or status_groups.accuracy(timeline, palette)
+    first = [*status_groups.session(timeline, palette), *status_groups.load(timeline, view, palette)]
     second = [
         *status_groups.level(timeline, view, palette),
         *status_groups.growth(timeline, palette),
         *status_groups.knee(timeline, palette),
-        *status_groups.troubles(timeline, palette),
+        *status_groups.problems(timeline, palette),
     ]
     return [
-        spread(first, width),
-        spread([*second, *words], width),
+        group_line(first, width),
+        group_line([*second, *words], width),
         *([] if view.brief else banners.verdict(timeline, palette, width)),
         *banners.baseline(view, palette, width),
         *banners.controls(view, palette, width),

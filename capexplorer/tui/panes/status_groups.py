@@ -1,4 +1,4 @@
-"""The groups of the status area's first two lines. In narrow terminals the least important are left out; none is cut."""
+"""The groups of the status area's first two lines: session, load, level, knee, problems, messages, accuracy."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LAG_WARNING_MS = 10.0
 """Loop lag in ms from which it is a warning: the period of the lag meter's timer."""
 
 
-def what(timeline: Timeline, palette: Palette) -> list[Group]:
-    """Recording, profile, target and its state."""
+def session(timeline: Timeline, palette: Palette) -> list[Group]:
+    """Whether the session is being recorded, its time, the profile, and the target with its state."""
     plain, muted = Style(color=palette.text), Style(color=palette.muted)
     bold = Style(color=palette.text, bold=True)
     recording = ("■ ", muted) if timeline.ended else ("● ", Style(color=palette.error))
@@ -110,7 +110,7 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
 
 
 def phase(timeline: Timeline, palette: Palette) -> Piece:
-    """`spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`; `settled 12 s, ended` of one that was closed."""
+    """The phase of the level: `spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`, `settled 12 s, ended`."""
     current, last = timeline.level, timeline.last
     if current is not None and current.closed is not None:
         counted = f"settled {text.span(current.figures.settled_seconds)}, " if current.figures.settled_seconds else ""
@@ -131,7 +131,7 @@ def phase(timeline: Timeline, palette: Palette) -> Piece:
 
 
 def knee(timeline: Timeline, palette: Palette) -> list[Group]:
-    """`knee 47 [43–52] at 122/s, queueing, provisional`; where it is narrow less of it, at last nothing."""
+    """`knee 47 [43–52] at 122/s, queueing, provisional`, with shorter forms for narrow terminals."""
     current = timeline.level
     verdict = wording.reported(timeline).get(current.opened.epoch) if current is not None else None
     if current is not None and current.offered_per_s is not None:
@@ -169,27 +169,29 @@ def growth(timeline: Timeline, palette: Palette) -> list[Group]:
 
 
 def _grows(timeline: Timeline) -> RateLevelVerdict | None:
-    """The level at a rate, if its queue surely grows: its figures depend on how long it lasts."""
+    """The verdict on the current level if it certainly has a growing queue, so that its figures depend on how long it lasts."""
     current, verdict = timeline.level, timeline.current_verdict
     levels = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
     found = next((each for each in levels if current is not None and each.level == current.opened.index), None)
     return found if found is not None and found.state == "queue_grows" and not found.recovery else None
 
 
-def troubles(timeline: Timeline, palette: Palette) -> list[Group]:
+def problems(timeline: Timeline, palette: Palette) -> list[Group]:
     """`ports full in 42 s`, and `3 causes (f)`: current problems, and the key that shows details."""
     groups, found = [], tally(timeline)
     if found.open:
-        style = Style(color=palette.error if found.grave else palette.warning, bold=True)
-        groups.append(Group(((f"{found.open} cause{'s' * (found.open != 1)} (f)", style),), rank=2))  # where narrow, on a tab
+        style = Style(color=palette.error if found.severe else palette.warning, bold=True)
+        groups.append(
+            Group(((f"{found.open} cause{'s' * (found.open != 1)} (f)", style),), rank=2)
+        )  # a narrow terminal has the count on a tab
     short = ports.shortage(timeline)
     if short is not None:
         style = Style(color=palette.error if short.exhausted else palette.warning, bold=True)
-        groups.append(Group(((short.words, style),), rank=2 if short.exhausted else 0))  # the verdict says what is exhausted
+        groups.append(Group(((short.words, style),), rank=2 if short.exhausted else 0))  # the verdict states it if exhausted
     return groups
 
 
-def answers(view: View, palette: Palette, width: int) -> list[Group]:
+def messages(view: View, palette: Palette, width: int) -> list[Group]:
     """The message in response to the last key, and whether the display is paused."""
     groups = []
     if view.message:
@@ -202,8 +204,8 @@ def answers(view: View, palette: Palette, width: int) -> list[Group]:
     return groups
 
 
-def trust(timeline: Timeline, palette: Palette) -> list[Group]:
-    """What the generator adds to a latency: the overheads of the client classes in use, and its loop lag."""
+def accuracy(timeline: Timeline, palette: Palette) -> list[Group]:
+    """The accuracy of latencies: the overhead that each client class in use adds to them, and the generator's loop lag."""
     muted, groups = Style(color=palette.muted), []
     overheads = timeline.header.client_overhead_ms if timeline.header else {}
     for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):

@@ -20,14 +20,15 @@ Steps = tuple[Sequence[float], Sequence[float]]
 """(times, loads)."""
 
 OFFERED_HEADROOM = 1.1
-"""Factor of the scale that keeps the steps of offered rates below the labels of levels."""
+"""Ratio of the scale to the highest offered rate, so that its line is below the labels of levels."""
 
 USERS_HEADROOM = 1.2
-"""Factor of the right scale that keeps the steps of users below the throughput, and the labels of levels visible."""
+"""Ratio of the right scale to the greatest number of users, so that their line is below the throughput and the labels of levels.
+"""
 
 
 class ThroughputPane(ChartPane):
-    """Throughput, goodput, failures and the offered rate, a second; users against the right scale."""
+    """Throughput, goodput, failures and the offered rate, each per second; users on the right scale."""
 
     TITLE = "Throughput  req/s"
 
@@ -107,6 +108,6 @@ def _ramps(shown: TimePage) -> bool:
 
 
 def work_name(timeline: Timeline) -> str:
-    """Goodput, or "finished" where work is a counter among the target's own metrics."""
+    """The name of finished work: "goodput", or "finished" if the profile counts it by one of the target's own metrics."""
     work = timeline.header.profile.get("work") if timeline.header else None
     return "finished" if isinstance(work, dict) and work.get("metric") else "goodput"

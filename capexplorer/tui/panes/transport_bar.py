@@ -1,6 +1,6 @@
 """The transport bar of a replay: position, speed, and the positions of levels, marks and notes.
 
-`transport` is pure: (view, palette, width) to one line of cells. Where the mouse is on, the bar can be clicked and dragged.
+`transport` is pure: (view, palette, width) to one line of cells. With the mouse enabled the bar can be clicked and dragged.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..render.text import Piece
 from .pane import changed_span
 
 LEAST_BAR_CELLS = 16
+"""Least width of the bar; messages for which there is then no space are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,11 @@ class TransportView:
     speed: float = 1.0
     playing: bool = False
     at_end: bool = False
-    """Whether it stays at the end of a session that is still being recorded."""
+    """Whether the replay follows the end of a session that is still being recorded."""
     messages: tuple[str, ...] = ()
     """Further messages, the most important first: `reading 40%`."""
     levels: Sequence[float] = ()
+    """Session times of the beginnings of levels, in seconds; so are those of marks and notes."""
     marks: Sequence[float] = ()
     notes: Sequence[float] = ()
 
@@ -69,18 +71,18 @@ class TransportBar(Widget):
         return self._strip.apply_style(self.rich_style)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A drag begins."""
+        """Begin a drag, and seek to this position."""
         self._dragged = True
         self.capture_mouse()
         self._seek_to(event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """The moment follows the mouse."""
+        """Seek to the position of the mouse during a drag."""
         if self._dragged:
             self._seek_to(event)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """The drag ends."""
+        """End the drag."""
         self._dragged = False
         self.release_mouse()
 
@@ -91,7 +93,7 @@ class TransportBar(Widget):
 
 
 def transport(view: TransportView, palette: Palette, width: int) -> Strip:
-    """State, speed, time, bar, length, and what else is going on."""
+    """One line with state, speed, position, bar, length of the session, and messages."""
     head, tail = _head(view, palette), _tail(view, palette, width)
     first, stop = bar_cells(view, width)
     return text.line([*head, *_bar(view, palette, stop - first), *tail], width)

@@ -86,7 +86,7 @@ def _draw_heat(raster: Raster, chart: Chart, heat: Heat, palette: Palette) -> No
 
 
 def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:
-    """Slanted lines, at least two columns of dots wide; on a coarse raster, whose cells they would fill, horizontal ones."""
+    """Slanted lines, at least two columns of dots wide; horizontal ones on a coarse raster, where slanted ones fill cells."""
     ends = axis.fraction(band.low), axis.fraction(band.high)
     if any(map(math.isnan, ends)) or ends[0] > 1 or ends[1] < 0:
         return

@@ -1,5 +1,5 @@
-"""Which panes are visible: four in a grid from 80x24 on, six from 120x40, all eight from 180x50; otherwise, or if one is
-maximised, one pane with tabs. With the keys for it.
+"""Which panes are visible, with the keys that change it: a grid of four in terminals of 80x24 or more, of six from 120x40 on, of
+eight from 180x50 on. In a smaller terminal, or if a pane is maximised, one pane is visible.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..panes.resources import ResourcesPane
 from ..panes.throughput import ThroughputPane
 
 SMALL, WIDE, HUGE = (80, 24), (120, 40), (180, 50)
-"""Columns and lines from which on four, six and all panes are visible at once."""
+"""Least (columns, lines) of a terminal for the grids of four, six and eight panes."""
 
 PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("throughput", ThroughputPane),
@@ -34,17 +34,19 @@ PANES: tuple[tuple[str, type[Pane]], ...] = (
     ("log", LogPane),
     ("parts", PartsPane),
 )
+"""(id, class) of each pane, in the order of their keys 1 to 9."""
 JOURNAL, FAILURES, LOG = 5, 6, 7
+"""Indices in PANES."""
 
 Form = Literal["single", "small", "wide", "huge"]
 IN_GRID: dict[Form, int] = {"single": 0, "small": 4, "wide": 6, "huge": 8}
-"""Number of panes in the grid of each form; the others, and always the watched parts, are shown alone."""
+"""Number of panes in the grid of each form; the other panes are shown alone."""
 
 
 class Arrangement:
-    """The panes, and which of them are visible. `shown` is the pane that is alone, or the one in focus.
+    """The panes, and which of them are visible. `shown` is the index of the pane that is shown alone, or of the one in focus.
 
-    `show_message` shows the answer to a key. `arranged` is called when other panes become visible.
+    `show_message` shows a message in response to a key. `arranged` is called after each change.
     """
 
     def __init__(self, show_message: Callable[[str], None], arranged: Callable[[], None]) -> None:
@@ -54,10 +56,10 @@ class Arrangement:
         self._form: Form = "single"
         self._maximised = False
         self._before = 0
-        """The pane of the grid that was shown before failures or log."""
+        """Index of the pane that was shown before failures or log, and is shown again after them."""
 
     def fit(self, size: Size) -> None:
-        """Choose the grid or tabs for a terminal of this size."""
+        """Choose the form for a terminal of this size."""
         forms: tuple[tuple[Form, tuple[int, int]], ...] = (("huge", HUGE), ("wide", WIDE), ("small", SMALL))
         self._form = next((form for form, least in forms if size.width >= least[0] and size.height >= least[1]), "single")
         self._arranged()
@@ -81,7 +83,7 @@ class Arrangement:
     def _in_grid(self) -> int:
         return IN_GRID[self._form]
 
-    def is_seen(self, index: int) -> bool:
+    def is_visible(self, index: int) -> bool:
         """Whether the pane with this number is visible."""
         return index == self.shown if self.single else index < self._in_grid
 
@@ -110,17 +112,17 @@ class Arrangement:
         """Show the failures by cause, or the pane before."""
         if self.shown != FAILURES:
             self.failures.toggle_raw(False)
-        self._there_and_back(FAILURES)
+        self._toggle(FAILURES)
 
     def action_raw(self) -> None:
         """Show the raw errors, or their causes again."""
         self.failures.toggle_raw(None if self.shown == FAILURES else True)
         if self.shown != FAILURES:
-            self._there_and_back(FAILURES)
+            self._toggle(FAILURES)
 
     def action_log(self) -> None:
         """Show the log, or the pane before."""
-        self._there_and_back(LOG)
+        self._toggle(LOG)
 
     @property
     def failures(self) -> FailuresPane:
@@ -129,7 +131,8 @@ class Arrangement:
         assert isinstance(pane, FailuresPane)
         return pane
 
-    def _there_and_back(self, index: int) -> None:
+    def _toggle(self, index: int) -> None:
+        """Show the pane with this index or, if it is shown, the one before."""
         if self.shown == index:
             return self.action_pane(self._before)
         if self.shown < FAILURES:

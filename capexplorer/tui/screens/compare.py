@@ -1,4 +1,4 @@
-"""The screen of a comparison: warnings, capacity and latency curves, table of levels, conditions that differ. Judges nothing."""
+"""The screen of a comparison: verdict and warnings, capacity and latency curves, table of levels, conditions that differ."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from ..themes import palette_of
 from . import compare_charts, compare_text
 
 WIDE = (120, 40)
+"""Least (columns, lines) of a screen on which all four views are shown at once."""
 VIEWS = ("capacity", "latency", "levels", "conditions")
 _MOST_TOP = {True: 8, False: 6}
-"""Most lines of verdict and warnings on wide and on other screens, so that charts have enough lines."""
+"""The most lines of verdict and warnings, by whether the screen is wide, so that charts have enough lines."""
 
 Draw = Callable[[Palette, Size], list[Strip]]
 
@@ -179,7 +180,7 @@ class CompareApp(SignalledApp[None]):
         super().__init__(terminal=terminal, preferences=preferences)
         self._compare = CompareScreen(comparison, self.preferences.markers)
 
-    def look(self) -> None:
+    def run_to_end(self) -> None:
         """Run until the user leaves."""
         self.run_until_left()
 

@@ -1,4 +1,4 @@
-"""The curves of a comparison over each other, as chart values. Distinguished by colour, shape and letter. Pure."""
+"""The charts of a comparison: the curves of all sessions in one chart, distinguished by colour, shape and letter. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def capacity(comparison: Comparison, palette: Palette, size: Size) -> list[Strip
 
 
 def latency(comparison: Comparison, palette: Palette, size: Size, *, log: bool = False) -> list[Strip]:
-    """p95 against users; a logarithmic scale where asked for."""
+    """p95 in ms against users. `log`: on a logarithmic scale."""
     points = [_points(curve, "p95") for curve in comparison.curves]
     values = [one.value or 0.0 for each in points for _, one in each]
     if not values:

@@ -1,4 +1,6 @@
-"""What a comparison says, as text for the screen: verdict and warnings, the level table, what differs. Pure; all made safe."""
+"""The texts of a comparison: verdict and warnings, the table of levels, the conditions that differ. Pure; they pass through
+`safe`.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,11 @@ _COLUMNS = (
 )
 _JUDGEMENT = 13
 TABLE_CELLS = sum(width + 1 for _, width, _ in _COLUMNS) + _JUDGEMENT
-"""Width of the level table: 76, which a bordered pane with a scrollbar has at 80."""
+"""Width of the table of levels: 76 cells, which fit a pane with border and scrollbar in a terminal of 80."""
 
 
 def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text:
-    """Warnings, then what was found, in at most `most` lines; where warnings take too many the last says where the rest is."""
+    """Warnings, then the verdict, in at most `most` lines. If not all warnings fit, their last line names the key that shows all."""
     found = [(line, Style(bold=True)) for line in wrap(safe(sentences.found(comparison)) + ".", width)][: most - 1]
     warned = Style(color=palette.warning, bold=True)
     warnings = [line for warning in sentences.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
@@ -43,9 +45,9 @@ def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text
 
 
 def levels(comparison: Comparison, palette: Palette) -> Text:
-    """A block a pair: for each user count in common, every figure with its difference."""
+    """One block per pair of sessions: for each load that both have, every figure with its difference."""
     blocks = [_pair(pair, palette) for pair in comparison.pairs]
-    return Text("\n\n").join([*blocks, Text("\n").join(_quiet(line, palette) for line in wrap(sentences.NOISE, TABLE_CELLS))])
+    return Text("\n\n").join([*blocks, Text("\n").join(_muted(line, palette) for line in wrap(sentences.NOISE, TABLE_CELLS))])
 
 
 def _pair(pair: Pair, palette: Palette) -> Text:
@@ -55,7 +57,7 @@ def _pair(pair: Pair, palette: Palette) -> Text:
         lines += _level(level, palette)
     lines += [_line("", one, palette) for one in pair.capacities]
     for letter, loads in pair.unmatched:
-        lines += [_quiet(line, palette) for line in wrap(f"settled only in {letter}: {loads}", TABLE_CELLS)]
+        lines += [_muted(line, palette) for line in wrap(f"settled only in {letter}: {loads}", TABLE_CELLS)]
     return Text("\n").join(lines)
 
 
@@ -65,7 +67,9 @@ def _level(level: MatchedLevel | MatchedRate, palette: Palette) -> list[Text]:
 
 
 def _line(users: str, one: Difference, palette: Palette) -> Text:
-    """Grey where it does not count; a percentile that rests on too few values is grey too."""
+    """One figure of both sessions with its difference. A difference that may be noise is grey, and so is a percentile of too few
+    values.
+    """
     heading = sentences.heading(one)
     cells = [users, heading if len(heading) <= _COLUMNS[1][1] else FIGURES[one.figure].title]
     cells += [sentences.before(one), sentences.after(one), sentences.change(one), sentences.ratio(one), sentences.noise(one)]
@@ -78,7 +82,7 @@ def _line(users: str, one: Difference, palette: Palette) -> Text:
 
 
 def judgement(one: Difference) -> str:
-    """A sign and a word: it reads without colour."""
+    """The judgement of a difference in a word, with a sign that is visible without colours."""
     if not one.counts:
         return sentences.judgement(one)
     return {True: "▲ better", False: "▼ worse", None: "≠ differs"}[one.better]
@@ -101,7 +105,7 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
         if curve.judged.marked:
             found = (curve.judged.sentence, f"marked: {sentences.marked(curve)}")
             rest += [line for each in found for line in wrap(safe(each), width - 2)]
-        lines += [_quiet(f"  {line}", palette) for line in (*title_lines[1:], *rest)]
+        lines += [_muted(f"  {line}", palette) for line in (*title_lines[1:], *rest)]
     warned = Style(color=palette.warning)
     for warning in sentences.warnings(comparison):
         lines += [Text(line, warned) for line in wrap(f"! {safe(warning)}", width)]
@@ -109,12 +113,12 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
     lines += _table("What is compared", comparison.subject, comparison, Style(), width)
     if not comparison.conditions:
         same = "No condition differs: host, limits, versions and users are the same."
-        lines += [Text(), *(_quiet(line, palette) for line in wrap(same, width))]
+        lines += [Text(), *(_muted(line, palette) for line in wrap(same, width))]
     return Text("\n").join(lines)
 
 
 def _table(title: str, rows: Sequence[Differing], comparison: Comparison, style: Style, width: int) -> list[Text]:
-    """A name, and under it a line a curve: values may be long."""
+    """For each condition its name, and below it a line per session with the value, which may be long."""
     if not rows:
         return []
     lines = [Text(), Text(title, Style(bold=True))]
@@ -129,5 +133,5 @@ def _cells(cells: Sequence[str]) -> str:
     return " ".join(pad(cell, width, right=right) for cell, (_, width, right) in zip(cells, _COLUMNS, strict=True))
 
 
-def _quiet(line: str, palette: Palette) -> Text:
+def _muted(line: str, palette: Palette) -> Text:
     return Text(line, Style(color=palette.muted))

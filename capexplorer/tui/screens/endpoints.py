@@ -11,7 +11,7 @@ from ..panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThro
 from ..panes.endpoint_table import SORTS, EndpointTable
 from ..panes.endpoints import DEGRADES, first_to_degrade
 from ..render.text import safe
-from .overlay import ListOverlay, Overlay, Seen
+from .overlay import ListOverlay, Overlay, OverlaySource
 from .requests import RequestsScreen
 
 
@@ -24,13 +24,13 @@ class EndpointsScreen(ListOverlay):
         Binding("R,r", "requests", show=False),
     ]
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, source: OverlaySource) -> None:
         self._endpoints = EndpointTable()
-        super().__init__(seen, self._endpoints)
+        super().__init__(source, self._endpoints)
 
-    def look_again(self) -> None:
+    def update_data(self) -> None:
         """Apply the typed filter."""
-        self._endpoints.wanted = self.wanted
+        self._endpoints.filter_text = self.filter_text
 
     def action_sort(self, name: str) -> None:
         """Sort by this column; again: reverse the order."""
@@ -46,12 +46,12 @@ class EndpointsScreen(ListOverlay):
     def action_open(self) -> None:
         """Open the charts of the chosen endpoint."""
         if self._chosen is not None:
-            self.app.push_screen(EndpointScreen(self.seen, self._chosen))
+            self.app.push_screen(EndpointScreen(self.source, self._chosen))
 
     def action_requests(self) -> None:
         """Open the kept requests of the chosen endpoint."""
         if self._chosen is not None:
-            self.app.push_screen(RequestsScreen(self.seen, endpoint=self._chosen))
+            self.app.push_screen(RequestsScreen(self.source, endpoint=self._chosen))
 
 
 class EndpointScreen(Overlay):
@@ -60,14 +60,14 @@ class EndpointScreen(Overlay):
     KEYS = "R requests   Esc close"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("R,r", "requests", show=False), Binding("enter,left", "close", show=False)]
 
-    def __init__(self, seen: Seen, endpoint: EndpointKey) -> None:
+    def __init__(self, source: OverlaySource, endpoint: EndpointKey) -> None:
         self._curve = EndpointCurve(endpoint, id="over-levels")
-        super().__init__(seen, EndpointThroughput(endpoint), EndpointLatency(endpoint), self._curve)
+        super().__init__(source, EndpointThroughput(endpoint), EndpointLatency(endpoint), self._curve)
         self._endpoint = endpoint
 
-    def look_again(self) -> None:
+    def update_data(self) -> None:
         """Check whether this endpoint is the first that degrades."""
-        first = first_to_degrade(self.seen.timeline())
+        first = first_to_degrade(self.source.timeline())
         is_first = first is not None and (first.method, first.name) == self._endpoint
         name = safe(" ".join(self._endpoint)).replace("[", "\\[")
         words = f"  {DEGRADES}degrades first, from {first.users:g} users on" if is_first and first is not None else ""
@@ -77,4 +77,4 @@ class EndpointScreen(Overlay):
 
     def action_requests(self) -> None:
         """Open the kept requests of this endpoint."""
-        self.app.push_screen(RequestsScreen(self.seen, endpoint=self._endpoint))
+        self.app.push_screen(RequestsScreen(self.source, endpoint=self._endpoint))

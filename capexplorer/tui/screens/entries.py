@@ -12,38 +12,39 @@ from .profiles import ProfileEntry, profile_detail, profile_line
 from .sessions import COLUMNS, SessionRow, detail, heading, matching, ordered, session_line
 
 LETTERS = "ABCDEFGH"
-"""Letters of marked sessions, as in a comparison; their number is the maximum."""
-
+"""Letters of the marked sessions, as in a comparison. Their number is the most sessions that can be marked."""
 
 PART = 200
-"""Number of sessions that are added to the list when the highlight comes near its end: a line takes 0.2 ms, and a folder may have
-thousands."""
+"""Number of sessions that are added to the list at a time. A line takes 0.2 ms to make, and a folder may have thousands of
+sessions.
+"""
 
 NEAR = 60
-"""Entries before the end at which the next ones are added: more than a screen has lines."""
+"""Distance of the highlight from the end of the list at which sessions are added, in entries: more than the lines of a screen."""
 
 HEADING_LINES = 2
 """Lines above the first session: the list's title, and its columns."""
 
 
 class Entries(OptionList):
-    """Set `wanted` or `cells`, or call `keep`, `sort_by` or `mark`; then call `fill`."""
+    """The list. After a change (`filter_text`, `cells`, `replace_sessions`, `sort_by`, `mark`) call `fill`, which shows it."""
 
     def __init__(self, profiles: Sequence[ProfileEntry]) -> None:
         super().__init__(id="entries", markup=False)
-        self.wanted = ""
-        """Text that entries must contain."""
+        self.filter_text = ""
+        """Only entries that contain this text are shown."""
         self.cells = 80
+        """Width of a line."""
         self._profiles = profiles
         self._rows: dict[str, SessionRow] = {}
         """The sessions by option id, newest first."""
         self._marked: list[str] = []
         self._column, self._descending = 0, True
         self._left: list[SessionRow] = []
-        """Sessions of the list that are not added yet."""
+        """Sessions at the end of the list that are not added yet."""
 
     @property
-    def here(self) -> str:
+    def highlighted_id(self) -> str:
         """The id of the highlighted entry; empty if there is none."""
         option = self.highlighted_option
         return (option.id or "") if option is not None else ""
@@ -51,7 +52,7 @@ class Entries(OptionList):
     @property
     def row(self) -> SessionRow | None:
         """The highlighted session; None if there is none."""
-        return self._rows.get(self.here)
+        return self._rows.get(self.highlighted_id)
 
     def entry(self, name: str | None) -> ProfileEntry | SessionRow | None:
         """The entry with this id; None if there is none."""
@@ -60,7 +61,7 @@ class Entries(OptionList):
 
     def detail(self) -> tuple[list[str], str]:
         """(facts, result) of the highlighted entry."""
-        found = self.entry(self.here)
+        found = self.entry(self.highlighted_id)
         if found is None:
             return [], ""
         return profile_detail(found) if isinstance(found, ProfileEntry) else detail(found)
@@ -73,7 +74,7 @@ class Entries(OptionList):
             self.highlighted = first
             self.scroll_to(y=first - HEADING_LINES, animate=False)
 
-    def keep(self, rows: Sequence[SessionRow]) -> None:
+    def replace_sessions(self, rows: Sequence[SessionRow]) -> None:
         """Replace the sessions; marks of deleted ones are dropped."""
         self._rows = {_name(row): row for row in rows}
         self._marked = [each for each in self._marked if each in self._rows]
@@ -85,22 +86,22 @@ class Entries(OptionList):
 
     def mark(self) -> bool:
         """Mark the highlighted session or remove its mark; False if the maximum is marked already."""
-        if self.here in self._marked:
-            self._marked.remove(self.here)
+        if self.highlighted_id in self._marked:
+            self._marked.remove(self.highlighted_id)
         elif len(self._marked) == len(LETTERS):
             return False
         else:
-            self._marked.append(self.here)
+            self._marked.append(self.highlighted_id)
         return True
 
     def compared(self) -> list[SessionRow]:
         """The marked sessions in the order of their marks; if there are fewer than two, also the highlighted one."""
-        names = self._marked if len(self._marked) > 1 else list(dict.fromkeys([*self._marked, self.here]))
+        names = self._marked if len(self._marked) > 1 else list(dict.fromkeys([*self._marked, self.highlighted_id]))
         return [self._rows[name] for name in names if name in self._rows]
 
     def fill(self, highlight: str | None = None) -> None:
         """Show the matching entries in order, with the highlight at the same entry or next to it."""
-        before, here = self.highlighted, highlight or self.here or None
+        before, here = self.highlighted, highlight or self.highlighted_id or None
         self.clear_options()
         self.add_options(self._matching())
         while here in self._rows and self._left and all(option.id != here for option in self.options[-PART:]):
@@ -112,21 +113,21 @@ class Entries(OptionList):
         self.highlighted = at
 
     def _matching(self) -> list[Option]:
-        profiles = [each for each in self._profiles if self.wanted.casefold() in _searched(each)]
-        rows = ordered(matching(self._rows.values(), self.wanted), self._column, descending=self._descending)
+        profiles = [each for each in self._profiles if self.filter_text.casefold() in _searchable_text(each)]
+        rows = ordered(matching(self._rows.values(), self.filter_text), self._column, descending=self._descending)
         return [
             _heading("Profiles"),
             *(Option(Text(profile_line(each, self.cells)), id=f"profile {each.name}") for each in profiles),
             *(
                 []
                 if profiles
-                else [_remark(self.wanted, "no profiles found: put a *.toml file into this folder or into profiles/")]
+                else [_remark(self.filter_text, "no profiles found: put a *.toml file into this folder or into profiles/")]
             ),
             _heading(""),
             _heading("Saved sessions"),
             *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
             *self._next_part(rows),
-            *([] if rows else [_remark(self.wanted, "none yet: each run saves one, even if it is interrupted")]),
+            *([] if rows else [_remark(self.filter_text, "none yet: each run saves one, even if it is interrupted")]),
         ]
 
     def _next_part(self, rows: list[SessionRow]) -> list[Option]:
@@ -155,7 +156,7 @@ class Entries(OptionList):
         return Option(session_line(row, letter, self.cells), id=name)
 
 
-def _searched(profile: ProfileEntry) -> str:
+def _searchable_text(profile: ProfileEntry) -> str:
     named, found = profile_detail(profile)
     return "\n".join((*named, found)).casefold()
 

@@ -38,7 +38,7 @@ from ..preferences import Preferences
 from ..themes import palette_of
 from .arrangement import FAILURES, JOURNAL, Arrangement, Form
 from .baseline_choice import BaselineChoice, Baselines
-from .closer_looks import CloserLooks
+from .detail_screens import DetailScreens
 from .exporting import Exporting
 from .help import Help
 from .inspecting import Inspecting
@@ -58,7 +58,7 @@ class ExplorerScreen(Screen[None]):
     AUTO_FOCUS = ""
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("inspect", "live", "replay")]
-    """Bindings of `inspect` come first: while there is a cursor, they take precedence over others of the same key."""
+    """Bindings of `inspect` come first: while there is an inspection cursor, they apply instead of others with the same key."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class ExplorerScreen(Screen[None]):
         self._baseline = BaselineChoice(self, baselines, self.draw)
         self.options = ViewOptions(self, self.inspecting, self._baseline, self.draw)
         self._exporting = Exporting(self, self._write)
-        self._closer_looks = CloserLooks(
+        self._detail_screens = DetailScreens(
             self,
             lambda: self.options.look(self.palette, large=True),
             requests or NoRequests("no requests were kept"),
@@ -92,7 +92,7 @@ class ExplorerScreen(Screen[None]):
         self._level: LevelScreen | None = None
         self._inspect_area = InspectArea(id="inspect")
         self._parts = (
-            self, self.arrangement, self.inspecting, self._baseline, self.options, self._exporting, self._closer_looks, actions,
+            self, self.arrangement, self.inspecting, self._baseline, self.options, self._exporting, self._detail_screens, actions,
         )  # fmt: skip
         actions.attach(self)
 
@@ -142,20 +142,20 @@ class ExplorerScreen(Screen[None]):
         for form in get_args(Form):
             self.set_class(arrangement.form == form, f"-{form}")
         for index, pane in enumerate(arrangement.panes):
-            pane.display = arrangement.is_seen(index)
+            pane.display = arrangement.is_visible(index)
         arrangement.panes[arrangement.shown].focus()
         self._draw_tabs()
         self.call_after_refresh(self.draw)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Follow a focus that was not moved by our keys."""
+        """Note the pane in focus, if a click or Textual moved the focus."""
         if isinstance(event.widget, Pane) and event.widget.display:
             self.arrangement.shown = self.arrangement.panes.index(event.widget)
 
     # -- drawing
 
     def catch_up(self) -> None:
-        """Take what is new from the feed, and draw it."""
+        """Take new events from the feed, and draw the parts of the screen that they change."""
         try:
             change = self.feed.take()
         except SessionError as error:
@@ -194,7 +194,7 @@ class ExplorerScreen(Screen[None]):
         self._draw_tabs()
         bound: ScreenName = "inspect" if self.inspecting.is_on else self.actions.keys
         keys = key_bar(bound, self.size.width - 1, self.preferences.keys, **self.actions.key_words)
-        if keys != self._key_bar:  # an update lays the whole screen out anew
+        if keys != self._key_bar:  # an update makes Textual lay out the whole screen again
             self._key_bar = keys
             self.keys.update(Text(keys, no_wrap=True))
         self.actions.draw(self.palette)
@@ -215,7 +215,7 @@ class ExplorerScreen(Screen[None]):
 
     def _draw_tabs(self) -> None:
         failed = tally(self.timeline)
-        self.tabs.show(self.arrangement.shown, self.palette, failed.words, alarmed=failed.grave)
+        self.tabs.show(self.arrangement.shown, self.palette, failed.words, alarmed=failed.severe)
 
     # -- answers and questions
 
@@ -233,7 +233,7 @@ class ExplorerScreen(Screen[None]):
         self._message, self._alarm = "", False
 
     def _write(self, sequence: str) -> None:
-        """Write to the terminal, as App.copy_to_clipboard does, which does not support tmux."""
+        """Write a control sequence to the terminal. App.copy_to_clipboard does the same, but does not support tmux."""
         if self.app._driver is not None:
             self.app._driver.write(sequence)
 
@@ -279,7 +279,7 @@ class ExplorerScreen(Screen[None]):
 
     def open_level(self) -> None:
         """Open the screen of the level at the cursor."""
-        self._level = LevelScreen(self.inspecting.action_cursor_level, self._closer_looks.action_requests)
+        self._level = LevelScreen(self.inspecting.action_cursor_level, self._detail_screens.action_requests)
         self.app.push_screen(self._level, self._level_closed)
         self.call_after_refresh(self.draw)
 

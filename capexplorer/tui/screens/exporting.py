@@ -1,6 +1,7 @@
 """The keys that export a session: a report to a file, a summary to the clipboard.
 
-Formats are pure Python and are imported at the first press: a long C call would keep the GIL, and so stop the load.
+Formats are pure Python, and are imported when they are first needed: a long call into C code would hold the GIL and stop the
+load.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class Help(ModalScreen[None]):
 
 
 def table(lines: Sequence[tuple[str, str]]) -> Table:
-    """A word and what it means, wrapped under itself."""
+    """A table of words and their meanings, which are wrapped within their column."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(min_width=11, style="bold")
     grid.add_column()

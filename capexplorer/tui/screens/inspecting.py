@@ -11,12 +11,13 @@ from .. import inspection
 from ..time_window import TimeWindow
 
 LEAP_S = 10.0
+"""Least time in seconds by which Shift with an arrow key moves the cursor."""
 LEAPS_PER_PAGE = 30
-"""A leap is LEAP_S, or this part of the time shown where that is longer."""
+"""Number of such moves across the time shown, if that is longer than 30 x LEAP_S."""
 
 
-class Inspected(Protocol):
-    """The part of the screen that the cursor uses."""
+class InspectedScreen(Protocol):
+    """The methods of the explorer screen that the cursor uses."""
 
     @property
     def shown(self) -> Timeline:
@@ -36,7 +37,7 @@ class Inspected(Protocol):
 class Inspecting:
     """The cursor, and the part of the time that the charts show. `draw` draws the panes; a message draws the status."""
 
-    def __init__(self, screen: Inspected, draw: Callable[[], None], window_s: float | None) -> None:
+    def __init__(self, screen: InspectedScreen, draw: Callable[[], None], window_s: float | None) -> None:
         self.time = TimeWindow(window_s)
         self.tick: int | None = None
         """Column index of the inspected second; None: nothing is inspected."""
@@ -49,7 +50,7 @@ class Inspecting:
 
     @property
     def seen_tick(self) -> int | None:
-        """The cursor, not beyond the last second that is shown: a replay may have gone back before it."""
+        """The inspected second, or the last second of the timeline if that is earlier, as after a replay has gone back."""
         if self.tick is None or not len(self._screen.shown):
             return None
         return min(self.tick, len(self._screen.shown) - 1)
@@ -63,37 +64,39 @@ class Inspecting:
     # -- actions
 
     def action_inspect(self) -> None:
-        """A cursor at the newest second."""
+        """Show a cursor at the newest second."""
         timeline = self._screen.shown
         if not len(timeline):
             return self._screen.show_message("there is no second to inspect yet")
         self._go(len(timeline) - 1)
 
     def action_leave_inspection(self) -> None:
-        """No cursor; the charts follow the newest second."""
+        """Remove the cursor; the charts follow the newest second again."""
         self.tick = None
         self.time = TimeWindow(self.time.length_s)
         self._screen.show_message()
         self._draw()
 
     def action_cursor(self, direction: int) -> None:
-        """To the next (1) or previous (-1) second; in a chart by load, to the next level there."""
+        """Move to the next (1) or previous (-1) second or, if the pane in focus is a chart by load, to the next or previous
+        point.
+        """
         if self._screen.along_load:
             self._to(inspection.adjacent_stop, direction, "the last point" if direction > 0 else "the first point")
         else:
             self._move(float(direction))
 
     def action_leap(self, direction: int) -> None:
-        """About 10 s, more where more is shown."""
+        """Move by 10 s, or by more if the charts show more than 5 min."""
         low_s, high_s = self.time.span(self._now_s)
         self._move(direction * max(LEAP_S, (high_s - low_s) // LEAPS_PER_PAGE))
 
     def action_cursor_level(self, direction: int) -> None:
-        """To the next or the previous level."""
+        """Move to the next (1) or the previous (-1) level."""
         self._to(inspection.adjacent_level, direction, "the last level" if direction > 0 else "the first level")
 
     def action_open_level(self) -> None:
-        """The screen of the level at the cursor."""
+        """Open the screen of the level at the cursor."""
         tick = self.seen_tick
         if tick is None or self._screen.shown.level_at(tick) is None:
             return self._screen.show_message("there is no level at the cursor")
@@ -111,7 +114,7 @@ class Inspecting:
         self._draw()
 
     def action_window(self) -> None:
-        """The next time window."""
+        """Change to the next time window."""
         self.time = self.time.cycled()
         if self.tick is not None:
             self._reveal(self.tick)
@@ -121,7 +124,7 @@ class Inspecting:
     # -- the mouse
 
     def point(self, x: float, *, by_load: bool) -> None:
-        """To the second, or to the level, that was clicked."""
+        """Move to the second (x in seconds) or, in a chart by load, to the level (x is its load) that was clicked."""
         timeline = self._screen.shown
         if len(timeline):
             found = inspection.stop_at(timeline, x) if by_load else inspection.nearest(timeline, x)

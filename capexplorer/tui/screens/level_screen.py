@@ -14,12 +14,12 @@ from ...model.timeline import Timeline
 from ..look import Look
 from ..panes.level_page import LevelPage
 
-KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R its requests   Esc close"
+KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R requests   Esc close"
 
 
 class LevelScreen(ModalScreen[None]):
-    """`move` takes the cursor to the next (1) or the previous (-1) level, after which the explorer calls `show`. `requests`
-    opens the level's kept requests.
+    """Shows one level. `move` moves the cursor to the next (1) or the previous (-1) level, and the explorer screen then calls
+    `show`. `requests` opens the level's kept requests.
     """
 
     CSS_PATH = "level_screen.tcss"

@@ -1,4 +1,4 @@
-"""The base of screens over the explorer screen: they draw its timeline as it grows, and Esc closes them."""
+"""The base of screens that cover the explorer screen: they draw the same timeline once a second, and Esc closes them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..panes.list_pane import ListPane
 from ..panes.pane import Pane
 from ..render.text import safe
 
-LOOK_S = 1.0
+DRAW_PERIOD_S = 1.0
 """Seconds between two drawings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """The data that these screens show."""
+class OverlaySource:
+    """The source of the data that these screens draw; the functions return the present values."""
 
     timeline: Callable[[], Timeline]
     look: Callable[[], Look]
@@ -41,9 +41,9 @@ class Overlay(ModalScreen[None]):
     KEYS: str = "Esc close"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", show=False)]
 
-    def __init__(self, seen: Seen, *panes: Pane) -> None:
+    def __init__(self, source: OverlaySource, *panes: Pane) -> None:
         super().__init__()
-        self.seen, self.panes = seen, panes
+        self.source, self.panes = source, panes
         self._keys, self._shown_keys = Static(classes="keys", markup=False), ""
 
     def compose(self) -> ComposeResult:
@@ -52,22 +52,22 @@ class Overlay(ModalScreen[None]):
         yield self._keys
 
     def on_mount(self) -> None:
-        """Draw every LOOK_S."""
+        """Draw now, and every DRAW_PERIOD_S."""
         self.panes[0].focus()
-        self.set_interval(LOOK_S, self.draw)
+        self.set_interval(DRAW_PERIOD_S, self.draw)
         self.call_after_refresh(self.draw)
 
     def draw(self) -> None:
         """Draw all panes in their present state."""
-        timeline, look = self.seen.timeline(), self.seen.look()
-        self.look_again()
+        timeline, look = self.source.timeline(), self.source.look()
+        self.update_data()
         for pane in self.panes:
             pane.show(timeline, len(timeline) - 1, look)
-        if self.key_line != self._shown_keys:  # an update lays the whole screen out anew
+        if self.key_line != self._shown_keys:  # an update makes Textual lay out the whole screen again
             self._shown_keys = self.key_line
             self._keys.update(Text(self.key_line, no_wrap=True))
 
-    def look_again(self) -> None:
+    def update_data(self) -> None:
         """Update data that is not in the timeline. Called before each drawing."""
 
     @property
@@ -99,19 +99,19 @@ class ListOverlay(Overlay):
         Binding("slash", "filter", show=False),
     ]
 
-    def __init__(self, seen: Seen, table: ListPane) -> None:
-        super().__init__(seen, table)
+    def __init__(self, source: OverlaySource, table: ListPane) -> None:
+        super().__init__(source, table)
         self.table = table
-        self.wanted = ""
-        """Text that the shown rows contain."""
+        self.filter_text = ""
+        """Only rows that contain this text are shown."""
         self._is_typing = False
 
     @property
     def key_line(self) -> str:
         """The text on all keys; while a filter is typed, its text."""
         if self._is_typing:
-            return f"/ {safe(self.wanted)}▏  Enter: keep it   Esc: show all"
-        return f"{self.own_keys}   / filter{f' ({safe(self.wanted)})' if self.wanted else ''}   Esc close"
+            return f"/ {safe(self.filter_text)}▏  Enter: keep it   Esc: show all"
+        return f"{self.own_keys}   / filter{f' ({safe(self.filter_text)})' if self.filter_text else ''}   Esc close"
 
     def on_key(self, event: Key) -> None:
         """Add typed letters to the filter."""
@@ -122,11 +122,11 @@ class ListOverlay(Overlay):
         if event.key == "enter":
             self._is_typing = False
         elif event.key == "escape":
-            self._is_typing, self.wanted = False, ""
+            self._is_typing, self.filter_text = False, ""
         elif event.key == "backspace":
-            self.wanted = self.wanted[:-1]
+            self.filter_text = self.filter_text[:-1]
         elif event.is_printable and event.character:
-            self.wanted += event.character
+            self.filter_text += event.character
         self.draw()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

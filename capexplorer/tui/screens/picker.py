@@ -31,7 +31,7 @@ from .compare import CompareScreen
 from .entries import LETTERS, Entries
 from .help import Help
 from .profiles import ProfileEntry
-from .session_levels import Levels
+from .session_levels import SessionLevels
 from .sessions import SavedSessions, SessionRow, began, title
 
 DETAIL_LINES = 3
@@ -104,11 +104,11 @@ class Picker(Screen[None]):
         except CapexplorerError as error:
             rows = ()
             self._show_message(str(error))
-        self._entries.keep(rows)
+        self._entries.replace_sessions(rows)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while typing."""
-        self._entries.wanted = event.value
+        self._entries.filter_text = event.value
         self._entries.fill()
 
     def on_input_submitted(self) -> None:
@@ -117,8 +117,8 @@ class Picker(Screen[None]):
 
     def on_option_list_option_highlighted(self) -> None:
         """Show the details of the highlighted entry, unless it is the same entry in a reloaded list."""
-        if self._entries.here != self._detailed:
-            self._detailed = self._entries.here
+        if self._entries.highlighted_id != self._detailed:
+            self._detailed = self._entries.highlighted_id
             self._show_detail()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -208,7 +208,7 @@ class Picker(Screen[None]):
             rows = tuple(self._saved_sessions.levels(row.entry))
         except CapexplorerError as error:
             return self._show_message(str(error))
-        self.app.push_screen(Levels(safe(f"{title(row)}  {began(row.entry)} UTC"), rows))
+        self.app.push_screen(SessionLevels(safe(f"{title(row)}  {began(row.entry)} UTC"), rows))
 
     def action_rename(self) -> None:
         """Ask for a title."""

@@ -1,4 +1,4 @@
-"""Profiles that can be run, as lines of a list. Pure; `picker` shows them and says which was picked."""
+"""Profiles that can be run, as lines of a list. Pure; `picker` shows them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_line(profile: ProfileEntry, width: int) -> str:
-    """Name, title, target in `width` cells; what is wrong with it. What is too long has an ellipsis."""
+    """Name, title and target in `width` cells, shortened if needed; for a profile that cannot be run, its name and the reason."""
     name = f"  {pad(safe(profile.name), NAME_CELLS)} "
     if profile.problem:
         return name + shorten_end(f"! cannot run: {safe(profile.problem)}", max(width - len(name), TITLE_CELLS))
@@ -34,7 +34,7 @@ def profile_line(profile: ProfileEntry, width: int) -> str:
 
 
 def profile_detail(profile: ProfileEntry) -> tuple[list[str], str]:
-    """(what it is, where it is or why it cannot be run), in full."""
+    """([title, name, target], path of its file or the reason why it cannot be run), in full."""
     against = f"target {profile.target}" if profile.target else ""
     named = [each for each in (profile.title or profile.name, f"profile {profile.name}", against) if each]
     return named, f"cannot be run: {profile.problem}" if profile.problem else profile.path

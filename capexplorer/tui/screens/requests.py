@@ -1,4 +1,4 @@
-"""Screens of the requests that are kept whole: the list, and one request in full."""
+"""Screens of the kept requests: the list, and one request in full."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from textual.binding import Binding, BindingType
 from ...model.kept_request import RequestBrief
 from ...model.level import Level
 from ..panes.request_lines import RequestPane
-from ..panes.request_table import RequestTable, Subset, searched
+from ..panes.request_table import RequestTable, Subset, searchable_text
 from ..render.text import safe, shorten_end
-from .overlay import ListOverlay, Overlay, Seen
+from .overlay import ListOverlay, Overlay, OverlaySource
 
 TITLE_CELLS = 46
-"""Most cells of a cause's name in the title, which with the counts then fits 80 columns."""
+"""The most cells of a cause's name in the title, so that title and counts fit a terminal of 80 columns."""
 
 
 class RequestsScreen(ListOverlay):
@@ -35,7 +35,7 @@ class RequestsScreen(ListOverlay):
 
     def __init__(
         self,
-        seen: Seen,
+        source: OverlaySource,
         *,
         failed: bool = False,
         endpoint: tuple[str, str] | None = None,
@@ -45,7 +45,7 @@ class RequestsScreen(ListOverlay):
         self._subset, self._is_of_subset = subset, subset is not None
         self._level, self._is_of_level = level, level is not None
         self._requests = RequestTable()
-        super().__init__(seen, self._requests)
+        super().__init__(source, self._requests)
         self._failed, self._endpoint, self._kind = failed, endpoint, ""
 
     @property
@@ -55,12 +55,12 @@ class RequestsScreen(ListOverlay):
             return self.KEYS_OF_SUBSET
         return self.KEYS if self._level is None else self.KEYS_OF_LEVEL
 
-    def look_again(self) -> None:
+    def update_data(self) -> None:
         """Take the requests that are kept now. The chosen one stays chosen."""
         before = self._requests.brief
-        briefs = self.seen.requests.briefs()
+        briefs = self.source.requests.briefs()
         subset = self._subset if self._is_of_subset else None
-        belongs = subset.at(self.seen.timeline()) if subset is not None else lambda brief: True
+        belongs = subset.at(self.source.timeline()) if subset is not None else lambda brief: True
         shown = [brief for brief in briefs if self._is_shown(brief) and belongs(brief)]
         self._requests.briefs = shown
         if before is not None:
@@ -78,7 +78,7 @@ class RequestsScreen(ListOverlay):
             self._requests.border_title = title
         back = "c" if subset is not None else "l" if when else "f"
         none_kept = f"none of the kept requests is among these: {back} shows all"
-        self._requests.NOTHING = self.seen.requests.why_none or (none_kept if briefs else "no request is kept yet")
+        self._requests.NOTHING = self.source.requests.why_none or (none_kept if briefs else "no request is kept yet")
 
     def _is_shown(self, brief: RequestBrief) -> bool:
         if self._kind and brief.kind != self._kind:
@@ -89,7 +89,7 @@ class RequestsScreen(ListOverlay):
             return False
         if self._level is not None and self._is_of_level and brief.level != self._level.opened.index:
             return False
-        return self.wanted.lower() in searched(brief)
+        return self.filter_text.lower() in searchable_text(brief)
 
     def action_level(self) -> None:
         """Show the requests of the level from which the list was opened, or of all levels."""
@@ -114,7 +114,7 @@ class RequestsScreen(ListOverlay):
 
     def action_kind(self) -> None:
         """Show only failures of the next kind, in the order of first occurrence; after the last kind, all failures."""
-        kinds = list(dict.fromkeys(brief.kind for brief in self.seen.requests.briefs() if brief.kind))
+        kinds = list(dict.fromkeys(brief.kind for brief in self.source.requests.briefs() if brief.kind))
         after = kinds.index(self._kind) + 1 if self._kind in kinds else 0
         self._failed, self._kind = True, kinds[after] if after < len(kinds) else ""
         self._is_of_subset = False
@@ -124,9 +124,9 @@ class RequestsScreen(ListOverlay):
     def action_open(self) -> None:
         """Open the chosen request in full."""
         brief = self._requests.brief
-        request = None if brief is None else self.seen.requests.request(brief.number)
+        request = None if brief is None else self.source.requests.request(brief.number)
         if request is not None:
-            self.app.push_screen(RequestScreen(self.seen, RequestPane(request)))
+            self.app.push_screen(RequestScreen(self.source, RequestPane(request)))
 
 
 class RequestScreen(Overlay):

@@ -1,4 +1,4 @@
-"""The level table of a saved session, over the list of sessions."""
+"""The screen with the table of levels of a saved session, which covers the list of sessions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
     target_cpu_ratio: float | None = None
 
 
-class Levels(ModalScreen[None]):
-    """The table, to look at. `title` and `began` are harmless already."""
+class SessionLevels(ModalScreen[None]):
+    """Shows the table. `title` must have passed through `safe`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,left,i", "dismiss(None)", show=False)]
 
@@ -60,7 +60,7 @@ def _columns() -> list[tuple[str, int]]:
 
 
 def levels_text(rows: Sequence[LevelRow]) -> Text:
-    """One line a level: 72 cells."""
+    """The table with one line of 72 cells per level."""
     if not rows:
         return Text("no level in this session", "italic")
     text = Text(no_wrap=True)

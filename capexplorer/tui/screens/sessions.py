@@ -124,16 +124,17 @@ COLUMNS = (
     Column("best/s", 9, lambda row: row.best_goodput_rps, lambda row: rate_cell(row.best_goodput_rps), True, True),
     Column("end", 5, lambda row: state(row) or None, state),
 )
-"""Sorted by the keys 1 to 7."""
+"""The columns from left to right; the keys 1 to 7 sort by them."""
 
 _SORTED = {True: "↓", False: "↑"}
 _PREFIX = 3
 """Cells before the columns, for the mark."""
 _YEAR = len("2026-")
+"""Cells of the year, which wide screens show in the column "began UTC"."""
 
 
 def detail(row: SessionRow) -> tuple[list[str], str]:
-    """(facts by importance, result) in full, which the columns cut short."""
+    """(facts in order of importance, the verdict or why the session cannot be opened), in full; columns may show them shortened."""
     entry = row.entry
     if entry.problem is not None:
         return [entry.id], f"cannot be opened: {entry.problem}"
@@ -152,10 +153,10 @@ def matching(rows: Iterable[SessionRow], wanted: str) -> list[SessionRow]:
     wanted = wanted.casefold()
     if not wanted:
         return list(rows)
-    return [row for row in rows if wanted in _searched(row).casefold()]
+    return [row for row in rows if wanted in _searchable_text(row).casefold()]
 
 
-def _searched(row: SessionRow) -> str:
+def _searchable_text(row: SessionRow) -> str:
     entry = row.entry
     known = (row.title, entry.label, entry.id, entry.profile, entry.target, began(entry), state(row), entry.problem)
     return "\n".join(each for each in known if each)
@@ -180,7 +181,7 @@ def heading(column: int, descending: bool, width: int) -> Text:
 
 
 def session_line(row: SessionRow, letter: str, width: int) -> Text:
-    """One session in `width` cells. `letter`: that of its mark; None: it is not marked."""
+    """One session in `width` cells. `letter`: the letter of its mark; empty: it is not marked."""
     text = Text(f" {letter or ' '} ", no_wrap=True)
     if row.entry.problem is not None:
         text.append(pad(f"{began(row.entry)[-11:] or safe(row.entry.id)} ! {safe(row.entry.problem)}", max(width - _PREFIX, 10)))

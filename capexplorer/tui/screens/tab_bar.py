@@ -13,18 +13,18 @@ from ..render.text import Piece, cells, line
 from .arrangement import FAILURES, PANES
 
 SHORT = {"throughput": "req/s", "latency": "p95", "resources": "usage", "journal": "marks"}
-"""Short names for terminals in which the names do not fit."""
+"""Shorter names of panes, for terminals that are too narrow for all names."""
 
 
 class TabBar(Widget):
-    """One line."""
+    """The line of tabs."""
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
         self._shown, self._palette, self._failed, self._alarmed = 0, Palette(), "", False
 
     def show(self, shown: int, palette: Palette, failed: str, *, alarmed: bool) -> None:
-        """Draw the line with this pane highlighted. `failed`: the count of failures; `alarmed`: severe ones are open."""
+        """Draw the line with the pane of this index highlighted. `failed`: the count of failures; `alarmed`: whether it is red."""
         if (shown, palette, failed, alarmed) != (self._shown, self._palette, self._failed, self._alarmed):
             self._shown, self._palette, self._failed, self._alarmed = shown, palette, failed, alarmed
             self.refresh()

@@ -15,7 +15,7 @@ FORMS: Mapping[LatencyForm, str] = {"lines": "percentiles over time", "heatmap":
 
 
 class ViewOptions:
-    """`draw` is called after each change, and draws everything."""
+    """The options, and the actions that change them. `draw` is called after each change, and draws all panes and the status."""
 
     def __init__(self, screen: ScreenAccess, inspecting: Inspecting, baseline: BaselineChoice, draw: Callable[[], None]) -> None:
         self.log_latency = False
@@ -45,14 +45,14 @@ class ViewOptions:
         self._draw()
 
     def action_latency_form(self) -> None:
-        """Latency as lines, as a heatmap, by level."""
+        """Draw latency in the next form: as lines, as a heatmap, by level."""
         forms = list(FORMS)
         self.latency_form = forms[(forms.index(self.latency_form) + 1) % len(forms)]
         self._screen.show_message(f"latency: {FORMS[self.latency_form]}")
         self._draw()
 
     def action_logarithmic(self) -> None:
-        """Logarithmic latency, and back."""
+        """Draw latency on a logarithmic scale, or on a linear one again."""
         self.log_latency = not self.log_latency
         self._screen.show_message(f"latency: {'logarithmic' if self.log_latency else 'linear'}")
         self._draw()

@@ -1,4 +1,4 @@
-"""The keys that open screens with details: the table of endpoints, and the requests that are kept whole."""
+"""The keys that open screens with details: the table of endpoints, and the kept requests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from ..actions.protocols import ScreenAccess
 from ..look import Look
 from ..panes.failures import FailuresPane
 from .endpoints import EndpointsScreen
-from .overlay import Seen
+from .overlay import OverlaySource
 from .requests import RequestsScreen
 
 
-class CloserLooks:
-    """`failures`: the pane of the failures where it is shown, so that their requests are meant. `inspected`: the level at the
-    inspection cursor, so that its requests are meant; None: there is no cursor.
+class DetailScreens:
+    """Opens the screens.
+
+    `failures` returns the failures pane if it is shown: the list of requests then begins with failed ones. `inspected` returns
+    the level at the inspection cursor, or None without a cursor: the list then begins with the requests of that level.
     """
 
     def __init__(
@@ -28,23 +30,23 @@ class CloserLooks:
         inspected: Callable[[], Level | None],
     ) -> None:
         self._screen, self._failures, self._inspected = screen, failures, inspected
-        self._seen = Seen(lambda: screen.timeline, look, requests)
+        self._source = OverlaySource(lambda: screen.timeline, look, requests)
 
     def action_endpoints(self) -> None:
-        """The table of endpoints."""
+        """Open the table of endpoints."""
         if self._screen.timeline.level is None:
             return self._screen.show_message("no level yet: there are no endpoints")
-        self._screen.ask(EndpointsScreen(self._seen), lambda closed: None)
+        self._screen.ask(EndpointsScreen(self._source), lambda closed: None)
 
     def action_requests(self) -> None:
-        """The requests that are kept; over the failures, those that failed by the chosen cause, or all that failed; with a
-        cursor, those of its level.
+        """Open the list of kept requests. If the failures pane is shown, the list begins with the requests of the chosen cause,
+        or with all failed ones; otherwise, with a cursor, with those of its level.
         """
-        why_none = self._seen.requests.why_none
+        why_none = self._source.requests.why_none
         if why_none:
             return self._screen.show_message(why_none)
         failures = self._failures()
         subset = failures.subset(self._screen.timeline) if failures is not None else None
         level = self._inspected() if subset is None else None
-        shown = RequestsScreen(self._seen, failed=failures is not None, level=level, subset=subset)
+        shown = RequestsScreen(self._source, failed=failures is not None, level=level, subset=subset)
         self._screen.ask(shown, lambda closed: None)
