@@ -17,8 +17,8 @@ from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.look import Look
 from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput, level_points
+from capexplorer.tui.panes.endpoint_rows import rows_shown
 from capexplorer.tui.panes.endpoint_table import SORTS, EndpointTable, in_order
-from capexplorer.tui.panes.endpoints import rows_shown
 from capexplorer.tui.panes.request_lines import RequestPane, formatted, phase_lines
 
 from .fakes import HOSTILE, session

@@ -12,7 +12,8 @@ from ...model.timeline import Timeline
 from ...wording.quantities import latency_title
 from ..look import Look, Palette
 from ..render import text
-from .endpoints import Row, first_to_degrade, row_line, rows_shown, title_line
+from .endpoint_rows import Row, first_to_degrade, rows_shown
+from .endpoints import row_line, title_line
 from .list_pane import Lines, ListPane
 
 SORTS: Mapping[str, Callable[[Row], float | str]] = {

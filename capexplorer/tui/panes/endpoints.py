@@ -1,7 +1,4 @@
-"""The endpoint table of the current level.
-
-While a level settles it shows the last second instead, and says so. Figures that rest on too few values are grey.
-"""
+"""The endpoint table of the current level, with as many columns as fit. Percentiles of too few values are grey."""
 
 from __future__ import annotations
 
@@ -12,66 +9,35 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ... import wording
-from ...model.events import EndpointTick
-from ...model.level import Level
-from ...model.merged import tick_latency
 from ...model.timeline import Timeline
-from ...model.verdicts import EndpointDegradation
 from ...wording import numbers, quantities
-from ...wording.numbers import counted
 from ..look import Look, Palette
 from ..render import text
+from .endpoint_rows import Row, first_to_degrade, rows_shown
 from .scrolling import ScrollingPane
 
 ENOUGH_FOR_P95 = 200
 ENOUGH_FOR_P99 = 1_000
-"""Number of values from which p95 and p99 are shown plainly: ten beyond the percentile."""
+"""Number of values from which p95 and p99 are not grey: ten values exceed the percentile then."""
 
 DEGRADES = "▸ "
 """The sign before the endpoint that degrades first."""
 
 LEGEND = f"{DEGRADES}degrades first"
-"""The meaning of that sign. The verdict line says from how many users on."""
+"""The meaning of that sign, in the line of titles."""
 
 NAME_CELLS = 16
-"""Least width of the name; in narrow terminals columns of higher rank are dropped first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One endpoint, or all of them."""
-
-    name: str
-    requests: int
-    failures: int
-    rate_rps: float | None
-    p50_ms: float | None
-    p95_ms: float | None
-    p99_ms: float | None
-    max_ms: float | None
-    mean_bytes: float | None
-    endpoint: tuple[str, str] | None = None
-    """(method, name); None: the row of all endpoints."""
-
-    @property
-    def successes(self) -> int:
-        """Number of values from which the percentiles are computed."""
-        return self.requests - self.failures
-
-    @property
-    def failure_ratio(self) -> float | None:
-        """Share of requests that failed; None without requests."""
-        return self.failures / self.requests if self.requests else None
+"""Least width of the name in cells; columns for which there is then no space are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of figures: its title, its cells, and its rank for narrow terminals."""
+    """A column of figures."""
 
     title: str
     cells: int
     rank: int = 0
+    """In a narrow terminal the columns with the highest rank are left out first; those with 0 stay."""
 
 
 def columns() -> list[Column]:
@@ -110,108 +76,11 @@ class EndpointsPane(ScrollingPane):
             return [text.line([(words, muted)], width)]
         shown = fitting(width)
         head = [text.line([(f" {label}", muted)], width), _titles(shown, palette, width, first is not None)]
-        led = None if first is None else f"{first.method} {first.name}"
-        body = [_row(row, shown, palette, width, first=row.name == led) for row in rows[1:]]
+        first_name = None if first is None else f"{first.method} {first.name}"
+        body = [_row(row, shown, palette, width, first=row.name == first_name) for row in rows[1:]]
         body.append(_row(rows[0], shown, palette, width, total=True))
         begin, end = self.window(len(body), max(0, size.height - len(head)))
         return [*head, *body[begin:end]][: size.height]
-
-
-def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
-    """(label on what the figures cover, rows with the total first). Without rows there is nothing to show."""
-    level, last = timeline.level, timeline.last
-    if level is None:
-        return "", []
-    if level.figures.settled and (timeline.phase == "settled" or level.closed is not None):
-        return _settled(level)
-    if timeline.ended is not None:
-        settled = next((each for each in reversed(timeline.levels) if each.figures.settled), None)
-        if settled is not None:
-            return _settled(settled)
-    words = f"{_named(level)}: the last second, {timeline.phase}"
-    return words, last_rows(timeline) if last is not None and last.endpoints else []
-
-
-def _settled(level: Level) -> tuple[str, list[Row]]:
-    return f"{_named(level)}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
-
-
-def _named(level: Level) -> str:
-    load = counted(level.users) if level.offered_per_s is None else quantities.offered_rate(level.offered_per_s)
-    return f"level {level.opened.index}, {load}"
-
-
-def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
-    """The endpoint of the level's epoch that degrades first."""
-    level = timeline.level
-    verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
-    return None if verdict is None else verdict.first_endpoint
-
-
-def settled_rows(level: Level) -> list[Row]:
-    """The rows over the settled seconds of the level."""
-    figures, latency = level.figures, level.figures.latency_ms
-    seconds = figures.settled_seconds
-    rows = [
-        Row(
-            f"{each.method} {each.name}",
-            each.requests,
-            each.failures,
-            each.requests / seconds if seconds else None,
-            each.latency_ms.p50,
-            each.latency_ms.p95,
-            each.latency_ms.p99,
-            each.latency_ms.max,
-            each.mean_bytes,
-            (each.method, each.name),
-        )
-        for each in level.endpoints
-    ]
-    total = Row(
-        "all",
-        figures.requests,
-        figures.failures,
-        figures.throughput_rps,
-        latency.p50,
-        latency.p95,
-        latency.p99,
-        latency.max,
-        _mean_bytes(rows),
-    )
-    return [total, *rows]
-
-
-def last_rows(timeline: Timeline) -> list[Row]:
-    """The rows over the last tick, without warm-up requests."""
-    last = timeline.last
-    if last is None:
-        return []
-    rows = [_last_row(each, last.duration_s) for each in last.endpoints]
-    requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
-    rate_rps = requests / last.duration_s if last.duration_s else None
-    total = Row("all", requests, failures, rate_rps, last.p50_ms, last.p95_ms, last.p99_ms, last.max_ms, _mean_bytes(rows))
-    return [total, *rows]
-
-
-def _last_row(tick: EndpointTick, duration_s: float) -> Row:
-    latency = tick_latency(tick)
-    return Row(
-        f"{tick.method} {tick.name}",
-        tick.requests,
-        tick.failures,
-        tick.requests / duration_s if duration_s else None,
-        latency.p50,
-        latency.p95,
-        latency.p99,
-        latency.max,
-        tick.received_bytes / tick.requests if tick.requests else None,
-        (tick.method, tick.name),
-    )
-
-
-def _mean_bytes(rows: Sequence[Row]) -> float | None:
-    requests = sum(row.requests for row in rows)
-    return sum((row.mean_bytes or 0.0) * row.requests for row in rows) / requests if requests else None
 
 
 def title_line(palette: Palette, width: int, *, one_degrades: bool) -> Strip:
@@ -240,10 +109,10 @@ def _titles(columns: Sequence[Column], palette: Palette, width: int, one_degrade
     """The line of titles. `one_degrades`: the title of the names explains the sign before one of them."""
     titles = "".join(" " + text.pad(column.title, column.cells, right=True) for column in columns)
     legend = " " + text.pad(LEGEND * one_degrades, _name_cells(columns, width))
-    return text.line([(legend, _of_first(palette)), (titles, Style(color=palette.muted))], width)
+    return text.line([(legend, _degrades_style(palette)), (titles, Style(color=palette.muted))], width)
 
 
-def _of_first(palette: Palette) -> Style:
+def _degrades_style(palette: Palette) -> Style:
     return Style(color=palette.warning, bold=True)
 
 
@@ -265,4 +134,4 @@ def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, t
     name = " " + text.pad(DEGRADES * first + text.safe(row.name), _name_cells(columns, width))
     shown = [(column.cells, *figures[column.title]) for column in columns]
     cells = [(" " + text.pad(words, column_cells, right=True), style) for column_cells, words, style in shown]
-    return text.line([(name, _of_first(palette) if first else plain), *cells], width)
+    return text.line([(name, _degrades_style(palette) if first else plain), *cells], width)

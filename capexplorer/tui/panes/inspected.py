@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.style import Style
-from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -23,7 +22,7 @@ from ..render import text
 from ..render.text import Piece
 from ..render.timepage import page_of
 from .journal import glyph_of
-from .pane import changed_span
+from .pane import changed_regions
 from .throughput import work_name
 
 NARROW, MIDDLE = 100, 150
@@ -56,8 +55,7 @@ class InspectArea(Widget):
         if not len(strips) == len(before) == self.size.height:
             self.refresh()
             return
-        spans = [(y, changed_span(old, new)) for y, (old, new) in enumerate(zip(before, strips, strict=True))]
-        regions = [Region(span[0], y, span[1] - span[0], 1) for y, span in spans if span is not None]
+        regions = changed_regions(before, strips, width)
         if regions:
             self.refresh(*regions)
 

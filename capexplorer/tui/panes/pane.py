@@ -6,6 +6,8 @@ Hz). A pane therefore keeps its last strips, and refreshes only the spans that d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -74,12 +76,7 @@ class Pane(Widget, can_focus=True):
 
     def _replace(self, strips: list[Strip]) -> None:
         old, self._strips = self._strips, strips
-        blank = Strip.blank(self.size.width)
-        regions = []
-        for y in range(max(len(old), len(strips))):
-            span = changed_span(old[y] if y < len(old) else blank, strips[y] if y < len(strips) else blank)
-            if span is not None:
-                regions.append(Region(span[0], y, span[1] - span[0], 1))
+        regions = changed_regions(old, strips, self.size.width)
         if regions:
             self.refresh(*regions)
 
@@ -92,6 +89,13 @@ class Pane(Widget, can_focus=True):
         """The cells of one line."""
         strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
         return strip.apply_style(self.rich_style)
+
+
+def changed_regions(old: Sequence[Strip], new: Sequence[Strip], width: int) -> list[Region]:
+    """The cells that differ: at most one region per line. Lines that only one of both has are compared with an empty line."""
+    pairs = zip_longest(old, new, fillvalue=Strip.blank(width))
+    spans = [(y, changed_span(before, after)) for y, (before, after) in enumerate(pairs)]
+    return [Region(span[0], y, span[1] - span[0], 1) for y, span in spans if span is not None]
 
 
 def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Watched parts in full: their resources, their machines, and how they are read. The part that is nearest to a limit comes first."""
+"""Watched parts in full: their resources, their machines, and how they are read. The part nearest to a limit comes first."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -13,7 +12,7 @@ from ...model.timeline import Timeline
 from ..look import Palette
 from . import banners, status_groups
 from .groups import group_line
-from .pane import changed_span
+from .pane import changed_regions
 from .status_view import View
 
 
@@ -34,8 +33,7 @@ class StatusArea(Widget):
         if len(old) != len(self._strips):
             self.styles.height = len(self._strips)
             return
-        spans = [(y, changed_span(before, after)) for y, (before, after) in enumerate(zip(old, self._strips, strict=True))]
-        regions = [Region(span[0], y, span[1] - span[0], 1) for y, span in spans if span is not None]
+        regions = changed_regions(old, self._strips, self.size.width)
         if regions:
             self.refresh(*regions)
 

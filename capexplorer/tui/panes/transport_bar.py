@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -18,7 +17,7 @@ from ... import wording
 from ..look import Palette
 from ..render import text
 from ..render.text import Piece
-from .pane import changed_span
+from .pane import changed_regions
 
 LEAST_BAR_CELLS = 16
 """Least width of the bar; messages for which there is then no space are left out."""
@@ -57,9 +56,9 @@ class TransportBar(Widget):
         """Draw this moment; writes only what changed."""
         self.view, self.palette = view, palette
         old, self._strip = self._strip, transport(view, palette, self.size.width)
-        span = changed_span(old, self._strip)
-        if span is not None:
-            self.refresh(Region(span[0], 0, span[1] - span[0], 1))
+        regions = changed_regions([old], [self._strip], self.size.width)
+        if regions:
+            self.refresh(*regions)
 
     def on_resize(self) -> None:
         """Redraw for the new width."""

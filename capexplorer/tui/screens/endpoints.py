@@ -8,8 +8,9 @@ from textual.binding import Binding, BindingType
 
 from ...model.endpoint_columns import EndpointKey
 from ..panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput
+from ..panes.endpoint_rows import first_to_degrade
 from ..panes.endpoint_table import SORTS, EndpointTable
-from ..panes.endpoints import DEGRADES, first_to_degrade
+from ..panes.endpoints import DEGRADES
 from ..render.text import safe
 from .overlay import ListOverlay, Overlay, OverlaySource
 from .requests import RequestsScreen

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -26,16 +25,14 @@ from ..dialogs.choose import Choose
 from ..key import ScreenName
 from ..keybar import bindings, key_bar
 from ..preferences import Preferences
-from ..render.text import safe, shorten, wrap
+from ..render.text import safe
 from .compare import CompareScreen
 from .entries import LETTERS, Entries
+from .entry_detail import EntryDetail
 from .help import Help
 from .profiles import ProfileEntry
 from .session_levels import SessionLevels
 from .sessions import SavedSessions, SessionRow, began, title
-
-DETAIL_LINES = 3
-"""Lines below the list: one with facts on the entry, and two with its result."""
 
 
 class Picker(Screen[None]):
@@ -56,15 +53,16 @@ class Picker(Screen[None]):
         self._preferences = preferences or Preferences()
         self._saved_sessions, self._default = saved_sessions, default
         self._entries = Entries(profiles)
+        self._detail = EntryDetail(id="detail")
         self._detailed = ""
-        """The entry whose detail is shown."""
+        """Id of the entry that the detail shows."""
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, detail, keys."""
         yield Static(Text("capexplorer   explore the capacity of a service"), id="title")
         yield Input(placeholder="filter", id="filter", compact=True)
         yield self._entries
-        yield Static(id="detail")
+        yield self._detail
         yield Static(id="keys")
 
     def on_mount(self) -> None:
@@ -131,14 +129,8 @@ class Picker(Screen[None]):
             self.app.exit(picked)
 
     def _show_detail(self) -> None:
-        """Show the entry in full, and its keys."""
-        width, (what, found) = max(self.size.width - 2, 20), self._entries.detail()
-        lines = [_fitted(what, width), *wrap(safe(found), width)]
-        if len(lines) > DETAIL_LINES:
-            lines[DETAIL_LINES - 1 :] = [shorten(" ".join(lines[DETAIL_LINES - 1 :]), width)]
-        self.query_one("#detail", Static).update(
-            Text("\n").join(Text(line, "" if index else "bold") for index, line in enumerate(lines))
-        )
+        """Show the highlighted entry in full, and its keys."""
+        self._detail.show_entry(*self._entries.detail(), self._detail_cells)
         row = self._entries.row
         opens = "runs" if row is None else "attaches" if row.recording else "replays"
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
@@ -148,9 +140,11 @@ class Picker(Screen[None]):
 
     def _show_message(self, message: str) -> None:
         """Show a message in place of the detail, until another entry is highlighted."""
-        self.query_one("#detail", Static).update(
-            Text("\n".join(wrap(safe(message), max(self.size.width - 2, 20))[:DETAIL_LINES]))
-        )
+        self._detail.show_message(message, self._detail_cells)
+
+    @property
+    def _detail_cells(self) -> int:
+        return max(self.size.width - 2, 20)
 
     # -- keys
 
@@ -276,13 +270,3 @@ class Picker(Screen[None]):
             return row
         self._show_message(row.entry.problem)
         return None
-
-
-def _fitted(facts: Sequence[str], width: int) -> str:
-    """The first fact, and as many others as fit after it."""
-    line = shorten(safe("".join(facts[:1])), width)
-    for fact in map(safe, facts[1:]):
-        if cell_len(line) + 2 + cell_len(fact) > width:
-            break
-        line += f"  {fact}"
-    return line

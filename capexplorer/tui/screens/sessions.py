@@ -134,7 +134,7 @@ _YEAR = len("2026-")
 
 
 def detail(row: SessionRow) -> tuple[list[str], str]:
-    """(facts in order of importance, the verdict or why the session cannot be opened), in full; columns may show them shortened."""
+    """(facts in order of importance, the verdict or why the session cannot be opened), in full: columns may be too narrow."""
     entry = row.entry
     if entry.problem is not None:
         return [entry.id], f"cannot be opened: {entry.problem}"

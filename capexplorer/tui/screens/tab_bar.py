@@ -24,7 +24,7 @@ class TabBar(Widget):
         self._shown, self._palette, self._failed, self._alarmed = 0, Palette(), "", False
 
     def show(self, shown: int, palette: Palette, failed: str, *, alarmed: bool) -> None:
-        """Draw the line with the pane of this index highlighted. `failed`: the count of failures; `alarmed`: whether it is red."""
+        """Draw the line with the pane of index `shown` highlighted. `failed`: count of failures; `alarmed`: whether it is red."""
         if (shown, palette, failed, alarmed) != (self._shown, self._palette, self._failed, self._alarmed):
             self._shown, self._palette, self._failed, self._alarmed = shown, palette, failed, alarmed
             self.refresh()
