@@ -6,6 +6,7 @@ import math
 from array import array
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from textual.geometry import Size
 from textual.strip import Strip
@@ -15,8 +16,9 @@ from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_ax
 from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag
 from capexplorer.tui.render.draw import draw_chart
 from capexplorer.tui.render.legend import DASHED, DOTTED, SOLID, Legend, legend_segments
-from capexplorer.tui.render.raster import Pattern, Shape, spans
+from capexplorer.tui.render.raster import Pattern, Shape
 from capexplorer.tui.render.reduce import pieces
+from capexplorer.tui.render.spans import spans
 
 PALETTE = Palette()
 RED, BLUE = "#ff0000", "#0000ff"
@@ -66,8 +68,8 @@ def test_a_one_second_spike_in_a_day_survives_60_columns() -> None:
 def test_a_one_second_dip_survives_too() -> None:
     times, values = array("d", range(10_000)), array("d", [50.0]) * 10_000
     values[5_000] = 0.0
-    points = [point for point in pieces(times, values, 0, 10_000, 20, 2.5) if point is not None]
-    assert len(points) <= 4 * 20 and min(y for _, y in points) == 0.0
+    _, found = pieces(times, values, 0, 10_000, 20, 2.5)
+    assert np.count_nonzero(~np.isnan(found)) <= 4 * 20 and np.nanmin(found) == 0.0
 
 
 def test_nan_is_a_gap_and_neither_a_line_nor_zero() -> None:
@@ -84,8 +86,8 @@ def test_lost_ticks_are_a_gap() -> None:
 
 def test_nan_at_either_end_of_a_crowded_column_does_not_hide_its_spike() -> None:
     values = array("d", [math.nan, 5.0, 90.0, math.nan] * 1000)
-    found = [point for point in pieces(array("d", range(4000)), values, 0, 4000, 10, 2.5) if point is not None]
-    assert max(y for _, y in found) == 90.0 and min(y for _, y in found) == 5.0
+    _, found = pieces(array("d", range(4000)), values, 0, 4000, 10, 2.5)
+    assert np.nanmax(found) == 90.0 and np.nanmin(found) == 5.0
 
 
 def test_a_lone_second_between_gaps_is_a_dot() -> None:
@@ -146,10 +148,10 @@ def test_a_pattern_thins_flat_lines_and_never_a_jump() -> None:
 
 
 def test_neighbouring_columns_of_a_line_touch() -> None:
-    found = spans([(0, 0), (3, 30), (9, 2)], 20)
+    tops, bottoms = spans(np.array([0.0, 3.0, 9.0]), np.array([0.0, 30.0, 2.0]), 20)
     for x in range(9):
-        (top, bottom), (next_top, next_bottom) = found[x], found[x + 1]
-        assert next_top <= bottom + 1 and top <= next_bottom + 1
+        assert tops[x + 1] <= bottoms[x] + 1 and tops[x] <= bottoms[x + 1] + 1
+    assert all(tops[10:] > bottoms[10:])
 
 
 def test_data_replaces_the_grid_and_two_series_keep_each_others_dots() -> None:

@@ -122,7 +122,7 @@ def test_half_blocks_light_the_half_that_has_dots() -> None:
     raster.span(2, 0, 1, ink)
     raster.span(4, 3, 3, ink)
     raster.span(6, 0, 3, ink)
-    assert "".join(segment.text for segment in raster.row(0)) == " ▀▄█"
+    assert "".join(segment.text for segment in raster.lines()[0]) == " ▀▄█"
 
 
 def test_the_ascii_form_has_only_ascii_characters() -> None:

@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...wording import session_time
 from ...wording.quantities import latency_below_title
 
@@ -58,6 +61,19 @@ class Axis:
             fraction = (value - self.low) / (self.high - self.low)
         inside = -FARTHEST_FRACTION < fraction < FARTHEST_FRACTION
         return fraction if inside else math.copysign(FARTHEST_FRACTION, fraction)
+
+    def fractions(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`fraction` of each value."""
+        placed = np.isfinite(values) & (values > 0 if self.log else True)
+        known = values[placed]
+        if self.log:
+            low, high = math.log(self.low), math.log(self.high)
+            known = (np.log(known) - low) / (high - low)
+        else:
+            known = (known - self.low) / (self.high - self.low)
+        found = np.full(len(values), np.nan)
+        found[placed] = np.clip(known, -FARTHEST_FRACTION, FARTHEST_FRACTION)
+        return found
 
 
 # -- labels

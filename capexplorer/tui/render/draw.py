@@ -10,7 +10,6 @@ import textwrap
 from collections.abc import Sequence
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -58,13 +57,8 @@ def _plot_strips(raster: Raster, chart: Chart, palette: Palette, place: Layout) 
     right = tick_rows(raster, chart.right) if chart.right else {}
     unsettled = _covered(chart.unsettled, chart.x, raster.columns) - _covered(chart.settled, chart.x, raster.columns)
     label, line = style(palette.muted), style(palette.faint)
-
-    def shade(column: int, given: Style) -> Style:
-        return faded(given, palette.background) if column in unsettled else given
-
     strips = []
-    for row in range(raster.rows):
-        segments = raster.row(row, shade if unsettled else None)
+    for row, segments in enumerate(raster.lines(unsettled, lambda given: faded(given, palette.background))):
         if place.left:
             text = left.get(row, "")
             segments[:0] = [Segment(text.rjust(place.left - 1), label), Segment("┤" if text else "│", line)]
@@ -95,7 +89,7 @@ def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
         raster.text(cursor, 0, CURSOR, raster.ink(style(palette.text, bold=True)), over=True)
     ends = [Segment(" " * (place.left - 1)), Segment("└", style(palette.faint))] if place.left else []
     closing = [Segment("┘", style(palette.faint))] if place.right else []
-    return ends + raster.row(0) + closing
+    return ends + raster.lines()[0] + closing
 
 
 def _write_tags(raster: Raster, chart: Chart, columns: int) -> None:

@@ -14,6 +14,7 @@ from .chart import Band, Boundary, Chart, Heat, Point, Series
 from .ink import blend, style
 from .raster import DOTS_X, DOTS_Y, Raster
 from .reduce import pieces
+from .spans import Dots
 
 HATCH = 4
 """Distance in dots between two lines of a hatched band."""
@@ -100,18 +101,18 @@ def _draw_series(raster: Raster, chart: Chart, series: Series) -> dict[int, int]
     """Draw a line or bars. Returns the highest dot of each column of dots that the line crosses; for bars nothing."""
     axis = chart.right if series.right and chart.right else chart.y
     ink = raster.ink(style(series.color))
-    points: list[tuple[int, int] | None] = []
-    for point in pieces(series.xs, series.ys, chart.x.low, chart.x.high, raster.width, series.gap):
-        dot = None if point is None else _dot(raster, chart.x, axis, *point)
-        if series.staircase and dot is not None and points and (before := points[-1]) is not None:
-            points.append((dot[0], before[1]))
-        points.append(dot)
+    xs, ys = _dots(raster, chart.x, axis, *pieces(series.xs, series.ys, chart.x.low, chart.x.high, raster.width, series.gap))
     if series.bars:
-        for dot in points:
-            if dot is not None and dot[1] < raster.height - 1:
-                raster.span(dot[0], dot[1], raster.height - 1, ink)
+        raster.bars(xs, ys, ink)
         return {}
-    return raster.line(points, ink, series.pattern)
+    return raster.line(*(_stairs(xs, ys) if series.staircase else (xs, ys)), ink, series.pattern)
+
+
+def _stairs(xs: Dots, ys: Dots) -> tuple[Dots, Dots]:
+    """With a corner before each dot that follows another one."""
+    held = np.where(np.isnan(ys[1:]), np.nan, ys[:-1])
+    corners = np.column_stack((xs[1:], held, xs[1:], ys[1:])).reshape(-1, 2)
+    return np.append(xs[:1], corners[:, 0]), np.append(ys[:1], corners[:, 1])
 
 
 def _write_letters(raster: Raster, lines: Sequence[tuple[Series, dict[int, int]]]) -> None:
@@ -194,3 +195,9 @@ def _dot_y(raster: Raster, axis: Axis, y: float) -> int | None:
 def _dot(raster: Raster, x_axis: Axis, y_axis: Axis, x: float, y: float) -> tuple[int, int] | None:
     across, top = x_axis.fraction(x), _dot_y(raster, y_axis, y)
     return None if math.isnan(across) or top is None else (round(across * (raster.width - 1)), top)
+
+
+def _dots(raster: Raster, x_axis: Axis, y_axis: Axis, xs: Dots, ys: Dots) -> tuple[Dots, Dots]:
+    """The dots of many points; NaN in the second for those that have no place."""
+    across, up = x_axis.fractions(xs), y_axis.fractions(ys)
+    return np.rint(across * (raster.width - 1)), np.where(np.isnan(across), np.nan, np.rint((1 - up) * (raster.height - 1)))

@@ -6,14 +6,19 @@ cell of the background (grid, boundaries) replace its dots; in a cell with other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.segment import Segment
 from rich.style import Style
 
 from ...configuration import Markers
 from .octants import octants
+from .spans import Dots, spans
 
 DOTS_X, DOTS_Y = 2, 4
 """Dots of a cell, across and down."""
@@ -23,6 +28,9 @@ _BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 _MASKS = [[[sum(side[top : bottom + 1]) for bottom in range(4)] for top in range(4)] for side in _BITS]
 """The bits of a vertical run of dots, by side, first dot and last dot."""
+
+_WEIGHTS = np.array(_BITS, np.uint8).T
+"""The bits by [dot from the top, side]."""
 
 _BRAILLE = [" ", *(chr(0x2800 + mask) for mask in range(1, 256))]
 
@@ -35,6 +43,12 @@ _ASCII = [" '.:"[bool(mask & _UPPER) + 2 * bool(mask & ~_UPPER)] for mask in ran
 
 CHARACTERS: Mapping[Markers, Sequence[str]] = {"braille": _BRAILLE, "octants": octants(), "blocks": _BLOCKS, "ascii": _ASCII}
 """256 characters for each set of markers, indexed by the bits of a cell's dots."""
+
+
+@lru_cache
+def _codes(markers: Markers) -> NDArray[np.uint32]:
+    """The codes of CHARACTERS."""
+    return np.array([ord(character) for character in CHARACTERS[markers]], np.uint32)
 
 
 class Pattern(Enum):
@@ -64,11 +78,14 @@ class Raster:
         self.columns, self.rows = columns, rows
         self.is_coarse = markers in ("blocks", "ascii")
         """Whether a character shows only the halves of its cell, not each dot."""
-        self._characters = CHARACTERS[markers]
+        self._codes = _codes(markers)
         self.width, self.height = columns * DOTS_X, rows * DOTS_Y
         self._masks = bytearray(columns * rows)
         self._inks = bytearray(columns * rows)
-        self._texts: dict[int, str] = {}
+        self._cells = tuple(np.frombuffer(each, np.uint8).reshape(rows, columns) for each in (self._masks, self._inks))
+        """The same memory [row, column] for what lights many dots at once."""
+        self._texts = array("I", bytes(4 * columns * rows))
+        """The code of the character that is written over each cell; 0: none."""
         self._styles: list[Style] = [Style()]
         self._known: dict[Style, int] = {}
         self._behind = 0
@@ -100,16 +117,33 @@ class Raster:
             masks[cell] = mask if inks[cell] <= behind < ink else masks[cell] | mask
             inks[cell] = ink
 
-    def line(self, points: Iterable[tuple[int, int] | None], ink: int, pattern: Pattern = Pattern.SOLID) -> dict[int, int]:
-        """Draw a line through dots (x, y) in order of x; None is a gap. A pattern applies to horizontal parts only, so that it
+    def line(self, xs: Dots, ys: Dots, ink: int, pattern: Pattern = Pattern.SOLID) -> dict[int, int]:
+        """Draw a line through dots (x, y) in order of x; NaN is a gap. A pattern applies to horizontal parts only, so that it
         removes no spike. Returns the highest dot of each column of dots that the line crosses.
         """
         on, period = pattern.value
-        found = spans(points, self.width)
-        for x, (top, bottom) in found.items():
-            if top != bottom or x % period < on:
-                self.span(x, top, bottom, ink)
-        return {x: top for x, (top, _) in found.items()}
+        tops, bottoms = spans(xs, ys, self.width)
+        columns = np.arange(self.width)
+        y = np.arange(self.height)[:, np.newaxis]
+        self._light((tops <= y) & (y <= bottoms) & ((tops != bottoms) | (columns % period < on)), ink)
+        crossed = np.flatnonzero(tops <= bottoms)
+        return dict(zip(crossed.tolist(), tops[crossed].tolist(), strict=True))
+
+    def bars(self, xs: Dots, ys: Dots, ink: int) -> None:
+        """Bars from dots down to the lowest row; none of a dot in that row."""
+        seen = (xs >= 0) & (xs < self.width) & (ys < self.height - 1)  # False for NaN
+        tops = np.full(self.width, float(self.height))
+        np.minimum.at(tops, xs[seen].astype(np.int64), ys[seen])
+        self._light(np.arange(self.height)[:, np.newaxis] >= tops, ink)
+
+    def _light(self, lit: NDArray[np.bool_], ink: int) -> None:
+        """Light the dots [y, x], as `span` does."""
+        masks, inks = self._cells
+        dots = lit.view(np.uint8).reshape(self.rows, DOTS_Y, self.columns, DOTS_X)
+        found = np.einsum("rdcs,ds->rc", dots, _WEIGHTS)
+        kept = np.where((inks <= self._behind) & (self._behind < ink), 0, masks)
+        np.copyto(masks, kept | found, where=found > 0)
+        np.copyto(inks, ink, where=found > 0)
 
     def shape(self, x: int, y: int, shape: Shape, ink: int) -> None:
         """Draw a shape whose middle is this dot."""
@@ -129,68 +163,35 @@ class Raster:
         line, end = row * self.columns, column + len(text)
         cells = range(line + column, line + end)
         around = range(line + max(column - apart, 0), line + min(end + apart, self.columns))
-        if not over and any(cell in self._texts or self._inks[cell] > self._behind for cell in around):
+        if not over and any(self._texts[cell] or self._inks[cell] > self._behind for cell in around):
             return False
         for cell in around:
             self._masks[cell] = 0
         for cell, character in zip(cells, text, strict=True):
-            self._texts[cell] = character
+            self._texts[cell] = ord(character)
             self._inks[cell] = ink
         return True
 
-    def row(self, row: int, style_of: Callable[[int, Style], Style] | None = None) -> list[Segment]:
-        """The segments of one row, one for each run of equal style. `style_of(column, style)` gives the style of dots of data."""
-        segments: list[Segment] = []
-        run: list[str] = []
-        current = self._styles[0]
-        first = row * self.columns
-        inks = self._inks[first : first + self.columns]
-        for column, ink in enumerate(inks):
-            cell = first + column
-            if not ink and 0 < column < self.columns - 1 and inks[column - 1] == inks[column + 1]:
-                ink = inks[column + 1]  # a single empty cell of a dotted line: one run instead of three, a third of the bytes
-            style = self._styles[ink]
-            if style_of is not None and self._inks[cell] > self._behind and cell not in self._texts:
-                style = style_of(column, style)
-            if style is not current and style != current:
-                if run:
-                    segments.append(Segment("".join(run), current))
-                run, current = [], style
-            run.append(self._texts.get(cell) or self._characters[self._masks[cell]])
-        if run:
-            segments.append(Segment("".join(run), current))
-        return segments
-
-
-def spans(points: Iterable[tuple[int, int] | None], width: int) -> dict[int, tuple[int, int]]:
-    """The line through `points` (x, y; None is a gap) as (top, bottom) of each column of dots in 0..width-1. Spans of
-    neighbouring columns touch.
-    """
-    found: dict[int, tuple[int, int]] = {}
-
-    def cover(x: int, a: int, b: int) -> None:
-        top, bottom = (a, b) if a <= b else (b, a)
-        if x in found:
-            top, bottom = min(top, found[x][0]), max(bottom, found[x][1])
-        found[x] = top, bottom
-
-    before: tuple[int, int] | None = None
-    for point in points:
-        if point is not None and before is not None and point[0] > before[0]:
-            _segment(before, point, width, cover)
-        elif point is not None:
-            cover(point[0], point[1], before[1] if before is not None else point[1])
-        before = point
-    return found
-
-
-def _segment(start: tuple[int, int], end: tuple[int, int], width: int, cover: Callable[[int, int, int], None]) -> None:
-    """Cover in each column of dots the part of the segment that lies within half a dot of its middle."""
-    (x0, y0), (x1, y1) = start, end
-    slope = (y1 - y0) / (x1 - x0)
-    for x in range(max(x0, 0), min(x1, width - 1) + 1):
-        left, right = max(x - 0.5, x0), min(x + 0.5, x1)
-        a, b = round(y0 + slope * (left - x0)), round(y0 + slope * (right - x0))
-        if a != b and x != x1:  # only the later of two columns has the dot in which they meet, which makes lines thinner
-            b += 1 if b < a else -1
-        cover(x, a, b)
+    def lines(self, unsettled: Collection[int] = (), fade: Callable[[Style], Style] | None = None) -> list[list[Segment]]:
+        """The segments of each row, one for each run of equal style. `fade` changes the style of dots of data in the columns
+        `unsettled`.
+        """
+        masks, inks = self._cells
+        texts = np.frombuffer(self._texts, np.uint32).reshape(inks.shape)
+        lone = (inks[:, 1:-1] == 0) & (inks[:, :-2] == inks[:, 2:])
+        looks = inks.astype(np.int64)
+        looks[:, 1:-1] += lone * inks[:, 2:]  # one empty cell of a dotted line: one run, not three
+        if fade is not None and unsettled:
+            faded = (inks > self._behind) & (texts == 0)
+            looks[:, list(unsettled)] += len(self._styles) * faded[:, list(unsettled)]
+        styles = self._styles if fade is None else [*self._styles, *map(fade, self._styles)]
+        written = np.where(texts, texts, self._codes[masks]).astype("<u4").tobytes().decode("utf-32-le")
+        turns = np.insert(looks[:, 1:] != looks[:, :-1], 0, True, axis=1)
+        starts = np.flatnonzero(turns).tolist()
+        lines: list[list[Segment]] = [[] for _ in range(self.rows)]
+        for start, end, look in zip(starts, [*starts[1:], len(written)], looks[turns].tolist(), strict=True):
+            line, drawn = lines[start // self.columns], written[start:end]
+            if line and line[-1].style == styles[look]:
+                drawn = line.pop().text + drawn
+            line.append(Segment(drawn, styles[look]))
+        return lines
