@@ -16,6 +16,7 @@ from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_ax
 from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag
 from capexplorer.tui.render.draw import draw_chart
 from capexplorer.tui.render.legend import DASHED, DOTTED, SOLID, Legend, legend_segments
+from capexplorer.tui.render.plot import Plotter
 from capexplorer.tui.render.raster import Pattern, Shape
 from capexplorer.tui.render.reduce import pieces
 from capexplorer.tui.render.spans import spans
@@ -246,3 +247,19 @@ def test_a_chart_fits_its_size(width: int, height: int) -> None:
 
 def test_equal_charts_are_equal_strips() -> None:
     assert draw_chart(labelled(), PALETTE, Size(60, 12)) == draw_chart(labelled(), PALETTE, Size(60, 12))
+
+
+def test_a_chart_whose_cursor_moved_is_drawn_as_if_for_the_first_time() -> None:
+    plotter = Plotter()
+    gaps = replace(line([float(x) for x in range(61)], [50.0, math.nan, 80.0] * 20 + [10.0]), letter="a")
+    for chart in (labelled(), replace(labelled(), series=(gaps,)), replace(labelled(), x=Axis(0, 120))):
+        for cursor in (None, 10.0, 33.0, 60.0, 500.0, None):
+            moved = replace(chart, cursor=cursor, cursor_label="0:33")
+            for size in (Size(60, 12), Size(40, 8)):
+                assert draw_chart(moved, PALETTE, size, plotter) == draw_chart(moved, PALETTE, size)
+
+
+def test_the_cursor_lies_behind_data_and_text() -> None:
+    flat = line([float(x) for x in range(20)], [5.0] * 20)
+    strips = draw_chart(Chart(Axis(0, 19), Axis(0, 10), series=(flat,), cursor=10.0), PALETTE, Size(10, 3))
+    assert [row[5] for row in text(strips)] == ["⡇", "⠤", "⡇"]

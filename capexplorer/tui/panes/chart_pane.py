@@ -11,14 +11,20 @@ from ..look import Look
 from ..messages import Pointed
 from ..render.chart import Chart, x_at
 from ..render.draw import draw_chart, message
+from ..render.plot import Plotter
 from .pane import Pane
 
 
 class ChartPane(Pane):
     """Draws the chart of a subclass."""
 
+    AT_CURSOR = True
     by_load = False
     """Whether x is the load of levels, not time."""
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self._plotter = Plotter()
 
     def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
         """The chart, or a sentence if there is nothing to draw yet. Pure."""
@@ -27,7 +33,9 @@ class ChartPane(Pane):
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """The lines of the chart at this cursor."""
         chart = self.chart(timeline, cursor, look, size)
-        return message(chart, look.palette, size) if isinstance(chart, str) else draw_chart(chart, look.palette, size)
+        if isinstance(chart, str):
+            return message(chart, look.palette, size)
+        return draw_chart(chart, look.palette, size, self._plotter)
 
     def on_click(self, event: events.Click) -> None:
         """Report a click by its x, to which the inspection cursor then moves. Only with the mouse enabled."""

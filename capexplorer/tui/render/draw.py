@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich.segment import Segment
 from textual.geometry import Size
@@ -18,19 +19,21 @@ from .axis import Axis
 from .chart import Chart, Layout, layout
 from .ink import faded, style
 from .legend import legend_segments
-from .plot import draw_plot, tick_rows
+from .plot import Plotter, tick_rows
 from .raster import DOTS_X, Raster
 
 CURSOR = "║"
 """The sign of the inspection cursor on the axis line."""
 
 
-def draw_chart(chart: Chart, palette: Palette, size: Size) -> list[Strip]:
-    """The lines of the chart: at most `size.height` strips of at most `size.width` cells."""
+def draw_chart(chart: Chart, palette: Palette, size: Size, plotter: Plotter | None = None) -> list[Strip]:
+    """The lines of the chart: at most `size.height` strips of at most `size.width` cells. `plotter`: one that drew this pane's
+    chart before.
+    """
     if size.width < 1 or size.height < 1:
         return []
     place = layout(chart, size)
-    raster = draw_plot(chart, palette, place.columns, place.rows)
+    raster = (plotter or Plotter()).plot(chart, palette, place.columns, place.rows)
     text_lines = [chart.legend, *chart.notes] if chart.legend else list(chart.notes)
     strips = [Strip(legend_segments(legend, palette, size.width)) for legend in text_lines[: place.legend]]
     strips += _plot_strips(raster, chart, palette, place)
@@ -76,13 +79,13 @@ def _axis_line(chart: Chart, palette: Palette, place: Layout) -> list[Segment]:
     ticked = {column for tick, _ in chart.x.ticks if (column := _column(chart.x, tick, place.columns)) is not None}
     raster = Raster(place.columns, 1)
     light, heavy = raster.ink(style(palette.faint)), raster.ink(style(palette.muted))
-    for column in range(place.columns):
-        if column in settled:
-            raster.text(column, 0, "┯" if column in ticked else "━", heavy)
-        elif column in unsettled:
-            raster.text(column, 0, "┬" if column in ticked else "╌", heavy)
-        else:
-            raster.text(column, 0, "┬" if column in ticked else "─", light)
+    for line, run in groupby(
+        range(place.columns), lambda column: "━" if column in settled else "╌" if column in unsettled else "─"
+    ):
+        columns = list(run)
+        tick = "┯" if line == "━" else "┬"
+        text = "".join(tick if column in ticked else line for column in columns)
+        raster.text(columns[0], 0, text, light if line == "─" else heavy)
     _write_tags(raster, chart, place.columns)
     cursor = None if chart.cursor is None else _column(chart.x, chart.cursor, place.columns)
     if cursor is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,8 +30,33 @@ LABEL_ROWS = 3
 """Number of rows at the top in which the label of a finding may be placed."""
 
 
-def draw_plot(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
-    """The plot of a chart on a raster of `columns` x `rows` cells."""
+class Plotter:
+    """Draws a chart's data and cursor. While all but the cursor remains as it was, only the cursor is drawn anew."""
+
+    def __init__(self) -> None:
+        self._drawn: tuple[object, Raster] | None = None
+        """What the raster was drawn from, and the raster without a cursor."""
+
+    def plot(self, chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
+        """The chart on `columns` x `rows` cells."""
+        source = (_without_cursor(chart), palette, columns, rows)
+        if self._drawn is None or self._drawn[0] != source:
+            self._drawn = source, _draw_data(chart, palette, columns, rows)
+        raster = self._drawn[1]
+        cursor = None if chart.cursor is None else _dot_x(raster, chart.x, chart.cursor)
+        return raster if cursor is None else raster.with_cursor(cursor, style(palette.text, bold=True))
+
+
+def _without_cursor(chart: Chart) -> tuple[object, ...]:
+    """A value that is equal for charts which differ in nothing but cursor and text. NaN differs from itself, its bytes do not."""
+    values = [[np.asarray(each, np.float64).tobytes() for each in (series.xs, series.ys)] for series in chart.series]
+    lines = [replace(series, xs=(), ys=()) for series in chart.series]
+    cursor = chart.cursor if chart.heat is not None else None  # shades have the cursor's colour
+    return replace(chart, series=(), legend=(), notes=(), tags=(), cursor=cursor, cursor_label=""), lines, values
+
+
+def _draw_data(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
+    """All but the cursor."""
     raster = Raster(columns, rows, palette.markers)
     _draw_behind(raster, chart, palette)
     if chart.heat is not None:
@@ -68,9 +94,6 @@ def _draw_behind(raster: Raster, chart: Chart, palette: Palette) -> None:
             ink = raster.ink(style(boundary.color or palette.faint))
             for dot in range(0, raster.height, 1 if boundary.solid else 2):
                 raster.span(x, dot, dot, ink)
-    cursor = None if chart.cursor is None else _dot_x(raster, chart.x, chart.cursor)
-    if cursor is not None:
-        raster.span(cursor, 0, raster.height - 1, raster.ink(style(palette.text, bold=True)))
     raster.lay_behind()
 
 

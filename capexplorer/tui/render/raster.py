@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from enum import Enum
 from functools import lru_cache
 
@@ -71,6 +72,10 @@ class Shape(Enum):
     RING = (" # ", "# #", " # ")
 
 
+CURSOR_INK = 1
+"""The ink of the cursor, which is drawn last and yet lies behind data."""
+
+
 class Raster:
     """A grid of `columns` x `rows` cells that is drawn on once, then read row by row."""
 
@@ -82,13 +87,18 @@ class Raster:
         self.width, self.height = columns * DOTS_X, rows * DOTS_Y
         self._masks = bytearray(columns * rows)
         self._inks = bytearray(columns * rows)
-        self._cells = tuple(np.frombuffer(each, np.uint8).reshape(rows, columns) for each in (self._masks, self._inks))
-        """The same memory [row, column] for what lights many dots at once."""
         self._texts = array("I", bytes(4 * columns * rows))
         """The code of the character that is written over each cell; 0: none."""
-        self._styles: list[Style] = [Style()]
+        self._styles: list[Style] = [Style(), Style()]
         self._known: dict[Style, int] = {}
-        self._behind = 0
+        self._behind = self._ground = CURSOR_INK
+        """The last inks of what lies behind: of all drawn before the latest `lay_behind`, and before the first one."""
+
+    @property
+    def _cells(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """The memory of masks and inks [row, column], for what lights many dots at once."""
+        masks, inks = (np.frombuffer(each, np.uint8).reshape(self.rows, self.columns) for each in (self._masks, self._inks))
+        return masks, inks
 
     def ink(self, style: Style) -> int:
         """The number of a style. Equal styles have the same number, unless `lay_behind` was called between them."""
@@ -100,6 +110,8 @@ class Raster:
     def lay_behind(self) -> None:
         """Declare all that was drawn so far to be background."""
         self._behind = len(self._styles) - 1
+        if self._ground == CURSOR_INK:
+            self._ground = self._behind
         self._known.clear()
 
     def span(self, x: int, top: int, bottom: int, ink: int) -> None:
@@ -135,6 +147,18 @@ class Raster:
         tops = np.full(self.width, float(self.height))
         np.minimum.at(tops, xs[seen].astype(np.int64), ys[seen])
         self._light(np.arange(self.height)[:, np.newaxis] >= tops, ink)
+
+    def with_cursor(self, x: int, style: Style) -> Raster:
+        """A copy with a cursor in a column of dots, wherever there is neither data nor text."""
+        laid = copy(self)
+        laid._masks, laid._inks, laid._styles = self._masks[:], self._inks[:], self._styles[:]
+        laid._styles[CURSOR_INK] = style
+        full = _MASKS[x % DOTS_X][0][DOTS_Y - 1]
+        for cell in range(x // DOTS_X, len(self._inks), self.columns):
+            if self._inks[cell] <= self._ground and not self._texts[cell]:
+                laid._masks[cell] |= full
+                laid._inks[cell] = CURSOR_INK
+        return laid
 
     def _light(self, lit: NDArray[np.bool_], ink: int) -> None:
         """Light the dots [y, x], as `span` does."""
