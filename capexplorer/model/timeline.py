@@ -75,6 +75,8 @@ class Timeline:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.header: Header | None = None
+        self.applied = 0
+        """Number of events applied: as long as it stays, so does all that is drawn from this timeline."""
         self.ticks = 0
         self.columns: dict[str, array[float]] = {name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)}
         """Columns by name, of length `ticks`. In a replay they are longer, with values of later times: read only up to the
@@ -158,6 +160,7 @@ class Timeline:
 
     def apply(self, event: Event) -> None:
         """Apply the next event."""
+        self.applied += 1
         self.last_s = max(self.last_s, event.t_s)
         match event:
             case Sample():

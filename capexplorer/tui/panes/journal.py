@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
 
 from rich.style import Style
 from textual.geometry import Size
@@ -29,6 +33,7 @@ MOVING: tuple[MarkKind, ...] = ("knee", "at_or_below", "bend", "latency_knee")
 
 _TIME_CELLS, _GLYPH_CELLS = 9, 2
 """Width of `23:59:59` and a space."""
+_INDENT_CELLS = _TIME_CELLS + _GLYPH_CELLS
 
 
 class JournalPane(ScrollingPane):
@@ -39,11 +44,15 @@ class JournalPane(ScrollingPane):
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """The newest entries at the end, older ones by scrolling."""
-        lines = [strip for each in entries(timeline) for strip in entry_lines(each, look.palette, size.width)]
-        if not lines:
+        found = entries(timeline)
+        if not found:
             return [text.line([("  nothing yet", Style(color=look.palette.muted))], size.width)]
-        first, last = self.window(len(lines), size.height)
-        return lines[first:last]
+        begins = [0, *accumulate(len(wrapped(each.words, size.width)) for each in found)]
+        first, last = self.window(begins[-1], size.height)
+        top = bisect_right(begins, first) - 1
+        seen = found[top : bisect_left(begins, last)]
+        lines = [strip for each in seen for strip in entry_lines(each, look.palette, size.width)]
+        return lines[first - begins[top] : last - begins[top]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +132,17 @@ def entry_lines(each: JournalEntry, palette: Palette, width: int) -> list[Strip]
     """The lines of one entry, wrapped with an indent."""
     entry = each.entry
     glyph, style = glyph_of(entry, palette)
-    indent = _TIME_CELLS + _GLYPH_CELLS
-    wrapped = text.wrap(text.safe(each.words), width - indent)
+    words = wrapped(each.words, width)
     time = text.pad(wording.session_time(entry.t_s), _TIME_CELLS - 1, right=True) + " "
     body = Style(color=palette.text) if isinstance(entry, Note) else style
-    first = text.line([(time, Style(color=palette.muted)), (f"{glyph} ", style), (wrapped[0], body)], width)
-    return [first, *(text.line([(" " * indent, body), (more, body)], width) for more in wrapped[1:])]
+    first = text.line([(time, Style(color=palette.muted)), (f"{glyph} ", style), (words[0], body)], width)
+    return [first, *(text.line([(" " * _INDENT_CELLS, body), (more, body)], width) for more in words[1:])]
+
+
+@lru_cache(2 * ENTRIES)
+def wrapped(words: str, width: int) -> Sequence[str]:
+    """The words of an entry in a pane of this width, line by line. Cached: each drawing counts the lines of all entries."""
+    return text.wrap(text.safe(words), width - _INDENT_CELLS)
 
 
 def glyph_of(entry: Entry, palette: Palette) -> tuple[str, Style]:

@@ -6,11 +6,13 @@ Hz). A pane therefore keeps its last strips, and refreshes only the spans that d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Sequence
+from itertools import takewhile, zip_longest
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -28,6 +30,8 @@ class Pane(Widget, can_focus=True):
     """Base of panes. Subclasses set TITLE and define `draw`."""
 
     TITLE: ClassVar[str] = ""
+    AT_CURSOR: ClassVar[bool] = False
+    """Whether it depends on the inspection cursor or on the time shown."""
 
     DEFAULT_CSS = """
     Pane { border: round $foreground 30%; border-title-color: $foreground; padding: 0; }
@@ -41,6 +45,7 @@ class Pane(Widget, can_focus=True):
         self.cursor = -1
         self.look = Look()
         self._strips: list[Strip] = []
+        self._ground = Style()
 
     @property
     def full_title(self) -> str:
@@ -85,10 +90,15 @@ class Pane(Widget, can_focus=True):
         self._strips = self._drawn()
         self.refresh()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The cells of several lines."""
+        self._ground = self.rich_style  # once for all lines: it is computed from all widgets around
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """The cells of one line."""
         strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
-        return strip.apply_style(self.rich_style)
+        return strip.apply_style(self._ground)
 
 
 def changed_regions(old: Sequence[Strip], new: Sequence[Strip], width: int) -> list[Region]:
@@ -102,17 +112,18 @@ def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
     """The range of cells that differ as (first, end), the end excluded; None if the lines are equal."""
     if old == new:
         return None
-    before, after = _cells(old), _cells(new)
-    if len(before) != len(after):
-        return 0, max(len(before), len(after))
-    differing = [index for index, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+    if old.cell_length != new.cell_length:
+        return 0, max(old.cell_length, new.cell_length)
+    alike = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))))
+    before, after = _cells(list(old)[alike:]), _cells(list(new)[alike:])
+    differing = [index for index, (a, b) in enumerate(zip(before, after, strict=True), new.cell_length - len(after)) if a != b]
     return (differing[0], differing[-1] + 1) if differing else None
 
 
-def _cells(strip: Strip) -> list[tuple[str, object]]:
+def _cells(segments: Iterable[Segment]) -> list[tuple[str, object]]:
     """(character, style) of each cell. A wide character has two equal entries, so that no span begins or ends inside of it."""
     cells: list[tuple[str, object]] = []
-    for text, style, _ in strip:
+    for text, style, _ in segments:
         if cell_len(text) == len(text):  # rich caches this length; of the thousands of cells of a screen few are wide
             cells += [(character, style) for character in text]
         else:

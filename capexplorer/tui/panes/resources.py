@@ -40,6 +40,7 @@ class ResourcesPane(Pane):
     """The rows of the newest second or, while there is an inspection cursor, of its second."""
 
     TITLE = "Resources"
+    AT_CURSOR = True
 
     def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
         """Draw this moment; the title says whether the figures are of the inspected second."""

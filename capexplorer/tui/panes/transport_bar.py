@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.style import Style
 from textual import events
@@ -54,6 +55,8 @@ class TransportBar(Widget):
 
     def show(self, view: TransportView, palette: Palette) -> None:
         """Draw this moment; writes only what changed."""
+        if (view, palette) == (self.view, self.palette):
+            return
         self.view, self.palette = view, palette
         old, self._strip = self._strip, transport(view, palette, self.size.width)
         regions = changed_regions([old], [self._strip], self.size.width)
@@ -133,17 +136,19 @@ def _tail(view: TransportView, palette: Palette, width: int) -> list[Piece]:
 
 def _bar(view: TransportView, palette: Palette, width: int) -> list[Piece]:
     here = _cell(view.position_s, view, width)
-    played, rest = Style(color=palette.primary), Style(color=palette.faint)
+    played, rest, ahead = Style(color=palette.primary), Style(color=palette.faint), Style(color=palette.muted)
     cells = [("━", played) if cell < here else ("─", rest) for cell in range(width)]
     for t_s in view.levels:
         cell = _cell(t_s, view, width)
-        cells[cell] = ("┻" if cell < here else "┴", played if cell < here else Style(color=palette.muted))
-    for t_s in view.notes:
-        cells[_cell(t_s, view, width)] = ("▲", Style(color=palette.text))
-    for t_s in view.marks:
-        cells[_cell(t_s, view, width)] = ("◆", Style(color=palette.warning))
-    cells[here] = ("█", Style(color=palette.accent))
-    return cells
+        cells[cell] = ("┻" if cell < here else "┴", played if cell < here else ahead)
+    for signs, piece in (
+        (view.notes, ("▲", Style(color=palette.text))),
+        (view.marks, ("◆", Style(color=palette.warning))),
+        ((view.position_s,), ("█", Style(color=palette.accent))),
+    ):
+        for t_s in signs:
+            cells[_cell(t_s, view, width)] = piece
+    return [("".join(sign for sign, _ in run), style) for style, run in groupby(cells, lambda cell: cell[1])]
 
 
 def _cell(t_s: float, view: TransportView, width: int) -> int:

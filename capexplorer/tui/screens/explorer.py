@@ -6,7 +6,7 @@ through a recording, or watch. Live and replayed sessions have this same screen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar, TypeVar, get_args
 
@@ -75,10 +75,12 @@ class ExplorerScreen(Screen[None]):
         self.feed, self.actions, self.preferences = feed, actions, preferences or Preferences()
         self.palette = Palette()
         self._message, self._alarm, self._message_count = "", False, 0
+        self._status_of: tuple[object, ...] = ()
+        """What the status area shows."""
         self._key_bar = ""
         self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
         self.arrangement = Arrangement(self.show_message, self._arranged)
-        self.inspecting = Inspecting(self, self._draw_all_panes, None if whole else self.preferences.window_s)
+        self.inspecting = Inspecting(self, self._draw_at_cursor, None if whole else self.preferences.window_s)
         self._baseline = BaselineChoice(self, baselines, self.draw)
         self.options = ViewOptions(self, self.inspecting, self._baseline, self.draw)
         self._exporting = Exporting(self, self._write)
@@ -171,16 +173,21 @@ class ExplorerScreen(Screen[None]):
     def draw(self) -> None:
         """Draw everything."""
         self._draw_status()
-        self._draw_all_panes()
-
-    def _draw_all_panes(self) -> None:
         self._draw_panes(Change.PANES)
 
     def _draw_panes(self, change: Change) -> None:
+        """Draw the panes that differ after this change."""
+        panes = self.arrangement.panes
+        self._draw_each(panes if change is Change.PANES else panes[JOURNAL:] if change is Change.ENTRIES else ())
+
+    def _draw_at_cursor(self) -> None:
+        """Draw what depends on the inspection cursor and on the time shown."""
+        self._draw_each(pane for pane in self.arrangement.panes if pane.AT_CURSOR)
+
+    def _draw_each(self, panes: Iterable[Pane]) -> None:
         timeline = self.shown
         look = self.options.look(self.palette, large=self.arrangement.single)
-        panes = self.arrangement.panes
-        for pane in panes if change is Change.PANES else panes[JOURNAL:] if change is Change.ENTRIES else ():
+        for pane in panes:
             pane.show(timeline, len(timeline) - 1, look)
         self._inspect_area.show(timeline, len(timeline) - 1, look)
         if self._level is not None:
@@ -190,14 +197,20 @@ class ExplorerScreen(Screen[None]):
         """Status, tabs, keys, and what the actions show."""
         if not self.is_mounted:
             return
-        self.status.show(self.timeline, self._view, self.palette)
-        self._draw_tabs()
         bound: ScreenName = "inspect" if self.inspecting.is_on else self.actions.keys
-        keys = key_bar(bound, self.size.width - 1, self.preferences.keys, **self.actions.key_words)
+        view, words = self._view, self.actions.key_words
+        status_of = (self.timeline, self.timeline.applied, view, bound, words, self.palette, self.size)
+        if status_of != self._status_of:
+            self._status_of = status_of
+            self.status.show(self.timeline, view, self.palette)
+            self._draw_tabs()
+            self._draw_keys(key_bar(bound, self.size.width - 1, self.preferences.keys, **words))
+        self.actions.draw(self.palette)
+
+    def _draw_keys(self, keys: str) -> None:
         if keys != self._key_bar:  # an update makes Textual lay out the whole screen again
             self._key_bar = keys
             self.keys.update(Text(keys, no_wrap=True))
-        self.actions.draw(self.palette)
 
     @property
     def _view(self) -> View:
