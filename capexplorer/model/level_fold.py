@@ -7,10 +7,15 @@ Analysis, section 9.5.3). They are reported without a lower bound; detectors app
 
 from __future__ import annotations
 
+from . import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import math
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+
+import numpy as np
 
 from .events import EndpointTick, LevelOpened, OfferedTick, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
@@ -120,7 +125,7 @@ class LevelFold:
     def _offered(self, with_histogram: bool) -> OfferedFigures:
         """The iterations of a level of an offered rate."""
         sums, durations = self.merged.offered, self.columns["duration_s"]
-        known = {name: [value for value in self.columns[name] if value == value] for name in _OFFERED_MEANS}
+        known = {name: _measured(self.columns[name]) for name in _OFFERED_MEANS}
         means = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
         finished = list(zip(self.columns["finished"], durations, strict=True))
         return OfferedFigures(
@@ -145,7 +150,7 @@ class LevelFold:
 
     def _reading_figures(self) -> dict[str, Any]:
         """Means over the seconds in which a reading was measured; for used ports the greatest value."""
-        known = {name: [value for value in self.columns[name] if value == value] for name in READINGS}
+        known = {name: _measured(self.columns[name]) for name in READINGS}
         figures = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
         if "ports_used" in figures:
             figures["ports_used"] = max(known["ports_used"])
@@ -210,6 +215,12 @@ class RampFold:
         for at in set(fold.columns[self._axis]):
             fold.merged.readings.merge(self._readings[at])
         return fold
+
+
+def _measured(column: array[float]) -> list[float]:
+    """The values that were measured."""
+    values = np.frombuffer(column)
+    return values[~np.isnan(values)].tolist()
 
 
 def _think_s(columns: Mapping[str, array[float]], requests: int) -> float | None:
