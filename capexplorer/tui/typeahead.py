@@ -31,10 +31,17 @@ class TypeAhead(App[Result]):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self._typed: deque[events.Key] = deque()
         self._acting = False
+        self._key = ""
+        """The key that is or was acted on last."""
         self._key_count = 0
         """Counts the keys that were acted on, and the ends of these actions."""
         self._followed: MessagePump = self
         """The widget, screen or app in whose message queue a callback waits behind the key."""
+
+    @property
+    def is_repeating(self) -> bool:
+        """Whether the same key waits again, so that what it draws replaces at once what the present one would draw."""
+        return bool(self._typed) and self._typed[0].key == self._key
 
     async def on_event(self, event: events.Event) -> None:
         """Queue keys; handle other events at once."""
@@ -52,7 +59,9 @@ class TypeAhead(App[Result]):
         elif looks_left and self._is_opening:
             self.set_timer(LOOK_S, lambda: self._act(looks_left - 1))
         else:
-            await super().on_event(self._typed.popleft())
+            event = self._typed.popleft()
+            self._key = event.key
+            await super().on_event(event)
             self._key_count += 1
             node = self.focused or self.screen
             self._follow(node, self._key_count, again=node)

@@ -10,10 +10,12 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
+from capexplorer.model.timeline import Timeline
 from capexplorer.tui.actions.steering import Steer
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.dialogs.target_form import TargetForm
 from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.look import Look
 
 from .fakes import FakeControls, FakeSource, session
 
@@ -117,3 +119,23 @@ async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None
         app.set_timer(0.5, stalled.set)  # far beyond what a busy machine needs for one key
         await until(pilot, lambda: isinstance(app.screen, TargetForm))
         assert ("set_users", 90) in controls.calls
+
+
+async def test_a_key_that_is_held_moves_each_time_and_draws_once_for_those_that_wait() -> None:
+    app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(FakeControls()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("i")
+        cursor, pane = app.explorer.inspecting, app.explorer.arrangement.panes[0]
+        last, drawn, show = cursor.tick, [], pane.show
+        assert last is not None
+
+        def shown(timeline: Timeline, newest: int, look: Look) -> None:
+            drawn.append(look.inspected)
+            show(timeline, newest, look)
+
+        pane.show = shown  # type: ignore[method-assign]
+        burst(app, *["left"] * 20)
+        await until(pilot, lambda: drawn[-1:] == [last - 20])
+        assert len(drawn) < 10
+        burst(app, *["down"] * 20)
+        await until(pilot, lambda: cursor.level is app.explorer.shown.levels[0] and drawn[-1:] == [cursor.tick])

@@ -41,8 +41,8 @@ class ScreenAccess(Protocol):
     def act(self, action: str) -> None:
         """Perform an action, given in the notation of the table of keys."""
 
-    def catch_up(self) -> None:
-        """Take what is new from the feed, and draw it."""
+    def show_moment(self) -> None:
+        """Show the time that a key moved to; left out while the same key waits again, which moves further."""
 
 
 class Actions(Protocol):

@@ -91,7 +91,7 @@ class Transport:
     def _moved(self) -> None:
         self._screen.forget_message()
         self._feed.moved()
-        self._screen.catch_up()  # this draws the status area too: drawing it before as well took 6% of a seek
+        self._screen.show_moment()  # this draws the status area too: drawing it before as well took 6% of a seek
 
     def action_play(self) -> None:
         """Play or pause."""

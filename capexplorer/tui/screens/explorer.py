@@ -36,6 +36,7 @@ from ..panes.status import StatusArea
 from ..panes.status_view import View
 from ..preferences import Preferences
 from ..themes import palette_of
+from ..typeahead import TypeAhead
 from .arrangement import FAILURES, JOURNAL, Arrangement, Form
 from .baseline_choice import BaselineChoice, Baselines
 from .detail_screens import DetailScreens
@@ -170,6 +171,16 @@ class ExplorerScreen(Screen[None]):
         if self.options.paused is None:
             self._draw_panes(change)
 
+    def show_moment(self) -> None:
+        """Show the time that a key moved to."""
+        if not self._is_repeating:
+            self.catch_up()
+
+    @property
+    def _is_repeating(self) -> bool:
+        """Whether a key is held and comes faster than the screen is drawn: then only the last one of a row draws."""
+        return isinstance(self.app, TypeAhead) and self.app.is_repeating
+
     def draw(self) -> None:
         """Draw everything."""
         self._draw_status()
@@ -182,6 +193,8 @@ class ExplorerScreen(Screen[None]):
 
     def _draw_at_cursor(self) -> None:
         """Draw what depends on the inspection cursor and on the time shown."""
+        if self._is_repeating:
+            return
         self._draw_each(pane for pane in self.arrangement.panes if pane.AT_CURSOR)
 
     def _draw_each(self, panes: Iterable[Pane]) -> None:

@@ -108,10 +108,11 @@ class Inspecting:
         around_s = None if tick is None else self._screen.shown.columns["t_s"][tick]
         zoomed = self.time.zoomed(direction, self._now_s, around_s)
         if zoomed is None:
-            return self._screen.show_message("the shortest time" if direction > 0 else "all of the session")
-        self.time = zoomed
-        self._screen.show_message(window_in_words(zoomed))
-        self._draw()
+            self._screen.show_message("the shortest time" if direction > 0 else "all of the session")
+        else:
+            self.time = zoomed
+            self._screen.show_message(window_in_words(zoomed))
+        self._draw()  # also at an end: if the key is held, the steps before were not drawn
 
     def action_window(self) -> None:
         """Change to the next time window."""
@@ -150,7 +151,8 @@ class Inspecting:
             return self.action_inspect()
         found = find(self._screen.shown, tick, direction)
         if found is None:
-            return self._screen.show_message(end)
+            self._screen.show_message(end)
+            return self._draw()  # if the key is held, the moves before were not drawn
         self._go(found)
 
     def _go(self, tick: int) -> None:
