@@ -37,7 +37,7 @@ MB = 1_000_000
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks day")
     parser.add_argument(
-        "--against", type=Path, metavar="CHECKOUT", help="open the log in another checkout of capexplorer, in turn"
+        "--against", type=Path, metavar="CHECKOUT", help="open the log and press keys in another checkout, too, in turn"
     )
     other = parser.parse_args(options).against
     with tempfile.TemporaryDirectory() as folder:
@@ -48,7 +48,7 @@ def main(options: Sequence[str] = ()) -> None:
         print(f"on disk                          {path.stat().st_size / MB:6.1f} MB   (at most 200); there is no index file")
         _baseline(path)
         _open(path, other)
-        _keys(path)
+        _keys(path, other)
         asyncio.run(_seek(path))
         asyncio.run(_inspect(path))
 
@@ -99,8 +99,7 @@ def _median(runs: Sequence[_Opened], name: str) -> float:
 
 
 def _opened(path: Path, checkout: Path) -> _Opened:
-    argv = [sys.executable, "-m", "capexplorer", "replay", str(path), "--at", "end"]
-    run = rig.OnTerminal(argv, env={"PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"})
+    run = _replay(path, checkout, "end")
     first_s, whole_s = run.seen(b"Throughput"), run.seen(b"session ended", timeout_s=120)
     cpu_s = _cpu_s(run.pid)
     for _ in range(30):
@@ -110,6 +109,11 @@ def _opened(path: Path, checkout: Path) -> _Opened:
     status = Path(f"/proc/{run.pid}/status").read_text()
     run.end()
     return _Opened(first_s, whole_s, cpu_s, int(status.split("VmHWM:")[1].split()[0]) * 1024 / MB)
+
+
+def _replay(path: Path, checkout: Path, at: str) -> rig.OnTerminal:
+    argv = [sys.executable, "-m", "capexplorer", "replay", str(path), "--at", at]
+    return rig.OnTerminal(argv, env={"PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"})
 
 
 def _cpu_s(pid: int) -> float:
@@ -124,19 +128,40 @@ LEFT, RIGHT, UP, DOWN, LEAP_LEFT, LEAP_RIGHT = "\x1b[D", "\x1b[C", "\x1b[A", "\x
 MOVING_KEYS = (LEFT, LEFT, UP, RIGHT, LEAP_LEFT, DOWN, RIGHT, LEAP_RIGHT, LEAP_LEFT, DOWN)
 
 
-def _keys(path: Path) -> None:
-    """From a key to the last byte of its frame on a terminal of 120x40: time in a replay, then the inspection cursor."""
-    run = rig.OnTerminal([sys.executable, "-m", "capexplorer", "replay", str(path), "--at", "50%"])
-    run.seen(b"Throughput")
-    _until_quiet(run, 5.0)  # by then what makes jumps quick has been got ready
+PREPARED_S = 25.0
+"""Seconds after reading in which what makes jumps quick has been got ready."""
+TURN = 20
+"""Keys in one process before those in the other."""
+
+
+def _keys(path: Path, other: Path | None) -> None:
+    """From a key to the last byte of its frame on a terminal of 120x40: time in a replay, then the inspection cursor. The replay
+    is paused: a frame of its own within FRAME_ENDS_S of a key's would be taken for a part of it.
+    """
+    checkouts = [Path.cwd(), *([other] if other is not None else [])]
+    runs = [_replay(path, checkout, "50%") for checkout in checkouts]
+    for run in runs:
+        run.seen(b"Throughput")
+        run.press(" ")
+    for run in runs:
+        _until_quiet(run, PREPARED_S)
     for sentence, first in (("replay, time moved", "w"), ("inspection cursor moved", "i")):
-        _painted_ms(run, first)
-        used_s = _cpu_s(run.pid)
-        took_ms = [_painted_ms(run, MOVING_KEYS[index % len(MOVING_KEYS)]) for index in range(SEEKS)]
-        cpu_ms = 1000 * (_cpu_s(run.pid) - used_s) / SEEKS
-        figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f}"
-        print(f"{sentence + ', key to painted frame':46} {figures}, cpu mean {cpu_ms:5.1f} ms   (at most 50)", flush=True)
-    run.end()
+        took_ms: list[list[float]] = [[] for _ in runs]
+        used_s = [0.0 for _ in runs]
+        for run in runs:
+            _painted_ms(run, first)
+        for index in range(SEEKS // TURN * len(runs)):
+            which = index % len(runs)
+            began_cpu_s = _cpu_s(runs[which].pid)
+            took_ms[which] += [_painted_ms(runs[which], MOVING_KEYS[press % len(MOVING_KEYS)]) for press in range(TURN)]
+            used_s[which] += _cpu_s(runs[which].pid) - began_cpu_s
+        for checkout, took, used in zip(checkouts, took_ms, used_s, strict=True):
+            figures = f"median {rig.median(took):5.1f}, p95 {rig.percentile(took, 0.95):5.1f}, worst {max(took):5.1f}"
+            cpu = f"cpu mean {1000 * used / SEEKS:5.1f} ms"
+            where = "" if checkout == Path.cwd() else f" in {checkout}"
+            print(f"{sentence + ', key to painted frame':46} {figures}, {cpu}   (at most 50){where}", flush=True)
+    for run in runs:
+        run.end()
 
 
 def _painted_ms(run: rig.OnTerminal, key: str) -> float:

@@ -121,7 +121,7 @@ async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None
         assert ("set_users", 90) in controls.calls
 
 
-async def test_a_key_that_is_held_moves_each_time_and_draws_once_for_those_that_wait() -> None:
+async def test_a_key_that_is_held_moves_each_time_and_draws_once_for_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(FakeControls()))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("i")
@@ -129,11 +129,11 @@ async def test_a_key_that_is_held_moves_each_time_and_draws_once_for_those_that_
         last, drawn, show = cursor.tick, [], pane.show
         assert last is not None
 
-        def shown(timeline: Timeline, newest: int, look: Look) -> None:
+        def shown(timeline: Timeline, cursor: int, look: Look) -> None:
             drawn.append(look.inspected)
-            show(timeline, newest, look)
+            show(timeline, cursor, look)
 
-        pane.show = shown  # type: ignore[method-assign]
+        monkeypatch.setattr(pane, "show", shown)
         burst(app, *["left"] * 20)
         await until(pilot, lambda: drawn[-1:] == [last - 20])
         assert len(drawn) < 10
