@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 from .events import LevelClosed, LevelOpened, Sample
@@ -25,6 +26,10 @@ def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint]) -> L
     return merged([each.latency for each in endpoints if each.latency])
 
 
+def _nothing_folded(opened: LevelOpened) -> Folded:
+    return LevelFold(), RampFold.of(opened) if opened.ramp else None
+
+
 class Level:
     """A level, open or closed. It computes figures, and does not judge them."""
 
@@ -36,8 +41,9 @@ class Level:
         """Column index of the first tick after the level was opened. Later than `first_index` for a level opened by a shift,
         which is detected with a delay."""
         self.closed: LevelClosed | None = None
-        self._folded: Folded | None = (LevelFold(), RampFold.of(opened) if opened.ramp else None)
-        self._fold_again: Callable[[], Folded] | None = None
+        self._folded: Folded | None = None
+        self._fold_again: Callable[[], Folded] | None = partial(_nothing_folded, opened)
+        """Makes `_folded` when it is first needed: most levels of a replay never need it."""
         self._figures: LevelFigures | None = None
         self._endpoints: tuple[LevelEndpoint, ...] | None = None
 

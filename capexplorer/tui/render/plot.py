@@ -125,6 +125,8 @@ def _draw_series(raster: Raster, chart: Chart, series: Series) -> dict[int, int]
     axis = chart.right if series.right and chart.right else chart.y
     ink = raster.ink(style(series.color))
     xs, ys = _dots(raster, chart.x, axis, *pieces(series.xs, series.ys, chart.x.low, chart.x.high, raster.width, series.gap))
+    if np.isnan(ys).all():
+        return {}
     if series.bars:
         raster.bars(xs, ys, ink)
         return {}

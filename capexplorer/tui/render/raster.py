@@ -210,7 +210,8 @@ class Raster:
             looks[:, list(unsettled)] += len(self._styles) * faded[:, list(unsettled)]
         styles = self._styles if fade is None else [*self._styles, *map(fade, self._styles)]
         written = np.where(texts, texts, self._codes[masks]).astype("<u4").tobytes().decode("utf-32-le")
-        turns = np.insert(looks[:, 1:] != looks[:, :-1], 0, True, axis=1)
+        turns = np.ones(looks.shape, np.bool_)
+        turns[:, 1:] = looks[:, 1:] != looks[:, :-1]
         starts = np.flatnonzero(turns).tolist()
         lines: list[list[Segment]] = [[] for _ in range(self.rows)]
         for start, end, look in zip(starts, [*starts[1:], len(written)], looks[turns].tolist(), strict=True):
