@@ -220,7 +220,8 @@ class RampFold:
 def _measured(column: array[float]) -> list[float]:
     """The values that were measured."""
     values = np.frombuffer(column)
-    return values[~np.isnan(values)].tolist()
+    known: list[float] = values[~np.isnan(values)].tolist()
+    return known
 
 
 def _think_s(columns: Mapping[str, array[float]], requests: int) -> float | None:
@@ -243,10 +244,10 @@ def batch_error(pairs: Sequence[tuple[float, float]], batches: int = BATCHES) ->
         return None
     means = []
     for index in range(batches):
-        batch = pairs[index * len(pairs) // batches : (index + 1) * len(pairs) // batches]
-        total = math.fsum(b for _, b in batch)
+        above, below = zip(*pairs[index * len(pairs) // batches : (index + 1) * len(pairs) // batches], strict=True)
+        total = math.fsum(below)
         if total <= 0:
             return None
-        means.append(math.fsum(a for a, _ in batch) / total)
+        means.append(math.fsum(above) / total)
     centre = math.fsum(means) / batches
     return math.sqrt(math.fsum((mean - centre) ** 2 for mean in means) / (batches - 1) / batches)

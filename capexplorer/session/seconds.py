@@ -48,8 +48,9 @@ class LevelSeconds:
         ticks = self._settled(opened, first, stop, named)
         fold = LevelFold()
         fold.failures_while_unsettled = int(np.frombuffer(self._columns["unsettled_failures"][first:stop])[own].sum())
-        fold.warm_ratio = self._warm_ratio((np.flatnonzero(own) + first).tolist())
-        fold.columns = {name: self._part(name, ticks) for name in SECOND_COLUMNS}
+        fold.warm_ratio = self._warm_ratio(np.flatnonzero(own) + first)
+        settled = np.array(ticks, np.int64)
+        fold.columns = {name: array("d", np.frombuffer(self._columns[name])[settled].tobytes()) for name in SECOND_COLUMNS}
         if ticks:
             fold.settled_s = self._columns["t_s"][ticks[0]] - self._columns["duration_s"][ticks[0]]
         fold.merged = self._merged(first, ticks)
@@ -71,13 +72,11 @@ class LevelSeconds:
         settled = np.frombuffer(self._columns["settled"][first:stop]) == 1.0
         return (np.flatnonzero(self._own(opened, first, stop, named) & settled) + first).tolist()
 
-    def _warm_ratio(self, ticks: Sequence[int]) -> float | None:
+    def _warm_ratio(self, ticks: NDArray[np.int64]) -> float | None:
         """The share of warm users in the latest of these ticks with users."""
-        known = ((self._columns["warm_users"][tick], self._columns["users"][tick]) for tick in reversed(ticks))
-        return next((warm / users for warm, users in known if users and warm == warm), None)
-
-    def _part(self, name: str, ticks: list[int]) -> array[float]:
-        return array("d", np.frombuffer(self._columns[name])[ticks].tobytes())
+        warm, users = (np.frombuffer(self._columns[name])[ticks] for name in ("warm_users", "users"))
+        known = np.flatnonzero((users != 0) & ~np.isnan(warm))
+        return float(warm[known[-1]] / users[known[-1]]) if known.size else None
 
     def _ramp(self, opened: LevelOpened, ticks: Sequence[int]) -> RampFold:
         ramp = RampFold.of(opened)
