@@ -34,25 +34,43 @@ class Plotter:
     """Draws a chart's data and cursor. While all but the cursor remains as it was, only the cursor is drawn anew."""
 
     def __init__(self) -> None:
-        self._drawn: tuple[object, Raster] | None = None
-        """What the raster was drawn from, and the raster without a cursor."""
+        self._drawn: tuple[Chart, Palette, Raster] | None = None
+        """The last chart, and its raster without a cursor."""
 
     def plot(self, chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
         """The chart on `columns` x `rows` cells."""
-        source = (_without_cursor(chart), palette, columns, rows)
-        if self._drawn is None or self._drawn[0] != source:
-            self._drawn = source, _draw_data(chart, palette, columns, rows)
-        raster = self._drawn[1]
+        raster = self._known(chart, palette, columns, rows)
+        if raster is None:
+            raster = _draw_data(chart, palette, columns, rows)
+            self._drawn = chart, palette, raster
         cursor = None if chart.cursor is None else _dot_x(raster, chart.x, chart.cursor)
         return raster if cursor is None else raster.with_cursor(cursor, style(palette.text, bold=True))
 
+    def _known(self, chart: Chart, palette: Palette, columns: int, rows: int) -> Raster | None:
+        if self._drawn is None:
+            return None
+        before, its_palette, raster = self._drawn
+        same_place = (its_palette, raster.columns, raster.rows) == (palette, columns, rows)
+        return raster if same_place and _differ_by_cursor(before, chart) else None
 
-def _without_cursor(chart: Chart) -> tuple[object, ...]:
-    """A value that is equal for charts which differ in nothing but cursor and text. NaN differs from itself, its bytes do not."""
-    values = [[np.asarray(each, np.float64).tobytes() for each in (series.xs, series.ys)] for series in chart.series]
-    lines = [replace(series, xs=(), ys=()) for series in chart.series]
-    cursor = chart.cursor if chart.heat is not None else None  # shades have the cursor's colour
-    return replace(chart, series=(), legend=(), notes=(), tags=(), cursor=cursor, cursor_label=""), lines, values
+
+def _differ_by_cursor(one: Chart, other: Chart) -> bool:
+    """Whether two charts differ in cursor and text at most."""
+    return _without_values(one) == _without_values(other) and all(
+        _same(a.xs, b.xs) and _same(a.ys, b.ys) for a, b in zip(one.series, other.series, strict=True)
+    )
+
+
+def _without_values(chart: Chart) -> Chart:
+    """Without the values of lines, cursor and text. Shades have the cursor's colour, so they keep it."""
+    lines = tuple(replace(series, xs=(), ys=()) for series in chart.series)
+    cursor = chart.cursor if chart.heat is not None else None
+    return replace(chart, series=lines, legend=(), notes=(), tags=(), cursor=cursor, cursor_label="")
+
+
+def _same(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether all values have the same bits: NaN differs from itself, its bits do not. A day's column takes 0.05 ms."""
+    return np.array_equal(np.asarray(one, np.float64).view(np.int64), np.asarray(other, np.float64).view(np.int64))
 
 
 def _draw_data(chart: Chart, palette: Palette, columns: int, rows: int) -> Raster:
