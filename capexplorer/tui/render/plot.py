@@ -31,7 +31,7 @@ LABEL_ROWS = 3
 
 
 class Plotter:
-    """Draws a chart's data and cursor. While all but the cursor remains as it was, only the cursor is drawn anew."""
+    """Draws a chart's data and cursor. While all but the cursor remains as it was, only the cursor is drawn again."""
 
     def __init__(self) -> None:
         self._drawn: tuple[Chart, Palette, Raster] | None = None
