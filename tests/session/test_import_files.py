@@ -152,6 +152,9 @@ def test_a_history_of_locust_before_1_0_has_other_names_and_another_order(tmp_pa
         (TABLE + "\n1,7,6,5%\n", "line 2: `failure_ratio`: expected a number from 0 to 1, got '5%'"),
         (TABLE + "\n1,7,6,1.5\n", "line 2: `failure_ratio`"),
         (TABLE + "\n1,,6,0\n", "line 2: `throughput_rps`"),
+        ("metric_name,timestamp,metric_value\ndropped_iterations,1700000001,1\n", "k6's single samples"),
+        ("offered_per_s,throughput_rps\n20,20\n", "a table by offered rate"),
+        ("users,throughput_rps,offered_per_s\n1,20,20\n", "a table by offered rate"),
     ],
 )
 def test_a_refused_file_is_reported_in_one_line(tmp_path: Path, content: str | bytes, message: str) -> None:

@@ -31,6 +31,8 @@ _OTHERS = {
     ("count", "message", "traceback"): "Locust's exceptions",
 }
 """Other files that Locust's `--csv` writes, by their first columns."""
+_K6 = ("metric_name", "timestamp", "metric_value")
+"""The first columns of `k6 run --out csv`."""
 
 
 def imported(paths: Sequence[Path], label: str | None, settling: Settling) -> list[Event]:
@@ -107,6 +109,7 @@ def _common_name(stems: Sequence[str]) -> str:
 
 def _check_is_known(file: CsvFile) -> None:
     columns = [column.lower() for column in file.columns]
+    _check_counts_users(file, columns)
     if is_history(columns) or is_table(file.columns):
         return
     other = next((what for first, what in _OTHERS.items() if tuple(columns[: len(first)]) == first), None)
@@ -115,6 +118,14 @@ def _check_is_known(file: CsvFile) -> None:
     hint = "; commas between values were expected" if len(columns) == 1 and re.search(r"[;\t]", columns[0]) else ""
     got = repr(",".join(file.columns)[:60])
     raise file.error(1, f"expected Locust's *_stats_history.csv, or a table with `users,throughput_rps`, got {got}{hint}")
+
+
+def _check_counts_users(file: CsvFile, columns: Sequence[str]) -> None:
+    """Refuse a k6 file of single samples, and a table by offered rates: neither says how many users caused a throughput."""
+    if columns[: len(_K6)] == list(_K6):
+        raise file.error(1, "k6's single samples, without the users of each moment; a table `users,throughput_rps` was expected")
+    if "offered_per_s" in columns:
+        raise file.error(1, "a table by offered rate (`offered_per_s`); only levels of users can be imported, see docs/rates.md")
 
 
 def _check_is_unique(files: Sequence[CsvFile]) -> None:
