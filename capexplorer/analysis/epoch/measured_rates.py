@@ -130,6 +130,8 @@ def _measured(
         lowered = withheld is not None and withheld.of_goodput
         rate = _rate_level(timeline, level, part, offered, offered.miscounted or is_invalidated(timeline, level))
         rate = replace(rate, ramp=level.opened.ramp, growth_of_rate=grows)
+        if rate.ramp and rate.due <= 0:
+            continue  # near 0/s: without arrivals a bin has no goodput, which is no failure
         lag_ms = figures.loop_lag_p99_ms
         yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 

@@ -18,6 +18,7 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.offered import OfferedFigures
 from capexplorer.model.percentiles import Latency
 from capexplorer.model.rate_verdicts import RateVerdict
+from trials.simulation.moving_rates import ramped_rates
 from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System
 from trials.simulation.virtual_rates import VirtualRates
@@ -153,3 +154,9 @@ def test_a_service_that_sheds_is_distinguished_from_one_that_queues() -> None:
     assert found.limit == "errors"
     assert found.overload is not None and found.overload.kind == "refuses"
     assert found.per_s == pytest.approx(50, rel=0.08)
+
+
+def test_a_bin_near_zero_without_arrivals_is_no_fault() -> None:
+    """The first bin of this ramp has no arrival; the constant rate after the ramp is served without failures."""
+    found = ramped_rates("linear", 900_027).verdict
+    assert found is not None and not any(regime.inside for regime in found.regimes)
