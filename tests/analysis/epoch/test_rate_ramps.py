@@ -160,3 +160,8 @@ def test_a_bin_near_zero_without_arrivals_is_no_fault() -> None:
     """The first bin of this ramp has no arrival; the constant rate after the ramp is served without failures."""
     found = ramped_rates("linear", 900_027).verdict
     assert found is not None and not any(regime.inside for regime in found.regimes)
+
+
+def test_a_clean_bin_of_the_way_down_makes_no_fault_of_failing_bins_on_the_way_up() -> None:
+    found = ramped_rates("timeouts", 900_018).verdict
+    assert found is not None and not any(regime.inside for regime in found.regimes)
