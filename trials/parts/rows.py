@@ -128,6 +128,7 @@ ROWS = (
         act="workers",
         amount=50,
         backlog=2,
+        plan="2:8s,6:8s,16:20s,32:25s",
     ),
     Row(
         name="db-accept-queue",

@@ -12,7 +12,9 @@ BUSY_MOST = 0.90
 """A level is not saturated if no resource is used above this share of its limit."""
 
 REQUESTS_LEAST = 30
-"""A level with fewer requests is not judged."""
+SECONDS_LEAST = 3.0
+"""A level with fewer requests or settled seconds is not judged. One second at the whole capacity of a service, whose accept queue
+was empty by chance, was taken for no limit (measured)."""
 
 
 def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLevel] = ()) -> Found | None:
@@ -20,6 +22,7 @@ def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLeve
     if (
         gate.stalls
         or level.figures.requests < REQUESTS_LEAST
+        or level.figures.settled_seconds < SECONDS_LEAST
         or level.failure_ratio > FAILURES_MOST
         or not (level.target_is_here or parts)
         or level.rates.goodput_rps <= 0

@@ -91,6 +91,7 @@ def test_not_saturated_names_the_busiest_resource() -> None:
     [
         ("a resource near its end", Load(50, 100, 200, readings={"target.cpu_ratio": 3.7})),
         ("too few requests", Load(1, 1.2, 50)),
+        ("too few seconds", Load(50, 100, 200, seconds=2.0)),
         ("failures", Load(50, 100, 200, failure_ratio=0.3)),
         ("nothing finished", Load(50, 0.0, 200)),
         ("no readings of the target", Load(50, 100, 200, unread=UNREAD_TARGET)),
