@@ -36,7 +36,7 @@ first."""
 
 QUEUE_S, SLOWER = 3, 2.0
 """A queue had filled up if, within so many seconds before or after failures began, the time from plan was this many times the
-level's median before that."""
+lower quartile of the seconds before that. While a queue grows evenly its median is half of the latest value."""
 
 DOUBTFUL_JUMP = 0.15
 DOUBTFUL_STRENGTH = 2.5
@@ -95,7 +95,7 @@ def queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
     )
     if len(known) <= QUEUE_S:
         return False
-    return max(known[-QUEUE_S:] + after) > SLOWER * float(np.median(known[:-QUEUE_S]))
+    return max(known[-QUEUE_S:] + after) > SLOWER * float(np.percentile(known[:-QUEUE_S], 25))
 
 
 def _seconds_since_step(timeline: Timeline, level: Level) -> list[int]:
