@@ -78,7 +78,7 @@ ROWS = (
         plan="80:12s",
     ),
     Row(
-        name="service-files-told",
+        name="service-files-in-body",
         family="target",
         fault="the service runs out of descriptors and reports it inside a 200",
         expected=("fd_exhaustion_target",),
