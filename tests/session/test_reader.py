@@ -61,7 +61,7 @@ def test_a_damaged_line_costs_only_itself(path: Path, index: int, data: st.DataO
     path.write_bytes(b"".join(lines))
     with open_session(path) as session:
         events = list(session)
-    if lines[index] == LINES[index]:
+    if lines[index] in (LINES[index], line + b"\r\n"):  # the same line, or with the line end of Windows
         assert events == list(ONE_OF_EACH) and not session.notes
         return
     assert events == [*ONE_OF_EACH[:index], *ONE_OF_EACH[index + 1 :]]
