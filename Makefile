@@ -89,11 +89,13 @@ parts: setup
 compose: setup
 	$(BIN)/python -m trials.compose $(ROWS)
 
-# COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take about 20 minutes of CPU.
+# COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take about 20 minutes of CPU. Last, the
+# tests with random examples, with new ones.
 fuzz: setup
 	$(BIN)/python -m trials.fuzz logs --count $(or $(COUNT),100000) --seed $(or $(SEED),1) --save
 	$(BIN)/python -m trials.fuzz plans --count $(or $(COUNT),50000) --seed $(or $(SEED),1) --save
 	$(BIN)/python -m trials.fuzz profiles --count $(or $(COUNT),20000) --seed $(or $(SEED),1) --save
+	$(BIN)/pytest -q -n 2 -m hypothesis --hypothesis-profile new-examples tests
 
 # 20 minutes on a quiet machine. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
 kills: setup
