@@ -29,8 +29,8 @@ replace_ignored_signals()
 # Of whoever runs the tests: their keys and their theme would be under test.
 os.environ["CAPEXPLORER_CONFIG"] = str(Path(__file__).parent / "data" / "empty-configuration.toml")
 
-# No test asserts wall-clock time, and so Hypothesis must not either: a busy machine is no failure. The same examples in every run: a
-# test that fails fails because of the commit. `make fuzz` draws new examples.
+# No test asserts wall-clock time, and so Hypothesis must not either: a busy machine is no failure. Every run has the
+# same examples, so that a test fails because of the commit. `make fuzz` draws new ones.
 settings.register_profile("new-examples", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same-examples", settings.get_profile("new-examples"), derandomize=True)
 settings.load_profile("same-examples")
