@@ -21,7 +21,7 @@ from .level_comparison import (
     failure_ratio_of,
     latency_differs,
 )
-from .regime import Began, Regime, began_inside
+from .regime import Began, Regime, began_inside, has_backlog
 
 DEEP_FALL = 0.7
 """As FALL, if the level with fewer users was already below the low-load line: the curve between both levels is not known."""
@@ -51,6 +51,8 @@ def _change_of_work(found: Sequence[Regime], each: Measured) -> Began | None:
         return None  # failures go on
     more = failure_ratio_of(now) - failure_ratio_of(last)
     if abs(more) >= FAILING and began_inside(each):
+        if more < 0 and has_backlog(each, found):
+            return None  # a queue of which users time out fills and empties by chance, near the capacity
         return "failures" if more > 0 else "goodput"
     if abs(now.users - last.users) <= USERS_SAME * last.users:
         return "goodput" if differs(now.goodput_rps, last.goodput_rps * now.users / last.users, error_of(now, last)) else None

@@ -102,16 +102,23 @@ class Regime:
 
 
 def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bool:
-    """Whether the latest level of an offered rate fails slowly, as by timeouts: a backlog outlasts a step down."""
-    last = failing[-1]
-    if last.level.offered_per_s is None or last.figures.response_ms is None:
-        return False
-    earlier = [
-        each for regime in others for each in regime.measured if each.level is not failing[0].level
-    ]  # there the queue filled
-    clean = [each.figures for each in earlier if failure_ratio_of(each.rates) < FAILING]
-    usual_ms = [figures.response_ms for figures in clean if figures.response_ms is not None]
-    return bool(usual_ms) and last.figures.response_ms > SLOWER * max(usual_ms)
+    """Whether the latest of these levels fails slowly, as by timeouts: a backlog outlasts a step down. Levels that were split off
+    the first one do not count as `others`, since its queue filled in them.
+    """
+    earlier = [each for regime in others for each in regime.measured if each.level is not failing[0].level]
+    return _is_slower(failing[-1], earlier)
+
+
+def has_backlog(each: Measured, found: Sequence[Regime]) -> bool:
+    """Whether requests of an offered rate are slow, compared with levels of lower rates before."""
+    return _is_slower(each, [one for regime in found for one in regime.measured if one.rates.users < each.rates.users])
+
+
+def _is_slower(each: Measured, others: Sequence[Measured]) -> bool:
+    """Whether a level of an offered rate takes SLOWER times the slowest mean response of the others that do not fail."""
+    clean = [other.figures.response_ms for other in others if failure_ratio_of(other.rates) < FAILING]
+    usual_ms, response_ms = [value for value in clean if value is not None], each.figures.response_ms
+    return each.level.offered_per_s is not None and bool(usual_ms) and (response_ms or 0.0) > SLOWER * max(usual_ms)
 
 
 def serves_as_many(each: Measured, failing: Measured) -> bool:

@@ -20,7 +20,7 @@ from ...model.intervals import ONE_SIDED_95
 from ..ladder import LadderLevel, Measured
 from .level_changes import change, falls
 from .level_comparison import FAILING, FALL, continues, error_of, failure_ratio_of
-from .regime import RETURN_LEAST, Began, Regime, began_inside, serves_as_many
+from .regime import RETURN_LEAST, Began, Regime, began_inside, has_backlog, serves_as_many
 
 SUCCESS_SHARE_LEAST = 0.1
 """Below this share of successful requests a further fall shows nothing: a few requests succeed even if a dependency is dead."""
@@ -65,8 +65,12 @@ def _assign(found: list[Regime], each: Measured, halves: Halves) -> None:
 def _separate_faults(found: list[Regime], each: Measured) -> None:
     """Move failing levels into a regime of their own if this level, with as much load, is clean: then they were a fault.
 
-    Regimes before the latest are corrected too, since after a fault the service may have begun a new one.
+    Regimes before the latest are corrected too, since after a fault the service may have begun a new one. The rest of a
+    level whose requests are still slow shows nothing: near the capacity of a service whose users time out, queues fill and empty
+    by chance.
     """
+    if began_inside(each) and has_backlog(each, found):
+        return
     for regime in (*(earlier for earlier in found[:-1] if not earlier.fails), found[-1]):
         faults = [one for one in regime.measured if serves_as_many(each, one) and not _follows_overload(one, regime)]
         if not faults or len(faults) == len(regime.measured):

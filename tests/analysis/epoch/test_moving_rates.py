@@ -153,8 +153,14 @@ def test_a_backlog_after_overload_is_no_other_service(
 
 @pytest.mark.parametrize(
     "seed",
-    [960_023, 960_027, 960_034, 952_036],
-    ids=["few seconds without failures", "a level split live", "refusals", "a queue that grows evenly"],
+    [960_023, 960_027, 960_034, 952_036, 952_077],
+    ids=[
+        "few seconds without failures",
+        "a level split live",
+        "refusals",
+        "a queue that grows evenly",
+        "a queue near the capacity",
+    ],
 )
 def test_overload_of_a_service_that_does_not_change_is_no_fault_in_time(seed: int) -> None:
     timeline = moving_rates("still", seed).timeline
