@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.model.events import Mark
+from trials.faults.execution import BURST_S, busiest
 from trials.faults.judge import judge
 from trials.faults.row import Row
 from trials.marked import marked
@@ -96,3 +97,17 @@ def test_a_row_that_has_no_knee_may_have_no_point_of_the_curve(kind: str) -> Non
     point = marked(t_s=1.0, key=f"{kind}:epoch0", state="open", kind=kind, id=kind, users=8, evidence={})
     assert judge(still, [point]).wrong == (kind,)
     assert judge(WELL, [point]).right, "other rows are not about the curve"
+
+
+@pytest.mark.parametrize(
+    ("cores", "found"),
+    [
+        ([], 0.0),
+        ([0.1, 0.3], 0.2),
+        ([0.0] * 40 + [0.9] * BURST_S + [0.0] * 15, 0.9),
+        ([0.0] * 40 + [0.9] * (BURST_S // 2) + [0.0] * 20, 0.45),
+    ],
+    ids=["not measured", "a short run", "a burst as long as a level", "a shorter burst"],
+)
+def test_other_processes_count_by_the_seconds_in_which_they_used_most(cores: list[float], found: float) -> None:
+    assert busiest(cores) == pytest.approx(found)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean
 from typing import Any
 
 from capexplorer import paths
@@ -34,6 +34,9 @@ WAIT_S = "{ between = [0.05, 0.15] }"
 PORT = 8123
 """Of the service apart; the namespace is the row's own."""
 
+BURST_S = 10
+"""Seconds: a level in which other processes are marked is as long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -52,11 +55,10 @@ class Ran:
 
     @property
     def neighbours(self) -> float:
-        """Cores that others kept busy, the median over the run's seconds, without those that the row keeps busy."""
+        """Cores that others kept busy in the BURST_S seconds in which they used most, without those that the row keeps busy."""
         busy = [event.neighbours.cpu_ratio for event in self.events if isinstance(event, Sample) and event.neighbours]
-        measured = [cores for cores in busy if cores is not None]
         makes_them = self.row.busy_cores or set(self.row.neighbours) - {"idle"}
-        return 0.0 if makes_them or not measured else median(measured)
+        return 0.0 if makes_them else busiest([cores for cores in busy if cores is not None])
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -72,6 +74,13 @@ class Ran:
         )
         bad_end = () if self.exit_code in self.row.exit_codes else (f"exit code {self.exit_code}",)
         return Verdict((*found.missing, *lost), (*found.wrong, *bad_end))
+
+
+def busiest(cores: Sequence[float]) -> float:
+    """The greatest mean of BURST_S consecutive seconds; of all if there are fewer; 0 without any."""
+    if len(cores) < BURST_S:
+        return mean(cores) if cores else 0.0
+    return max(mean(cores[at : at + BURST_S]) for at in range(len(cores) - BURST_S + 1))
 
 
 def why_not(row: Row, workers: int = 0) -> str:

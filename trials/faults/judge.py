@@ -17,7 +17,7 @@ HARMLESS = ("think_time_limited", "not_saturated")
 
 NEIGHBOURS = "noisy_neighbours"
 NEIGHBOURS_LEAST = 0.2
-"""Cores that others must have used in the middle of the run for a mark that blames them."""
+"""Cores that others must have used for some seconds (`execution.BURST_S`) of the run for a mark that blames them."""
 
 
 @dataclass(frozen=True, slots=True)
