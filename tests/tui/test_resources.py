@@ -22,6 +22,7 @@ from capexplorer.model.readings import (
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.look import Palette
+from capexplorer.tui.panes.resource_history import ResourceHistory
 from capexplorer.tui.panes.resource_row import Row
 from capexplorer.tui.panes.resources import ResourcesPane, tcp_rows
 
@@ -34,6 +35,13 @@ def test_resources_show_every_part_with_its_unit() -> None:
         text = "\n".join(drawn(ResourcesPane(), Timeline(session()), size))
         for shown in ("of 2 cores", "of 1 core", "MiB", "of 8 GiB", "ms p99", "of 28.2k", "TIME_WAIT", "KiB/s in"):
             assert shown in text, (shown, size)
+
+
+@pytest.mark.parametrize("window_s", [None, 300.0, 30.0], ids=["whole session", "longer window", "shorter window"])
+def test_a_spark_line_is_filled_however_young_the_session_is(window_s: float | None) -> None:
+    timeline = Timeline(session())
+    spark = ResourceHistory(timeline, len(timeline) - 1, window_s, cells=10).spark("target_cpu_ratio")
+    assert len(spark.lstrip()) >= 9, spark
 
 
 def test_no_detail_is_cut() -> None:

@@ -24,7 +24,7 @@ def test_the_status_says_what_and_how_far() -> None:
     assert first.split("   ")[0].strip() == "● 00:21"
     for shown in ("mixed", "ready", "http://127.0.0.1:18080", "users 50", "of 2,000 allowed", "step 1"):
         assert shown in first
-    for shown in ("level 0, settled 16 s", "FastHttpUser overhead 0.420 ms", "loop lag p99"):
+    for shown in ("level 0, settled 16 s", "FastHttpUser overhead 0.420 ms", "generator timer delay (loop lag) p99"):
         assert shown in second
     assert following.startswith(" NEXT  ")
 

@@ -12,13 +12,16 @@ from ..render import text
 
 
 class ResourceHistory:
-    """Columns binned to one value per cell. Bins have fixed times, so a spark line changes once per bin, not every second."""
+    """Columns binned to one value per cell, over the window or, in a younger session, over all of it. Bins have fixed times, so a
+    spark line changes once per bin, not every second.
+    """
 
     def __init__(self, timeline: Timeline, cursor: int, window_s: float | None, cells: int) -> None:
         self._columns, self._end, self._cells = timeline.columns, cursor + 1, cells
         times = timeline.columns["t_s"]
         self._now_s = times[cursor] if 0 <= cursor < len(times) else 0.0
-        self._bin_s = max(1.0, math.ceil((window_s if window_s is not None else self._now_s) / cells))
+        shown_s = self._now_s if window_s is None else min(window_s, self._now_s)
+        self._bin_s = max(1.0, math.ceil(shown_s / cells))
         self._first_bin = math.floor(self._now_s / self._bin_s) - cells + 1
         self._start = timeline.index_at(self._first_bin * self._bin_s) + 1
         self._filled, self._starts = self._bins()

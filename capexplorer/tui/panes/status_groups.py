@@ -221,7 +221,8 @@ def accuracy(timeline: Timeline, palette: Palette) -> list[Group]:
     if timeline.last is not None:
         late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
         style = Style(color=palette.warning, bold=True) if late else muted
-        words = f"loop lag p99 {quantities.latency_figure(lag_ms)}{' !' if late else ''}" if lag_ms is not None else "loop lag –"
-        brief = Group(((f"lag {quantities.latency_figure(lag_ms)} !", style),), right=True) if late else None
-        groups.append(Group(((words, style),), rank=1, right=True, shorter=brief))
+        figure = quantities.latency_figure(lag_ms) + " !" * late
+        brief = Group(((f"lag {figure}", style),), right=True) if late else None
+        group = Group(((f"loop lag p99 {figure}", style),), rank=1, right=True, shorter=brief)
+        groups.append(Group(((f"generator timer delay (loop lag) p99 {figure}", style),), rank=9, right=True, shorter=group))
     return groups
