@@ -13,7 +13,7 @@ ELSEWHERE = {
         "bottleneck/resource_rules",
     ),
     "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),
-    "analysis/bottleneck/test_watched_parts.py": ("bottleneck/request_holder",),
+    "analysis/bottleneck/test_watched_parts.py": ("bottleneck/idle_parts", "bottleneck/part_rules", "bottleneck/request_holder"),
     "analysis/causes/test_episodes.py": ("causes/episode",),
     "analysis/causes/test_watch.py": (
         "causes/conditions", "causes/confirmation", "causes/resolve", "causes/saturation_over_seconds",
@@ -33,7 +33,7 @@ ELSEWHERE = {
     "analysis/knee/test_ramps.py": ("knee/waiting_share",),
     "analysis/ladder/test_measured.py": ("ladder/ladder_level",),
     "analysis/leaks/test_leaks.py": ("leaks/growth", "leaks/leak_kinds", "leaks/resource_limits", "leaks/trend"),
-    "analysis/test_conclusion.py": ("failed_requests", "new_users"),
+    "analysis/test_conclusion.py": ("conclusion_clauses", "failed_requests", "new_users"),
     "analysis/rates/test_rate_level.py": ("rates/on_ladder",),
     "analysis/test_reanalysis.py": ("detectors",),
     "pages/test_causes_page.py": ("causes/catalogue",),

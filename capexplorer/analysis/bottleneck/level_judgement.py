@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 
 from ...model.verdicts import KneeVerdict
 from ..ladder import LadderLevel
-from . import busiest, queue_rules, rate_limit, request_holder, resource_rules, sharing, waits, watched_parts
+from . import (
+    busiest,
+    idle_parts,
+    part_rules,
+    queue_rules,
+    rate_limit,
+    request_holder,
+    resource_rules,
+    sharing,
+    waits,
+    watched_parts,
+)
 from .backlog import Backlog, counts_work, queue_growth
 from .found import FindingKey, Found
 from .gate import NO_GATE, Gate, gate_of
@@ -110,8 +121,8 @@ def full_disks(level: MeasuredLevel, parts: WatchedParts) -> tuple[Found, ...]:
 def _of_parts(parts: WatchedParts, gate: Gate, of_target: Sequence[Found]) -> list[Found]:
     """Findings about watched parts, by the rules and the gate of the target."""
     rules = resource_rules.UNGATED
-    rules += watched_parts.STALLED if gate.stalls else ()
-    rules += watched_parts.GATED if gate.is_open else ()
+    rules += part_rules.STALLED if gate.stalls else ()
+    rules += part_rules.GATED if gate.is_open else ()
     return list(parts.found(rules, of_target))
 
 
@@ -133,9 +144,9 @@ def _queues(
     found = (
         queue_rules.worker_pool(level, gate)
         or rate_limit.delays_or_waits(level, gate, levels, knee, output)
-        or watched_parts.unwatched_party(level, gate, parts)
+        or idle_parts.unwatched_party(level, gate, parts)
     )
-    found = watched_parts.with_idle_parts(found, parts) if found is not None else None
+    found = idle_parts.with_idle_parts(found, parts) if found is not None else None
     found = request_holder.located(found, level, levels, parts)
     return [found] if found is not None else []
 
