@@ -1,0 +1,133 @@
+"""The clauses of a Conclusion, each from what was found in an epoch. `conclusion` decides which of them appear, and their order.
+
+None: nothing of that kind was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..model.conclusions import (
+    CpuUsedByOthers,
+    CurveAlone,
+    EndpointDegrades,
+    Leaking,
+    MachineShared,
+    NoKneeUpTo,
+    NotJudged,
+    RatesFound,
+    ServiceChanged,
+    ServiceLimited,
+    ThinkTimeLimit,
+)
+from ..model.findings import Bottleneck, Leak
+from .causes.generator_saturation import others_cpu
+from .causes.saturation_grounds import OTHERS_LEAST
+from .epoch_view import EpochView
+
+
+def service_limited(view: EpochView) -> ServiceLimited | None:
+    """What limits the service: the first two bottlenecks, with the greatest users and rate at which they were found."""
+    found = view.bottlenecks()[:2]
+    if not found:
+        return None
+    at_rates = [mark.offered_per_s for mark in found if mark.offered_per_s is not None]
+    return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found), max(at_rates, default=None))
+
+
+def think_time_limit(view: EpochView) -> ThinkTimeLimit | None:
+    """Think time sets the throughput: the mark is open, or was closed and no level had more users. A step down closes it, but
+    does not refute it.
+    """
+    most = max((level.users for level in view.settled()), default=0)
+    found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
+    mark = next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
+    if mark is None:
+        return None
+    assert isinstance(mark.finding, Bottleneck)
+    figures = next((level.figures for level in reversed(view.settled()) if level.users == mark.users), None)
+    wait_s = mark.finding.reading("wait_s") or (figures.wait_s if figures else None)
+    return ThinkTimeLimit(mark, wait_s, mark.finding.reading("throughput_rps") or (figures.throughput_rps if figures else None))
+
+
+def leaking(view: EpochView) -> Iterator[Leaking]:
+    """One clause for each leak that is at least a warning."""
+    for mark in view.marks:
+        if isinstance(mark.finding, Leak) and mark.severity != "info":
+            yield Leaking(mark)
+
+
+def first_leak(view: EpochView) -> tuple[Leaking, ...]:
+    """The clause of the first leak; empty without one."""
+    return tuple(leaking(view))[:1]
+
+
+def curve(view: EpochView) -> NoKneeUpTo | RatesFound | None:
+    """How far users scale without a knee, else the verdict on offered rates; None until one of them can be judged."""
+    found = view.knee
+    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else judged_rates(view)
+
+
+def curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
+    """The capacity curve, else the verdict on offered rates, else the level with the greatest goodput. Used if nothing else was
+    found.
+    """
+    found = rates_found(view)
+    if view.capacity is not None and (found is None or view.capacity.curve is not None):
+        return CurveAlone(view.capacity)
+    if found is not None:
+        return found
+    settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
+    best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None)
+    return NotJudged(len(settled), best)
+
+
+def service_changed(view: EpochView) -> ServiceChanged | None:
+    """The service changed during the epoch, found at user counts, else at offered rates."""
+    at_users = view.verdict.regimes if view.verdict is not None else ()
+    for regimes in (at_users, view.rates.regimes if view.rates is not None else ()):
+        if any(each.began is not None for each in regimes):
+            return ServiceChanged(regimes)
+    return None
+
+
+def machine_shared(view: EpochView) -> MachineShared | None:
+    """The generator used a notable share of the machine's CPU, by the first mark that says so."""
+    for mark in view.marks:
+        share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
+        if share is not None:
+            return MachineShared(mark.users, share, mark.offered_per_s)
+    return None
+
+
+def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
+    """Figures of the level in which other processes used most CPU, among the levels left out if there are any.
+
+    None if they used it only in a few seconds and no level is left out: then their mark, with its time, is enough.
+    """
+    left_out = view.left_out()
+    levels = left_out or [level for level in view.disturbed() if (others_cpu(level.figures) or 0.0) >= OTHERS_LEAST]
+    if not levels:
+        return None
+    worst = max(levels, key=lambda level: others_cpu(level.figures) or 0.0).figures
+    cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
+    users = tuple(sorted({float(level.users) for level in left_out if level.users}))
+    rates = tuple(sorted({level.offered_per_s for level in left_out if level.offered_per_s}))
+    return CpuUsedByOthers(others_cpu(worst) or 0.0, cores, tuple(worst.other_processes), users, rates)
+
+
+def first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
+    """The endpoint that degrades first; empty if none was found."""
+    first = view.verdict.first_endpoint if view.verdict is not None else None
+    return () if first is None else (EndpointDegrades(first),)
+
+
+def judged_rates(view: EpochView) -> RatesFound | None:
+    """The verdict on offered rates; None until a level has enough arrivals."""
+    found = rates_found(view)
+    return found if found is not None and found.rates.capacity is not None else None
+
+
+def rates_found(view: EpochView) -> RatesFound | None:
+    """The verdict on offered rates, also while it is not decided."""
+    return RatesFound(view.rates) if view.rates is not None else None
