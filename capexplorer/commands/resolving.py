@@ -3,75 +3,37 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
-from .. import namespace, paths, profile
+from .. import namespace, paths
 from ..addresses import is_host_and_port, is_http_url, is_loopback, without_userinfo
 from ..errors import InputError
 from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
-from ..model.offered import Arrivals
 from ..model.param import Param
-from ..profile import Profile, Task, Users, Wait
+from ..profile import Profile, Users
 from ..run.options import NO_RATES, RAW, RunOptions
-from ..target import scratch
-from ..target.spec import TargetSpec, load_spec
+from ..target.spec import TargetSpec
 from ..toml import shown
 from . import adhoc
 from .limiting import OPTION, check_here, check_loopback_alone, check_of_containers, limits_of
 from .parts_to_watch import watches_of
+from .run_arguments import RunArguments
+from .run_profile import profile_of
+from .run_target import commit_of, target_to_start
 from .worker_setup import workers_wanted
-
-DEFAULT_PROFILE = "mixed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunArguments:
-    """The options of `capexplorer run` as given on the command line."""
-
-    profile: str | None = None
-    locustfile: Path | None = None
-    host: str | None = None
-    users: int | None = None
-    spawn_rate: float | None = None
-    settings: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
-    label: str | None = None
-    sessions_dir: Path | None = None
-    allow_hosts: tuple[str, ...] = ()
-    sandbox: bool = False
-    plan: str | None = None
-    arrivals: Arrivals | None = None
-    """None: the profile's."""
-    autopilot: str | None = None
-    """`users` or `rate`."""
-    target_cmd: str | None = None
-    compose: Path | None = None
-    ready: str | None = None
-    ready_timeout_s: float | None = None
-    pid: int | None = None
-    port_of: int | None = None
-    watches: tuple[str, ...] = ()
-    workers: str | None = None
-    bind: str | None = None
-    expect_workers: int | None = None
-    plain_workers: bool = False
-    keep_bodies: bool = False
 
 
 def resolve(asked: RunArguments) -> RunOptions:
     """The checked options of a run. Raises InputError: one line with the file or option, the key, and what was expected."""
-    name, found, where = _profile(asked)
+    name, found, where = profile_of(asked)
     sessions_dir = asked.sessions_dir or paths.sessions()
-    spec, port = _spec(asked, found, where, sessions_dir)
+    spec, port = target_to_start(asked, found, where, sessions_dir)
     params = _params(asked, found, where, spec)
     locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
@@ -92,7 +54,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         locustfile=locustfile,
         start_users=_first_users(asked, found),
         spawn_rate=_spawn_rate(asked, found),
-        label=asked.label or _commit(spec),
+        label=asked.label or commit_of(spec),
         sessions_dir=sessions_dir,
         steps=_steps(asked, found, where),
         allow_hosts=allow_hosts,
@@ -135,70 +97,6 @@ def _limits(
         check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
     check_here(limits, limits_in, starts_target=spec is not None, port=port, allow_hosts=allow_hosts)
     return limits
-
-
-def _spec(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
-    """(target to start, and its port if the command line fixes it)."""
-    _check_one_service(asked)
-    if asked.host is not None:
-        return None, None
-    port = None
-    if asked.compose is not None:
-        spec, port = adhoc.composed(str(asked.compose), asked.ready, asked.ready_timeout_s, adhoc.compose_on_command_line())
-    elif asked.target_cmd is not None:
-        spec, port = adhoc.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s)
-    elif asked.ready is not None or asked.ready_timeout_s is not None:
-        option = "--ready" if asked.ready is not None else "--ready-timeout"
-        raise InputError(f"{option}: needs --target-cmd or --compose")
-    elif found.command is not None:
-        spec, port = adhoc.target_of(found.command, found.ready, found.ready_timeout_s, adhoc.in_profile(where))
-    elif found.compose is not None:
-        spec, port = adhoc.composed(found.compose, found.ready, found.ready_timeout_s, adhoc.compose_in_profile(where))
-    elif isinstance(found.target, str):
-        spec = load_spec(paths.target(found.target, f"{where}: target"))
-    elif asked.profile is not None and found.url is None:
-        raise InputError(
-            f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the"
-            " profile"
-        )
-    else:
-        return None, None
-    if asked.pid is not None or asked.port_of is not None:
-        raise InputError("--pid and --port-of: need --host; a target that capexplorer starts is always watched")
-    return msgspec.structs.replace(spec, scratch=scratch.folder_in(sessions_dir)), port
-
-
-def _check_one_service(asked: RunArguments) -> None:
-    for option, value in (("--target-cmd", asked.target_cmd), ("--compose", asked.compose)):
-        if value is not None and asked.host is not None:
-            raise InputError(f"{option}: cannot be combined with --host, which names a running service")
-    if asked.target_cmd is not None and asked.compose is not None:
-        raise InputError("--compose: cannot be combined with --target-cmd: both start the target")
-
-
-def _profile(asked: RunArguments) -> tuple[str, Profile, str]:
-    """(name, profile, file). A locustfile without a profile gets a default profile, and so does a command without both."""
-    if asked.profile is None and asked.locustfile is None and asked.target_cmd is not None:
-        spec, _ = adhoc.target_of(asked.target_cmd, asked.ready)
-        return _file_name(spec.name, "command"), _one_request(asked.target_cmd, spec.ready.path), "--target-cmd"
-    if asked.profile is None and asked.locustfile is None and asked.compose is not None:
-        request = _one_request(str(asked.compose), urlsplit(asked.ready or "").path or "/")
-        return _file_name(asked.compose.resolve().parent.name, "compose"), request, "--compose"
-    if asked.profile is None and asked.locustfile is not None:
-        placeholder = Users(task=(Task(name="/"),))
-        title = f"locustfile {asked.locustfile.name}"
-        return asked.locustfile.stem, Profile(title=title, users=placeholder), str(asked.locustfile)
-    path = paths.profile(asked.profile or DEFAULT_PROFILE)
-    return path.stem, profile.load(path), str(path)
-
-
-def _one_request(title: str, path: str) -> Profile:
-    """The profile of a service that only the command line names: one request."""
-    return Profile(title=title, users=Users(task=(Task(name=path),), wait_s=Wait(between=(0.1, 0.5))))
-
-
-def _file_name(text: str, otherwise: str) -> str:
-    return re.sub(r"\W+", "-", text).strip("-") or otherwise
 
 
 def _first_users(asked: RunArguments, found: Profile) -> int:
@@ -263,20 +161,3 @@ def _parsed_plan(plan: str, found: Profile, where: str) -> tuple[Step, ...]:
         known = ", ".join(found.plans) or "none"
         raise InputError(f"--plan: no plan `{plan[:60]}` in the profile (it has: {known}), and not USERS:DURATION[,...]")
     return parse(plan, "--plan", most)
-
-
-def _commit(spec: TargetSpec | None) -> str | None:
-    """The git commit of the target's folder; None when it has none, or there is no git."""
-    if spec is None:
-        return None
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(spec.folder), "describe", "--always", "--dirty"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.stdout.strip() or None

@@ -9,7 +9,8 @@ import click
 
 from ..commands import completing
 from ..commands.exploring import explore
-from ..commands.resolving import RunArguments, resolve
+from ..commands.resolving import resolve
+from ..commands.run_arguments import RunArguments
 from ..commands.screen_options import ScreenOptions
 from ..errors import InputError
 from ..model.offered import Arrivals

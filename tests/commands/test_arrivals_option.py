@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.commands.resolving import RunArguments, resolve
+from capexplorer.commands.resolving import resolve
+from capexplorer.commands.run_arguments import RunArguments
 from capexplorer.model.offered import Arrivals
 
 

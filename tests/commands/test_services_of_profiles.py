@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.commands.resolving import RunArguments, resolve
+from capexplorer.commands.resolving import resolve
+from capexplorer.commands.run_arguments import RunArguments
 from capexplorer.errors import InputError
 
 TASK = '[users]\n[[users.task]]\nname = "/"\n'

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from capexplorer.commands.adhoc import target_of
-from capexplorer.commands.resolving import RunArguments, resolve
+from capexplorer.commands.resolving import resolve
+from capexplorer.commands.run_arguments import RunArguments
 from capexplorer.model.events import Header, Sample, Target
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port

@@ -202,14 +202,16 @@ def test_moves_and_the_end_of_a_former_plan_are_dropped(seen: Played) -> None:
 
 
 def test_autopilot_and_plan_exclude_each_other() -> None:
-    from capexplorer.commands.resolving import RunArguments, resolve
+    from capexplorer.commands.resolving import resolve
+    from capexplorer.commands.run_arguments import RunArguments
 
     with pytest.raises(InputError, match="--autopilot: cannot be combined with --plan"):
         resolve(RunArguments(profile="mixed", autopilot="users", plan="10:5s"))
 
 
 def test_the_autopilot_begins_at_one_user_by_default() -> None:
-    from capexplorer.commands.resolving import RunArguments, resolve
+    from capexplorer.commands.resolving import resolve
+    from capexplorer.commands.run_arguments import RunArguments
 
     assert resolve(RunArguments(profile="sleepers", autopilot="users")).start_users == 1
     assert resolve(RunArguments(profile="sleepers", autopilot="users", users=10)).start_users == 10

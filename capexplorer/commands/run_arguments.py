@@ -1,0 +1,42 @@
+"""The options of `capexplorer run` as typed values, not yet checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..model.offered import Arrivals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunArguments:
+    """The options of `capexplorer run` as given on the command line."""
+
+    profile: str | None = None
+    locustfile: Path | None = None
+    host: str | None = None
+    users: int | None = None
+    spawn_rate: float | None = None
+    settings: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    label: str | None = None
+    sessions_dir: Path | None = None
+    allow_hosts: tuple[str, ...] = ()
+    sandbox: bool = False
+    plan: str | None = None
+    arrivals: Arrivals | None = None
+    """None: the profile's."""
+    autopilot: str | None = None
+    """`users` or `rate`."""
+    target_cmd: str | None = None
+    compose: Path | None = None
+    ready: str | None = None
+    ready_timeout_s: float | None = None
+    pid: int | None = None
+    port_of: int | None = None
+    watches: tuple[str, ...] = ()
+    workers: str | None = None
+    bind: str | None = None
+    expect_workers: int | None = None
+    plain_workers: bool = False
+    keep_bodies: bool = False
