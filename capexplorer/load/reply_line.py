@@ -40,7 +40,7 @@ def message(response: object) -> str:
 
 def _text(response: object, least: int) -> str:
     status = getattr(response, "status_code", None)
-    return _read(response)[:BODY_MOST_BYTES].decode(errors="replace") if isinstance(status, int) and status >= least else ""
+    return body_if_read(response)[:BODY_MOST_BYTES].decode(errors="replace") if isinstance(status, int) and status >= least else ""
 
 
 def _line(text: str) -> str:
@@ -49,8 +49,8 @@ def _line(text: str) -> str:
     return _cut(_OPAQUE.sub("#", line))
 
 
-def _read(response: object) -> bytes:
-    """The body if the client has read it: `_content` of requests, `_cached_content` of geventhttpclient."""
+def body_if_read(response: object) -> bytes:
+    """The body if the client has read it: `_content` of requests, `_cached_content` of geventhttpclient and the lean client."""
     bodies = (getattr(response, name, None) for name in ("_content", "_cached_content"))
     return next((body for body in bodies if isinstance(body, bytes)), b"")
 

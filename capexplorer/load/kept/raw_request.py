@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...model.kept_request import BODY_MOST_BYTES, HEAD_MOST
 from ..connections import connected_in_s
+from ..reply_line import body_if_read
 
 if TYPE_CHECKING:
     from ..lean.response import LeanResponse  # imports Locust, which patches the process
@@ -75,7 +76,7 @@ def taken(
     """The copy of a request. `start_s`: `time.time` at its start; None: it ended just now, after `response_ms`."""
     age_s = response_ms / 1000 if start_s is None else max(0.0, time.time() - start_s)
     seen = _of_lean(response) if hasattr(response, "head_bytes") else _of_others(response, start_s)
-    body = _body(response)
+    body = body_if_read(response)
     status = getattr(response, "status_code", None)
     request = getattr(response, "request", None)
     return RawRequest(
@@ -138,12 +139,6 @@ def _head_after_s(response: Any) -> float | None:
     if not isinstance(elapsed, timedelta) or not getattr(response, "status_code", None) or getattr(response, "history", None):
         return None
     return elapsed.total_seconds()
-
-
-def _body(response: Any) -> bytes:
-    """The body if the client has read it: `_content` of requests, `_cached_content` of geventhttpclient and the lean client."""
-    bodies = (getattr(response, name, None) for name in ("_content", "_cached_content"))
-    return next((body for body in bodies if isinstance(body, bytes)), b"")
 
 
 def _slice(body: object) -> tuple[str | bytes, int]:
