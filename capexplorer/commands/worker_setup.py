@@ -30,7 +30,11 @@ SECRET_LEAST = 16
 def workers_wanted(
     asked: str | None, bind: str | None, expected: int | None, *, plain: bool, profile: Profile
 ) -> WorkersWanted | None:
-    """The workers that options and profile request; None: users run in this process. Raises InputError."""
+    """The workers that options and profile request; None: users run in this process. Raises InputError.
+
+    `expected`: number of workers of other machines; by default one, and none if this machine has workers. `plain`: they may be
+    Locust's own workers, which know no secret.
+    """
     if bind is None and (expected is not None or plain):
         option = "--expect-workers" if expected is not None else "--plain-workers"
         raise InputError(f"{option}: needs --bind ADDRESS:PORT, where workers of other machines join")
@@ -49,6 +53,7 @@ def workers_wanted(
 
 
 def _own(asked: str | int | None) -> int | None:
+    """The number of workers on this machine."""
     if asked is None or isinstance(asked, int):
         return asked
     if asked == "auto":
@@ -71,8 +76,9 @@ def _bind_address(bind: str) -> tuple[str, int]:
 
 
 def secret_of(workers: WorkersWanted, variable: str) -> str:
-    """The secret that workers need to join; empty: none. Raises InputError if workers of other machines may join and none was
-    set."""
+    """The secret that workers need to join; empty: none. Raises InputError if workers of other machines may join and the
+    environment variable of this name is not set.
+    """
     if workers.plain:
         return ""
     if workers.bind is None:

@@ -24,8 +24,10 @@ BEYOND_BEND = 1.7
 """Multiple of the crossing of both lines, as known so far, at which the plateau is expected once scaling flattens."""
 
 BEND_STEP = 1.3
+"""Least growth factor of a step near the bend."""
+
 STEP_LEAST = 1.2
-"""A smaller step up gives no more information than a longer level."""
+"""Least growth factor on the plateau: a smaller step gives no more information than a longer level."""
 
 LOW_USERS = 4
 """A search that began above this count first measures lower levels, while no low-load line is known."""
@@ -72,6 +74,7 @@ class AutopilotPolicy:
     def __init__(self, first_users: int = 1, *, only_verifies: bool = False) -> None:
         self._first_users, self._only_verifies = first_users, only_verifies
         self._stage: Why = "first"
+        """The reason of the step to the open level."""
         self._damped = False
         """Whether scaling has begun to flatten."""
         self._careful = False
@@ -182,6 +185,7 @@ class AutopilotPolicy:
         return self._begin_verification(known) if isinstance(decision, GiveUp) else decision
 
     def _enough_plateau(self, known: AutopilotInput, knee_users: float) -> bool:
+        """Whether the plateau has enough levels, or no more load is possible."""
         beyond = {level.users for level in known.measured if level.users >= PLATEAU_SHARE * knee_users}
         thin = baseline_requests(known) < THIN_REQUESTS
         return len(beyond) >= PLATEAU_LEVELS + thin or (strain(known) is not None and self._stage != "retreat")
@@ -240,6 +244,7 @@ class AutopilotPolicy:
         return self._step(max(1, round(RETREAT_SHARE * max(clean))), "retreat", {"because": why})
 
     def _rest(self, known: AutopilotInput) -> Decision:
+        """End at the lowest level, where the service rests."""
         lowest = known.lowest
         return self._step(lowest, "rest") if lowest < known.open.users else self._done(known)
 

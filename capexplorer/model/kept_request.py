@@ -20,8 +20,9 @@ HEAD_MOST = 4_096
 """Greatest number of characters of the kept headers of a request, and of a reply."""
 URL_MOST = 2_048
 ERROR_MOST = 400
+"""Greatest numbers of characters of a URL, and of the text of a failure."""
 SHORT_MOST = 200
-"""Characters of a name or an error in a list that is sent to another process."""
+"""Greatest number of characters of a name or an error in a list that is sent to another process."""
 FAILURES_MOST, SLOWEST_MOST, EVEN_MOST = 60, 200, 80
 """Greatest number of failure signatures, of pairs of level and endpoint, and of requests in the even sample. So a sample has at
 most 400 requests, and with the bounds above less than 8 million characters."""
@@ -81,6 +82,7 @@ class RequestBrief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     status: int | None = None
     """HTTP status; None: no reply."""
     response_ms: float = 0.0
+    """Its latency, as the client reports it to Locust."""
     error: str = ""
     """Text of its failure; empty if it succeeded."""
     kind: str = ""
@@ -102,6 +104,7 @@ class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     sent: Body = Body()
     phases: Phases = Phases()
     headers: Headers = ()
+    """Those of the reply."""
     received: Body = Body()
     worker: str = ""
     """Name of the worker that sent it; empty: the run's own process."""

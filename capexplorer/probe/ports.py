@@ -32,6 +32,8 @@ _OTHER_STATES = HOLDING - {ESTABLISHED}
 """States without a field of their own in the reading."""
 
 _SMOOTHED_OVER_S = 10.0
+"""Time over which the growth of the number of ports is averaged."""
+
 _TIME_WAIT_LASTS_S = 60.0
 """TCP_TIMEWAIT_LEN, fixed in Linux."""
 
@@ -92,12 +94,14 @@ class PortsProbe:
         self._port: int | None = None
 
     def watch(self, port: int | None) -> None:
-        """`port`: where the target listens; other processes may hold more ports, to other destinations. None: unknown, so that
-        the pair with the most ports is reported."""
+        """Report only pairs with this port, where the target listens: other processes may hold more ports to other destinations.
+        None: not known; the pair with the most ports is reported."""
         self._port = port
 
     def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
-        """The ports now. `dump_now`: count TIME_WAIT rows in any case, as at the first EADDRNOTAVAIL."""
+        """The ports now. `elapsed_s`: since the last call. `dump_now`: count TIME_WAIT rows in any case, as at the first
+        EADDRNOTAVAIL.
+        """
         if self._range is None:
             return PortsReading()
         total = self._totals.read().get("TCP.tw")

@@ -35,7 +35,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for row in level_rows(timeline):
         fold = folds[row.opened.index]
-        of_open = fold if row.bin is None else None
+        of_open = fold if row.bin is None else None  # an open level has a fold, a closed one its recorded histograms
         found = {"": of_open.histogram() if of_open is not None else _recorded(row)}
         if row.offered_per_s is not None:
             from_plan = of_open.merged.offered.histogram if of_open is not None else _recorded_from_plan(row)
@@ -68,7 +68,10 @@ def distribution(histogram: LatencyHistogram) -> bytes:
 
 
 def _steps(values: Sequence[float], totals: Sequence[int]) -> Iterator[tuple[float, float, int]]:
-    """(value, percent, cumulative count) of each line. Steps halve with each halving of the distance to 100%."""
+    """(value, percent, cumulative count) of each line. Steps halve with each halving of the distance to 100%.
+
+    `values`, `totals`: ascending values and their cumulative counts.
+    """
     percent = 0.0
     for value, total in zip(values, totals, strict=True):
         while 100 * total / totals[-1] >= percent:

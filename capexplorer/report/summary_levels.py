@@ -32,7 +32,10 @@ _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 
 
 def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
-    """One entry for each level or bin of a ramp, in the order in which the levels ran."""
+    """One entry for each level or bin of a ramp, in the order in which the levels ran.
+
+    `held`: other processes disturbed the level.
+    """
     recovery, disturbed, first = recovery_levels(timeline), disturbed_levels(timeline), first_to_degrade(timeline)
     entries = []
     for level in timeline.levels:

@@ -85,4 +85,4 @@ def _replaces(why: Why, new: RequestBrief, old: RequestBrief) -> bool:
         case "slowest":
             return new.response_ms > old.response_ms
         case "even":
-            return True
+            return True  # the sampler has drawn this place for the new request

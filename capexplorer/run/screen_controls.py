@@ -112,7 +112,7 @@ class ScreenControls:
             return self._controls.set_users(users) if holds else self._controls.wanted
 
     def set_rate(self, per_s: float) -> float:
-        """Offer iterations at this rate. Returns the rate that is wanted now."""
+        """Offer iterations at this rate a second. Returns the rate that is wanted now; 0 if users are set."""
         with self._screens.turn(self.screen) as holds:
             return self._controls.set_rate(per_s) if holds else self._controls.offered_per_s or 0.0
 
@@ -134,7 +134,7 @@ class ScreenControls:
             return self._controls.change_workers(add=add) if holds else "another screen has the controls"
 
     def watch_part(self, part: str) -> str:
-        """Watch one more part. Returns why that is refused; empty: it is read soon."""
+        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`. Returns why that is refused; empty: it is read soon."""
         with self._screens.turn(self.screen) as holds:
             return self._controls.watch_part(part) if holds else "another screen has the controls"
 

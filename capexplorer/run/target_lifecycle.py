@@ -45,7 +45,7 @@ class TargetLifecycle:
         if self.service.spec is not None:
             self._bring_up(self.service.params)
         elif self.service.url:
-            native.start_thread(self._ask)
+            native.start_thread(self._connect)
         else:
             self._ready()
 
@@ -58,7 +58,7 @@ class TargetLifecycle:
         self._bring_up(params)
 
     def end(self, drain_until: Callable[[Callable[[], bool], float], bool]) -> None:
-        """Stop the target and wait until its processes have ended."""
+        """Stop the target and wait until its processes have ended. `drain_until`: `Pump.drain_until`."""
         self._ended = True
         if self.service.spec is None or not self.is_up:
             return
@@ -82,7 +82,7 @@ class TargetLifecycle:
             how = report.last_line if self.service.has_containers and report.last_line else report.how_it_ended()
             self._outcome.fail("target", f"{self.service.facts.name}: the target died: {how}", 4, report.output)
 
-    def _ask(self) -> None:
+    def _connect(self) -> None:
         """In a thread of its own: try until the service can be reached or the run ends. The first failure is posted."""
         is_posted = False
         while not self._ended:

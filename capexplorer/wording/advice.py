@@ -108,6 +108,7 @@ _LIMITED: dict[str, Callable[[Readings, Collection[str]], str]] = {
     "fd_exhaustion_generator": _limited_fds("generator"),
     "fd_exhaustion_target": _limited_fds("target"),
 }
+"""Id to its advice if the session's own limit may apply; empty text: it does not."""
 
 
 # -- limits of the machine
@@ -205,6 +206,7 @@ _BUILT: dict[str, Callable[[Readings, str], str]] = {
     "memory_leak": _memory_leak,
     "fd_leak": _fd_leak,
 }
+"""Id to the advice that depends on readings or on the operating system."""
 
 
 def _pid(readings: Readings) -> str:

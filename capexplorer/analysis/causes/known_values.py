@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 
 def remainder(whole: float | None, *parts: float | None) -> float | None:
-    """The whole minus its parts; None if one of them was not measured."""
+    """The whole minus its parts, at least 0; None without parts, and if the whole or a part was not measured."""
     known = all_known(parts)
     return max(0.0, whole - sum(known)) if whole is not None and known else None
 
@@ -31,6 +31,6 @@ def median_of_known(values: Sequence[float | None]) -> float | None:
 
 
 def all_known(values: Sequence[float | None]) -> list[float]:
-    """The values, or an empty list if one was not measured."""
+    """All of the values if each was measured; else an empty list."""
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else []

@@ -25,7 +25,7 @@ from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
 from .failed_replies import replied_shares
-from .measured_epoch import MeasuredEpoch
+from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
 from .measured_rates import RateLadder, rate_ladder
 from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck, disturbance_of
@@ -38,9 +38,6 @@ from .regime_verdicts import regime_verdicts
 
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 """Metrics for which a profile may set an objective."""
-
-SECONDS_LEAST = 5.5
-"""Settled seconds from which an open level counts: before six batches goodput has no standard error."""
 
 
 class Epoch(MeasuredEpoch):

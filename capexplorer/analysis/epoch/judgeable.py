@@ -16,7 +16,7 @@ from ..causes.catalogue import invalidates_run
 from ..ladder import LadderLevel
 
 FAILURES_LEAST = 0.01
-"""Levels with fewer failures are kept: two failed DNS lookups in three minutes do not invalidate a level."""
+"""Failure ratio from which a level is dropped: two failed DNS lookups in three minutes do not invalidate it."""
 
 _LEAVE_LEVELS_VALID = ("generator_cpu_saturated", "log_write_failed")
 """Causes that invalidate a run, but do not make requests fail."""
@@ -31,20 +31,23 @@ def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple
 def is_invalidated(timeline: Timeline, level: Level) -> bool:
     """Whether a critical cause of generator, host or network made requests of this level fail."""
     ended_s = timeline.last_s if level.ended_s is None else level.ended_s
-    return _overlaps(level.figures.failure_ratio, level.started_s, ended_s, list(_spans(timeline)))
+    return _failed_during(level.figures.failure_ratio, level.started_s, ended_s, list(_spans(timeline)))
 
 
 def _is_invalid(level: LadderLevel, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
-    return _overlaps(level.failure_ratio, level.started_s, ended_s, spans)
+    return _failed_during(level.failure_ratio, level.started_s, ended_s, spans)
 
 
-def _overlaps(failure_ratio: float | None, started_s: float, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
+def _failed_during(failure_ratio: float | None, started_s: float, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
+    """Whether a level had failures and overlaps one of the `spans`."""
     failing = (failure_ratio or 0.0) >= FAILURES_LEAST
     return failing and any(first_s < ended_s and last_s > started_s for first_s, last_s in spans)
 
 
 def _spans(timeline: Timeline) -> Iterator[tuple[float, float]]:
-    """(first, last) occurrence of each episode of such causes, in seconds of the session."""
+    """(first, last) occurrence of each episode of such causes, in seconds of the session: one for each revision of its mark, so
+    that later ones contain the earlier ones.
+    """
     open_s: dict[str, float] = {}
     for entry in timeline.journal:
         if not isinstance(entry, Mark) or not isinstance(entry.finding, Cause) or not _invalidates(entry.id):

@@ -17,6 +17,9 @@ from .recovery import Split, split
 from .regime import Regime, return_users
 from .regimes import Halves, regimes_of
 
+SECONDS_LEAST = 5.5
+"""Settled seconds from which an open level counts: before six batches of a second goodput has no standard error."""
+
 
 @dataclass(frozen=True)
 class MeasuredEpoch:

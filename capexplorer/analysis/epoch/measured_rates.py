@@ -24,14 +24,11 @@ from .failed_replies import replied_shares
 from .failing_seconds import FAULTY_MOST, faulty_last_seconds
 from .judgeable import is_invalidated
 from .level_comparison import FAILING
-from .measured_epoch import MeasuredEpoch
+from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
 from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck
 from .onset import cut, halves_of, parts_of, queue_filled
 from .rate_ramps import growth_of_rate, in_time, slope_of
-
-SECONDS_LEAST = 5.5
-"""Settled seconds from which an open level counts, as for levels of users (`epoch.SECONDS_LEAST`)."""
 
 QUEUED_MOST = 0.1
 """The pool is at its cap if more than this share of the iterations in flight waits for a user; while users start, few do."""
@@ -83,17 +80,18 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
     pairs = [pair for level in counted for pair in measured(level, _parts)]
     return RateLadder(
         timeline,
-        epoch,
-        own,
-        0.0,
-        tuple(found for found, _ in pairs),
-        halves,
+        index=epoch,
+        levels=own,
+        own_ms=0.0,
+        measured=tuple(found for found, _ in pairs),
+        halves=halves,
         all_levels=own,
         rates=tuple(rate for _, rate in pairs),
     )
 
 
 def _counts(level: Level) -> bool:
+    """Whether the level is measured: it settled and was long enough, or is a ramp that has ended."""
     if level.opened.ramp:
         return bool(level.closed is not None and level.bins)
     is_whole = level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST
@@ -137,6 +135,7 @@ def _measured(
 
 
 def _rate_level(timeline: Timeline, level: Level, part: JudgedPart, offered: OfferedFigures, left_out: bool) -> RateLevel:
+    """The counts of one part of a level. `left_out`: it does not describe the service, or its counts cannot be trusted."""
     figures, shares = part.figures, replied_shares(timeline, level) or (None, None)
     dropped = offered.dropped.total - offered.dropped.stopped
     ended = offered.finished + offered.failed + dropped
@@ -168,6 +167,7 @@ def _rate_level(timeline: Timeline, level: Level, part: JudgedPart, offered: Off
 
 
 def _from_plan_se_ms(timeline: Timeline, level: Level, part: JudgedPart) -> float | None:
+    """Standard error of the mean time from plan, by batch means; None for a ramp, and with too few seconds."""
     if level.opened.ramp:
         return None
     columns, until_s = timeline.columns, part.ended_s

@@ -13,10 +13,15 @@ from ...model.timeline import Timeline
 COLUMNS = (
     "duration_s", "offered_per_s", "planned", "finished", "dropped_per_s", "in_flight", "queued", "from_plan_sum_ms",
 )  # fmt: skip
+"""Columns of the seconds that are read."""
 
 
 def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures) -> OfferedFigures:
-    """Figures of some settled seconds of a level, at least one. All drops get the reason of most drops of the `whole` level."""
+    """Figures of some settled seconds of a level, at least one.
+
+    Columns have no failed iterations: they are what remains of those planned and in flight. All drops get the reason of most
+    drops of the `whole` level.
+    """
     columns = timeline.columns
     values = {name: [columns[name][tick] for tick in ticks] for name in COLUMNS}
     seconds = math.fsum(values["duration_s"])

@@ -40,6 +40,9 @@ RECOVERED_LATENCY = 1.25
 """The service has recovered if goodput is at least this share, and latency at most this many times, of that at the same load
 before. One bad second in five is allowed."""
 
+MEASURED_USERS_LEAST = 0.9
+"""The figures of the lowest level also serve loads down to this share of its users."""
+
 BACKLOG_GOODPUT = 1.20
 """Goodput above this many times that of before is still work from a backlog: a task queue at 60 users finished 1.5 times as
 much as was sent."""
@@ -72,6 +75,7 @@ def split(levels: Sequence[LadderLevel]) -> Split:
 
 
 def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
+    """Whether the level is beyond the knee or bend that the levels in `fit` show."""
     bound = overloaded_from(fit)
     return bound is not None and level.users > bound
 
@@ -91,6 +95,7 @@ def conclude(
 ) -> CapacityVerdict:
     """As `analyse`, for levels that are already split (`parts`).
 
+    `structural`: relative error of N* that levels cannot show, beside their noise.
     `later`: levels of other regimes after them; the service may have changed at any time before these.
     """
     free = [level for level in levels if not level.disturbed]
@@ -180,7 +185,7 @@ def _true_from(back: NDArray[np.bool_]) -> int | None:
 def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
     """(goodput, mean latency in ms) at these users before the overload, interpolated; None outside the measured range."""
     known = sorted(before, key=lambda level: level.users)
-    if not known or users < known[0].users * 0.9 or users > known[-1].users:
+    if not known or users < MEASURED_USERS_LEAST * known[0].users or users > known[-1].users:
         return None
     at = [level.users for level in known]
     timed = [(level.users, level.latency_ms) for level in known if level.latency_ms is not None]

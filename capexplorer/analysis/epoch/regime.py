@@ -15,7 +15,7 @@ RETURN_LEAST = 0.6
 shows that load made goodput fall."""
 
 PART_LEAST_S = 5.5
-"""A part of a level is judged from so many settled seconds on, as an open level is (`epoch.SECONDS_LEAST`)."""
+"""A part of a level is judged from so many settled seconds on, as an open level is (`measured_epoch.SECONDS_LEAST`)."""
 
 SLOWER = 1.5
 """A failing level may have a backlog if its mean response takes this many times the slowest mean response of clean levels."""

@@ -1,4 +1,7 @@
-"""Checks of cores and memory, of cgroup limits on them, and of other processes that use them."""
+"""Checks of cores and memory, of cgroup limits on them, and of other processes that use them.
+
+A check whose state is `bounds` found a limit on the load.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ _LEAST_MEMORY_BYTES = 512 << 20
 
 
 def cores(machine: Machine, needs: Needs) -> Check:
-    """Generator and target share the cores unless each is limited to its own."""
+    """Generator and target share the cores unless each is limited to its own. Up to two shared cores are a limit: the target then
+    has at most as many as the generator.
+    """
     usable = machine.cpus_usable or machine.host.cpus
     if usable is None:
         return unavailable("cores", "cores", {"cpus_usable": None, "cpus": None})
@@ -37,6 +42,7 @@ def cores(machine: Machine, needs: Needs) -> Check:
 
 
 def _apart(usable: int) -> str:
+    """How to separate generator and target."""
     elsewhere = "the target on another machine, with --host URL --allow-host HOST"
     if usable < 2:
         return elsewhere

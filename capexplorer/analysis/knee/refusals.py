@@ -1,4 +1,5 @@
-"""N* of a service that refuses requests and accepts a varying number from level to level (docs/knee.md, section 6).
+"""N* (users at the knee) of a service that refuses requests and accepts a number that varies from level to level (docs/knee.md,
+section 6).
 
 Where arrivals come in bursts, part of a rate limiter's allowance stays unused. Goodput beyond the knee then differs from level to
 level, and is a lower bound of the limit: N* is not below the crossing. It is also not above the first level with refusals. The

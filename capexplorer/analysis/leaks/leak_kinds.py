@@ -10,7 +10,9 @@ MIB = float(1 << 20)
 
 @dataclass(frozen=True, slots=True)
 class GrowthThreshold:
-    """Least growth over a stretch of at least `seconds`: absolute (`growth`), and as a share of the value at its start."""
+    """Least growth over a stretch of at least `seconds`: `growth` in the unit of its kind, and `share` of the value at its
+    start.
+    """
 
     seconds: float
     growth: float
@@ -46,7 +48,8 @@ the growth of healthy services after warm-up: the mixed target, of 34 MB, grew b
 (measured)."""
 
 FDS = (GrowthThreshold(30, 20, 0.10, from_start=True), GrowthThreshold(120, 12, 0.05), GrowthThreshold(600, 8, 0.02))
-"""Descriptor counts stay constant at one user count, so small growth is enough: a leak of two a second is found after 30 s."""
+"""Growth in descriptors. Their count stays constant at one user count, so small growth is enough: a leak of two a second is found
+after 30 s."""
 
 KINDS = (
     LeakKind("memory_leak", ("target_rss_bytes",), "bytes", MEMORY, (300.0, 1_800.0)),

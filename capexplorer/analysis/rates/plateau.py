@@ -64,7 +64,9 @@ def _is_constant(level: RateLevel) -> bool:
 
 
 def rises_with_rate(departed: Sequence[JudgedLevel]) -> bool:
-    """Whether goodput still rises nearly as much as the rate does, from the lowest to the greatest rate."""
+    """Whether goodput still rises nearly as much as the rate does, from the lowest to the greatest rate. `departed`: by rate,
+    ascending.
+    """
     first, last = departed[0].level, departed[-1].level
     if first.ramp or not first.succeeded:
         return False
@@ -74,6 +76,7 @@ def rises_with_rate(departed: Sequence[JudgedLevel]) -> bool:
 
 
 def _is_near(each: JudgedLevel, best: RateLevel) -> bool:
+    """Whether the goodput of a level is near that of `best`, the one with the greatest."""
     level = each.level
     if each.state != "fails":
         return level.goodput_per_s >= PLATEAU_LEAST * without_selection_bias(best)
@@ -107,8 +110,8 @@ def _mean_of_bins(bins: Sequence[RateLevel]) -> tuple[float, float]:
 
 
 def least_goodput(best: RateLevel, rate: float, error: float) -> float:
-    """Lower bound of the goodput of the best level served in full; 0 where a ramp is too short to distinguish a collapse from
-    chance.
+    """Lower bound of the goodput of `best`, the best level served in full, in 1/s; 0 where a ramp is too short to distinguish a
+    collapse from chance. `rate`, `error`: mean goodput of the plateau and its standard error.
     """
     if not best.ramp:
         return best.goodput_per_s - ONE_SIDED_95 * best.goodput_error_per_s

@@ -1,4 +1,7 @@
-"""How well a rate level knows its mean time from plan, as a figure that levels of one rate can be compared by."""
+"""The error with which a level of an offered rate measures its mean time from plan (from when an iteration is due to its end).
+
+By this error levels of one rate can be compared.
+"""
 
 from __future__ import annotations
 

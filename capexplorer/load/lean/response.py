@@ -43,7 +43,7 @@ class LeanResponse:
         `time.perf_counter` at the request's start.
         """
         self.request = request
-        self.content = self._cached_content = content
+        self.content = self._cached_content = content  # the private name is geventhttpclient's
         self.error = error
         self.encoding: str | None = None
         """Set this to decode `text` by another encoding than the reply's."""
@@ -105,7 +105,7 @@ class LeanResponse:
 
     def failure(self, reason: object) -> None:
         """Only within a with-block and with `catch_response=True`."""
-        self.success()
+        self.success()  # raises the same error
 
 
 class CaughtResponse(LeanResponse):
@@ -113,6 +113,7 @@ class CaughtResponse(LeanResponse):
     status or error."""
 
     _report: Any
+    """Called once with the error, or None for a success. The session sets it."""
     _manual_result: bool | Exception | None = None
     """User code's decision. The name is Locust's, whose `RestMixin.rest` reads it."""
 

@@ -12,7 +12,7 @@ from .gathering import Gathered
 from .second import WorkerSecond
 
 
-class Known(Protocol):
+class WorkerFacts(Protocol):
     """The facts of a worker that do not change from second to second."""
 
     name: str
@@ -41,7 +41,7 @@ def _busy(second: WorkerSecond) -> float | None:
     return reading.cpu_ratio + (reading.run_delay_ratio or 0.0)
 
 
-def workers_reading(known: Mapping[str, Known], gathered: Gathered) -> WorkersReading:
+def workers_reading(known: Mapping[str, WorkerFacts], gathered: Gathered) -> WorkersReading:
     """All workers in one tick."""
     seconds = dict(gathered.seconds)
     name = _busiest(seconds)
@@ -57,7 +57,7 @@ def workers_reading(known: Mapping[str, Known], gathered: Gathered) -> WorkersRe
     )
 
 
-def _kept(known: Mapping[str, Known], seconds: Mapping[str, WorkerSecond]) -> list[str]:
+def _kept(known: Mapping[str, WorkerFacts], seconds: Mapping[str, WorkerSecond]) -> list[str]:
     """The at most WORKER_ROWS workers that have rows, in the order in which they joined: those without a report, then the
     busiest.
     """
@@ -66,7 +66,7 @@ def _kept(known: Mapping[str, Known], seconds: Mapping[str, WorkerSecond]) -> li
     return [worker for worker in known if worker in most]
 
 
-def _row(worker: Known, second: WorkerSecond | None, is_late: bool) -> WorkerReading:
+def _row(worker: WorkerFacts, second: WorkerSecond | None, is_late: bool) -> WorkerReading:
     if second is None:
         return WorkerReading(name=worker.name, is_late=is_late)
     generator = second.generator or GeneratorReading()

@@ -29,6 +29,7 @@ ANSWERED, REFUSED = {"refused_readings": 0.0}, {"refused_readings": 1.0}
 """Figures of a server that may refuse; the mean of `refused_readings` over seconds is the share of seconds in which it did."""
 
 TIMEOUT_S = 2.0
+"""The longest that a connection, or an answer, may take."""
 
 EXTRAS: dict[ServerKind, str] = {"postgres": "psycopg", "redis": "redis", "prometheus": "prometheus_client"}
 """Modules that `pip install capexplorer[KIND]` brings."""

@@ -17,7 +17,10 @@ _NAMES = {
     "maxmemory": "maxmemory_bytes",
     "instantaneous_ops_per_sec": "operations_per_s",
 }
+"""Figures by their key in INFO."""
+
 _COUNTERS = ("rejected_connections", "evicted_keys")
+"""Keys in INFO of counters, which become figures per second."""
 
 
 class Redis:

@@ -18,7 +18,11 @@ from .estimates import Estimate
 _WIDTH, _HEIGHT = 960, 380
 _LEFT, _TOP, _BOTTOM = 70, 46, 52
 _SERIES = 4
-"""Number of colours and shapes, which repeat; letters do not."""
+"""Number of colours (classes e0 to e3) and shapes, which repeat; letters do not."""
+_CHARACTER_PX = 8
+"""Width of a character of the legend, rounded up."""
+_KNEE_LINE_PX = 15
+"""Distance of the names of knees, one above the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +40,16 @@ def capacity(curves: Sequence[Curve]) -> str:
     points = [_points(curve, "goodput") for curve in curves]
     knees = [(curve, curve.knee["knee"].value) for curve in curves if curve.knee]
     panel = _panel(points, [users for _, users in knees if users is not None])
-    parts, placed = list(panel.axes("goodput, finished work per second", "users")), list[float]()
+    parts, placed = list(panel.axes("goodput, finished work per second", "users")), 0
     for curve, users in knees:
         if curve.knee_users is not None:
             low, high = (panel.x(min(max(each, 0.0), panel.x_most)) for each in curve.knee_users)
             parts.append(svg.rectangle("band", low, panel.top, max(high - low, 1.0), panel.height))
         if users is not None:
             parts.append(svg.line("knee", (panel.x(users), panel.top), (panel.x(users), panel.bottom)))
-            foot = panel.bottom - 8 - 15 * len(placed)
+            foot = panel.bottom - 8 - _KNEE_LINE_PX * placed
             parts.append(svg.text(panel.x(users) + 4, foot, f"knee of {curve.letter}", kind="alarm"))
-            placed.append(users)
+            placed += 1
     return _picture("Goodput against users", [*parts, *_drawn(panel, curves, points, _plain)], curves)
 
 
@@ -112,7 +116,7 @@ def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate
 
 
 def marker(index: int, kind: str, x: float, y: float) -> str:
-    """The marker of a curve by its index: circle, square, triangle, diamond."""
+    """The marker of a curve by its index: circle, square, triangle, diamond. `kind`: its CSS classes."""
     size = 4.5
     if index % 4 == 0:
         return svg.circle(kind, (x, y), size)
@@ -133,7 +137,7 @@ def _legend(curves: Sequence[Curve]) -> Iterable[str]:
     for index, curve in enumerate(curves):
         x = _LEFT + index * step
         yield marker(index, f"e{index % _SERIES} dot", x + 5, _HEIGHT - 10)
-        yield svg.text(x + 16, _HEIGHT - 6, f"{curve.letter}  {shortened(curve, int(step / 8))}")
+        yield svg.text(x + 16, _HEIGHT - 6, f"{curve.letter}  {shortened(curve, int(step / _CHARACTER_PX))}")
 
 
 def shortened(curve: Curve, width: int) -> str:

@@ -22,7 +22,7 @@ from .level_noise import widened
 
 
 def pair_of(before: Curve, after: Curve) -> Pair:
-    """The second curve compared with the first."""
+    """The second curve (`after`, theirs) compared with the first (`before`, ours)."""
     ours, theirs = ({point.users: point for point in curve.points} for curve in (before, after))
     common = sorted(ours.keys() & theirs)
     figures = {
@@ -67,6 +67,7 @@ def pair_of(before: Curve, after: Curve) -> Pair:
 
 
 def _neighbours(one: Difference) -> Difference:
+    """The difference; a significant one is attributed to other processes on the machine."""
     return replace(one, judgement="neighbours") if one.counts else one
 
 
@@ -98,6 +99,7 @@ def _overall(
 
 
 def _knee_counts(before: Curve, after: Curve) -> list[float]:
+    """Users at the knee of each session that has one."""
     found = [curve.knee["knee"].value for curve in (before, after) if curve.knee]
     return [users for users in found if users is not None]
 

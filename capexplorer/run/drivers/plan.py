@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from ...analysis.epoch.epoch import SECONDS_LEAST
+from ...analysis.epoch.measured_epoch import SECONDS_LEAST
 from ...load.plan import Step
 from ...load.plan_cursor import PlanCursor
 from ...model.offered import clamped_rate

@@ -25,6 +25,9 @@ BLIP_MOST_S = 3.0
 BLIP_MOST_RATIO = 0.05
 """A change of at most this duration and relative size does not end a level: a user ended and was replaced."""
 
+ROUNDING_S = 1e-9
+"""Rounding error of a difference of two times."""
+
 Kind = Literal["hold", "ramp", "move"]
 """`hold`: constant users. `ramp`: a long rise. `move`: any other change."""
 
@@ -60,6 +63,7 @@ def stretches(times_s: Sequence[float], users: Sequence[int], *, ladder: bool) -
 
 
 def _between(times_s: Sequence[float], users: Sequence[int], first: int, last: int, ladder: bool) -> Stretch:
+    """The stretch of the ticks from `first` to `last`, which lie between constant counts."""
     counts = users[first - 1 : last + 1]
     rises = any(after > before for before, after in pairwise(counts))
     least_s = RAMP_SURE_S if ladder else RAMP_LEAST_S
@@ -88,7 +92,7 @@ def _after_blip(times_s: Sequence[float], users: Sequence[int], runs: list[list[
     count = users[last]
     for index in range(at + 1, len(runs)):
         first = runs[index][0]
-        if times_s[first] - times_s[last] > BLIP_MOST_S + 1e-9 or abs(users[first] - count) > BLIP_MOST_RATIO * count:
+        if times_s[first] - times_s[last] > BLIP_MOST_S + ROUNDING_S or abs(users[first] - count) > BLIP_MOST_RATIO * count:
             return None
         if users[first] == count:
             return index
