@@ -40,7 +40,9 @@ def message(response: object) -> str:
 
 def _text(response: object, least: int) -> str:
     status = getattr(response, "status_code", None)
-    return body_if_read(response)[:BODY_MOST_BYTES].decode(errors="replace") if isinstance(status, int) and status >= least else ""
+    return (
+        body_if_read(response)[:BODY_MOST_BYTES].decode(errors="replace") if isinstance(status, int) and status >= least else ""
+    )
 
 
 def _line(text: str) -> str:

@@ -2,8 +2,7 @@
 
 Must be imported, and `Supervisor.launch` called, before gevent patches anything: `close`, `sleep` and `waitpid` are kept here
 as they were (gevent's `os.close` leaves a pipe open until its hub next turns, which in the main thread is never).
-Creates no threads and takes no locks: the caller starts the reader's thread, and every value that it publishes is replaced as a
-whole. Readiness is the task of `ready.py`.
+Creates no threads and takes no locks: the caller starts the reader's thread. Readiness is the task of `ready.py`.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ import msgspec
 from ..errors import TargetError
 from ..model.limits import AS_IT_IS, ProcessLimits
 from ..model.param import Param
-from .reports import Exited, Output, Report, Started
+from .reported_runs import ReportedRuns
+from .reports import Exited, Report
 from .spec import TargetSpec
 
-KEPT_LINES = 50
-"""Last lines of output that are kept for error messages."""
 GRACE_S = 5.0
 _LAST_RESORT_S = 3.0
 """How long the supervisor may take beyond the target's grace period before it is killed itself."""
@@ -56,11 +54,7 @@ class Supervisor:
         self._target_run = 0
         self._least_grace_s = 0.0
         """The greatest `least_grace_s` of the targets so far."""
-        self._started: Started | None = None
-        self._exits: dict[int, Exited] = {}
-        self._output: tuple[str, ...] = ()
-        self._auxiliary: dict[int, Callable[[Report], None]] = {}
-        """Callbacks for reports on auxiliary processes, by run."""
+        self._runs = ReportedRuns()
         self._stderr_line = ""
         """What the supervisor process printed when it failed."""
 
@@ -103,21 +97,22 @@ class Supervisor:
     @property
     def pid(self) -> int | None:
         """Process id of the running target's first process; None if no target runs."""
-        return self._started.pid if self._started else None
+        started = self._runs.started
+        return started.pid if started is not None else None
 
     @property
     def output(self) -> tuple[str, ...]:
         """The last lines of the current (or last) run."""
-        return self._output
+        return self._runs.output
 
     def runs(self, run: int) -> bool:
         """Whether this run has started and not ended."""
-        started = self._started
+        started = self._runs.started
         return started is not None and started.run == run
 
     def exited(self, run: int) -> Exited | None:
         """How a run ended; None while it has not."""
-        return self._exits.get(run)
+        return self._runs.exited(run)
 
     def start(
         self,
@@ -160,7 +155,7 @@ class Supervisor:
         TargetError if the supervisor process is gone.
         """
         run = next(self._run_numbers)
-        self._auxiliary[run] = on_report
+        self._runs.add_auxiliary(run, on_report)
         command = {
             "argv": list(argv),
             "env": {"PYTHONUNBUFFERED": "1", **environment},
@@ -172,7 +167,7 @@ class Supervisor:
 
     def _send_start(self, do: str, run: int, command: Mapping[str, Any]) -> None:
         if not self._send({"do": do, "run": run, **command}):
-            raise TargetError(f"the supervisor process is gone{self._stderr_line}; restart capexplorer", self._output)
+            raise TargetError(f"the supervisor process is gone{self._stderr_line}; restart capexplorer", self._runs.output)
 
     def stop_auxiliary(self, run: int, grace_s: float = GRACE_S) -> None:
         """SIGTERM to an auxiliary process, SIGKILL to its session after the grace. Returns at once; `Exited` follows."""
@@ -215,36 +210,15 @@ class Supervisor:
             except msgspec.DecodeError:  # no report but its stderr: it has failed
                 self._stderr_line = ": " + line.decode("utf-8", errors="replace")
             else:
-                self._dispatch(report, on_report)
+                self._runs.dispatch(report, on_report)
         ended = f"the supervisor process ended{self._stderr_line}"
-        for run in tuple(self._auxiliary):
-            self._dispatch(Exited(run, reason=ended), on_report)
+        for run in self._runs.auxiliary:
+            self._runs.dispatch(Exited(run, reason=ended), on_report)
         if self._target_run and not self.exited(self._target_run):
             self._kill_target()
-            on_report(self._keep(Exited(self._target_run, reason=ended)))
+            on_report(self._runs.keep(Exited(self._target_run, reason=ended)))
         close(reports)
         self._reports, self._listening = None, False
-
-    def _dispatch(self, report: Report, on_report: Callable[[Report], None]) -> None:
-        on_auxiliary_report = self._auxiliary.get(report.run)
-        if on_auxiliary_report is None:
-            return on_report(self._keep(report))
-        if isinstance(report, Exited):
-            del self._auxiliary[report.run]
-        on_auxiliary_report(report)
-
-    def _keep(self, report: Report) -> Report:
-        match report:
-            case Started():
-                self._started, self._output = report, ()
-            case Output():
-                self._output = (*self._output, *report.lines)[-KEPT_LINES:]
-            case Exited():
-                if self._started and self._started.run == report.run:
-                    report = msgspec.structs.replace(report, output=self._output)
-                    self._started = None
-                self._exits[report.run] = report
-        return report
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = monotonic() + seconds
@@ -272,9 +246,10 @@ class Supervisor:
 
     def _kill_target(self) -> None:
         """Done here if the supervisor cannot do it any more."""
-        if self._started:
+        started = self._runs.started
+        if started is not None:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._started.pid, signal.SIGKILL)
+                os.killpg(started.pid, signal.SIGKILL)
 
 
 def _set_limits(limits: ProcessLimits) -> dict[str, Any]:
