@@ -6,7 +6,6 @@ state.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 
 from ..errors import InputError
@@ -14,7 +13,6 @@ from ..model.offered import clamped_rate
 from ..model.param import Param
 from .protocol import (
     AddNote,
-    Answer,
     AskControls,
     Call,
     ChangeWorkers,
@@ -22,7 +20,6 @@ from .protocol import (
     KeptBriefs,
     KeptWhole,
     NewLevel,
-    Refused,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -36,11 +33,8 @@ from .protocol import (
     WatchPart,
     Zero,
 )
+from .run_calls import RunCalls
 from .run_connection import RunConnection
-
-RECONNECT_S = 1.0
-"""Seconds after which a lost connection is replaced, and between two attempts: the run drops a screen that was stopped, or whose
-terminal took nothing, for 10 s."""
 
 _UNKNOWN = State(
     seen=0,
@@ -63,58 +57,27 @@ class RemoteControls:
     def __init__(self, connection: RunConnection, plan_wrong: Callable[[str, Mapping[str, str], int], str | None]) -> None:
         """`plan_wrong(plan, plans, max_users)`: what is wrong with a plan, as a sentence; None if it is valid."""
         self._connection, self._plan_wrong = connection, plan_wrong
-        self._refused = self._reconnecting = False
-        self._connected_s = time.monotonic()
-        """When the connection last existed, or was last tried."""
+        self._calls = RunCalls(connection, self._update)
         self._state = _UNKNOWN
-        self._sent = 0
         self._wanted = 0
         self._offered_per_s: float | None = None
         self._autopilot = False
-        self._answers: dict[int, str | None] = {}
-        self._notices: list[str] = []
-        self._request_answers: dict[int, KeptBriefs | KeptWhole] = {}
 
     def poll(self) -> bool:
         """Process the messages that have arrived. Returns whether the state may have changed."""
-        was_connected = self.connected
-        arrived = self._connection.take()
-        for message in arrived:
-            match message:
-                case State():
-                    self._update(message)
-                case Answer(number=number, wrong=wrong):
-                    self._answers[number] = wrong
-                    if wrong is not None:
-                        self._notices.append(wrong)
-                case KeptBriefs(number=number) | KeptWhole(number=number):
-                    self._request_answers[number] = message
-                case Refused(why=why):
-                    self._refused = True
-                    self._notices.append(f"the run refuses this screen: {why}")
-        self._stay_connected()
-        return bool(arrived) or was_connected != self.connected
-
-    def _stay_connected(self) -> None:
-        """Replace a connection that has been lost for RECONNECT_S, unless the run has ended or refuses this screen."""
-        now_s = time.monotonic()
-        if not self._connection.is_lost or self._connection.is_over or self._refused:
-            self._connected_s = now_s
-        elif now_s - self._connected_s >= RECONNECT_S:
-            self._connected_s, self._reconnecting = now_s, True
-            self._sent = 0  # calls are numbered anew on each connection
-            self._answers.clear()
-            self._request_answers.clear()
-            self._connection.reconnect()
+        return self._calls.poll()
 
     def notices(self) -> list[str]:
         """Messages of the run for the user; each is returned once."""
-        notices, self._notices = self._notices, []
-        return notices
+        return self._calls.notices()
+
+    def answer_to(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
+        """The run's answer about kept requests; `ask` makes the call, given its number. None: no answer."""
+        return self._calls.answer_to(ask)
 
     def _update(self, state: State) -> None:
-        self._state, self._reconnecting = state, False
-        if state.seen == self._sent:  # an older state does not include the last calls
+        self._state = state
+        if self._calls.includes_all(state):  # an older state does not include the last calls
             self._wanted, self._autopilot, self._offered_per_s = state.wanted, state.autopilot, state.offered_per_s
 
     # -- ControlsLock
@@ -122,7 +85,7 @@ class RemoteControls:
     @property
     def connected(self) -> bool:
         """Whether the run can be reached, and its present state is known."""
-        return not (self._connection.is_lost or self._reconnecting)
+        return self._calls.connected
 
     @property
     def holds(self) -> bool:
@@ -146,11 +109,11 @@ class RemoteControls:
 
     def ask(self) -> None:
         """Ask for the controls."""
-        self._call(AskControls(number=self._next))
+        self._calls.send(AskControls(number=self._calls.next))
 
     def give(self) -> None:
         """Hand the controls to the screen that asks for them."""
-        self._call(GiveControls(number=self._next))
+        self._calls.send(GiveControls(number=self._calls.next))
 
     # -- Controls
 
@@ -201,23 +164,23 @@ class RemoteControls:
     def set_users(self, users: int) -> int:
         """Step to `users`. Returns the count that is wanted now."""
         self._wanted, self._autopilot, self._offered_per_s = max(0, min(users, self.max_users)), False, None
-        self._call(StepTo(number=self._next, users=self._wanted))
+        self._calls.send(StepTo(number=self._calls.next, users=self._wanted))
         return self._wanted
 
     def set_rate(self, per_s: float) -> float:
         """Offer iterations at this rate. Returns the rate that is wanted now."""
         self._wanted, self._autopilot, self._offered_per_s = 0, False, (rate := clamped_rate(per_s))
-        self._call(StepToRate(number=self._next, per_s=rate))
+        self._calls.send(StepToRate(number=self._calls.next, per_s=rate))
         return rate
 
     def set_step(self, step: int) -> None:
         """Record the step size."""
         if self.holds:
-            self._call(SetStep(number=self._next, step=step))
+            self._calls.send(SetStep(number=self._calls.next, step=step))
 
     def set_spawn_rate(self, rate: float | None) -> None:
         """Users a second from the next step on."""
-        self._call(SetSpawnRate(number=self._next, rate=rate))
+        self._calls.send(SetSpawnRate(number=self._calls.next, rate=rate))
 
     @property
     def workers(self) -> int:
@@ -226,72 +189,50 @@ class RemoteControls:
 
     def change_workers(self, *, add: bool) -> str:
         """Start one more worker, or end one. If the run refuses, its reason arrives as a notice."""
-        self._call(ChangeWorkers(number=self._next, add=add))
+        self._calls.send(ChangeWorkers(number=self._calls.next, add=add))
         return ""
 
     def watch_part(self, part: str) -> str:
         """Watch one more part. If the run refuses, its reason arrives as a notice."""
-        self._call(WatchPart(number=self._next, part=part))
+        self._calls.send(WatchPart(number=self._calls.next, part=part))
         return ""
 
     def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
         """Start or end the autopilot."""
         self._autopilot = on
-        self._call(SetAutopilot(number=self._next, on=on, at_rate=at_rate))
+        self._calls.send(SetAutopilot(number=self._calls.next, on=on, at_rate=at_rate))
 
     def verify_knee(self) -> None:
         """Start the autopilot to verify the knee."""
         self._autopilot = True
-        self._call(VerifyKnee(number=self._next))
+        self._calls.send(VerifyKnee(number=self._calls.next))
 
     def start_plan(self, plan: str) -> None:
         """Start a plan."""
         self._autopilot = False
-        self._call(StartPlan(number=self._next, plan=plan))
+        self._calls.send(StartPlan(number=self._calls.next, plan=plan))
 
     def new_level(self) -> None:
         """Begin a new level at the same load."""
-        self._call(NewLevel(number=self._next))
+        self._calls.send(NewLevel(number=self._calls.next))
 
     def zero(self) -> None:
         """Stop all users."""
         self._wanted, self._autopilot, self._offered_per_s = 0, False, None
-        self._call(Zero(number=self._next))
+        self._calls.send(Zero(number=self._calls.next))
 
     def note(self, text: str) -> None:
         """Record a note at this moment."""
-        self._call(AddNote(number=self._next, text=text))
+        self._calls.send(AddNote(number=self._calls.next, text=text))
 
     def restart_target(self, params: Mapping[str, str]) -> None:
         """Restart the target; waits for the run's answer. Raises InputError."""
-        number = self._next
-        self._call(RestartTarget(number=number, params=dict(params)))
-        self._wait(lambda: number in self._answers)
-        wrong = self._answers.pop(number, "the run did not answer")
-        self._notices.clear()
+        number = self._calls.next
+        self._calls.send(RestartTarget(number=number, params=dict(params)))
+        wrong = self._calls.wrong_with(number)
         if wrong is not None:
             raise InputError(wrong)
 
-    def answer_to(self, ask: Callable[[int], Call]) -> KeptBriefs | KeptWhole | None:
-        """The run's answer about kept requests; `ask` makes the call, given its number. None: no answer."""
-        number = self._next
-        self._call(ask(number))
-        self._wait(lambda: number in self._request_answers)
-        return self._request_answers.pop(number, None)
-
-    def _wait(self, has_arrived: Callable[[], bool]) -> None:
-        """Wait until `has_arrived`, or until the run is gone or does not answer in time."""
-        while not has_arrived() and self.connected and self._connection.wait_for_more():
-            self.poll()
-
     def quit(self) -> None:
         """End the run."""
-        self._call(Stop(number=self._next))
-
-    @property
-    def _next(self) -> int:
-        return self._sent + 1
-
-    def _call(self, call: Call) -> None:
-        self._sent = call.number
-        self._connection.send(call)
+        self._calls.send(Stop(number=self._calls.next))
