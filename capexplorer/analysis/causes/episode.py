@@ -9,16 +9,13 @@ times.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable
 
 from ...model.events import Mark
 from ...model.findings import Cause, Readings
 from ...model.grades import SEVERITIES, Confidence, Severity
 from ...model.load import Load
-
-Counted = Literal["failures", "retried", "seconds", "deaths"]
+from .occurrence import Counted, Occurrence
 
 ENDED_AFTER_S = 10.0
 """A cause has ended after so many seconds without an occurrence, unless the gaps between its occurrences are longer."""
@@ -39,33 +36,6 @@ ENDPOINTS_MOST = 8
 """Greatest number of endpoints in a mark: those with the most failures."""
 NAMES_MOST = 200
 """Greatest number of endpoints counted separately; further ones count in the sum only."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
-    """A cause in one tick."""
-
-    t_s: float
-    load: Load
-    count: int = 1
-    counted: Counted = "failures"
-    endpoint: str = ""
-    example: str = ""
-    logged: str = ""
-    """A line of the target's own log that may explain it (`target_log.folded`)."""
-    readings: Readings = field(default_factory=dict)
-    check: str | None = None
-    """Name of the user's own check that failed."""
-    statuses: Mapping[str, int] = field(default_factory=dict)
-    symptoms: Mapping[str, int] = field(default_factory=dict)
-    """Failures by symptom, if the cause is unknown."""
-    unavailable: tuple[str, ...] = ()
-    """Readings that could not be taken."""
-    competing: tuple[str, ...] = ()
-    """Ids of other causes that the readings confirm too."""
-    severity: Severity | None = None
-    """None: that of the catalogue."""
-    confidence: Confidence = "high"
 
 
 class Episode:

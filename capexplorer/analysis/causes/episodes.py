@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ...model.events import Mark
 from ...model.load import Load
 from .catalogue import ENTRIES, invalidates_run
-from .episode import Episode, Occurrence
+from .episode import Episode
+from .occurrence import Occurrence
 
 CHECKS_MOST = 20
 """Greatest number of failed checks with a mark of their own in an epoch; further ones share one."""

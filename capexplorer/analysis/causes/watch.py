@@ -11,7 +11,6 @@ from dataclasses import replace
 from ...model.events import (
     Ended,
     Event,
-    FailureSignature,
     FailureTick,
     Header,
     HostFacts,
@@ -26,15 +25,14 @@ from ...model.events import (
 from ...model.figures import LevelFigures
 from ...model.load import Load, load_of
 from .catalogue import ENTRIES
-from .classify import classify
 from .conditions import current_conditions
-from .confirmation import Proof
-from .episode import Occurrence
 from .episodes import Episodes
+from .failure_classes import FailureClasses
 from .generator_saturation import own_time_ms
+from .occurrence import Occurrence, occurrence_of, second_of, statuses_of
 from .process_ends import TargetDeaths, oom_kills
 from .recent_readings import RecentReadings
-from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_for, resolve
+from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, readings_for, resolve
 from .target_log import TargetLog
 from .unread_parts import UnreadParts
 from .users_at_cap import usual_ms
@@ -48,9 +46,6 @@ FAILURES_WAIT_S = 5.9
 TIMEOUT_S, TIMEOUT_MOST_S = 10.0, 60.0
 """How long a request that timed out had waited, if neither its latency nor the profile's timeout is known, and the most that is
 assumed."""
-
-CLASSES_MOST = 10_000
-"""Greatest number of signatures that are remembered; sessions have far fewer."""
 
 EXPECTED_OF_DEAD_TARGET = BROKEN | TIMEOUTS
 """Failures that are ignored while the target is down on request, and counted for its death once it has died."""
@@ -67,9 +62,7 @@ class CauseWatch:
         self._target_log = TargetLog()
         self._episodes = Episodes()
         self._unread_parts = UnreadParts()
-        self._classes: dict[FailureSignature, tuple[str, bool]] = {}
-        self._examples: dict[FailureSignature, str] = {}
-        """Full text of the first failure of each signature."""
+        self._classes = FailureClasses()
         self._waiting: list[Symptom] = []
         self._levels: list[LevelFigures] = []
         self._own_ms = 0.0
@@ -141,12 +134,11 @@ class CauseWatch:
         is_expected = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
         for found in current_conditions(self._recent, self._host, self._own_ms, self._usual_ms):
             if not (is_expected and ENTRIES[found.id].where == "target"):
-                self._add(found.id, _second_of(sample, found))
+                self._add(found.id, second_of(sample, found))
 
     def _failed(self, sample: Sample, failure: FailureTick, hidden: bool) -> None:
-        if failure.example and len(self._examples) < CLASSES_MOST:
-            self._examples.setdefault(failure.signature, failure.example)
-        found, is_symptom = self._class_of(failure.signature)
+        self._classes.add_example(failure)
+        found, is_symptom = self._classes.class_of(failure.signature, self._host.system)
         endpoint = f"{failure.method} {failure.name}".strip()
         if is_symptom:
             if found not in EXPECTED_OF_DEAD_TARGET or not self._target_deaths.fails_on_request(
@@ -168,27 +160,14 @@ class CauseWatch:
                 count=failure.count,
                 counted="retried" if hidden else "failures",
                 endpoint=endpoint,
-                example=self._example(failure.signature),
+                example=self._classes.example(failure.signature),
                 readings=proof.readings,
                 check=failure.signature.text if found == "failed_check" else None,
-                statuses=_statuses(failure) if found != "failed_check" else {},
+                statuses=statuses_of(failure) if found != "failed_check" else {},
                 unavailable=proof.unread,
             ),
             part=failure.signature.text if found == "failed_check" else "",
         )
-
-    def _example(self, signature: FailureSignature) -> str:
-        return self._examples.get(signature) or signature.text or " ".join(signature.types)
-
-    def _class_of(self, signature: FailureSignature) -> tuple[str, bool]:
-        found = self._classes.get(signature)
-        if found is None:
-            if len(self._classes) >= CLASSES_MOST:
-                self._classes.clear()
-            named = classify(signature, self._host.system)
-            named = named if named in ENTRIES else "unknown"
-            found = self._classes[signature] = named, needs_readings(named, signature)
-        return found
 
     def _lasted_s(self, sample: Sample, failure: FailureTick) -> float:
         """Mean latency of this endpoint's failures in the tick if known, else the profile's timeout; s."""
@@ -215,7 +194,7 @@ class CauseWatch:
             if found.residual and not at_last and now_s - symptom.t_s < wait_s:
                 self._waiting.append(symptom)
             else:
-                self._add(found.id, _occurrence(symptom, found, self._example(symptom.signature)))
+                self._add(found.id, occurrence_of(symptom, found, self._classes.example(symptom.signature)))
 
     def _decide_death(self, now_s: float, at_last: bool) -> None:
         death, before = self._target_deaths.death, self._target_deaths.death_id
@@ -245,8 +224,8 @@ class CauseWatch:
         if self._target_deaths.death_id is None:
             self._waiting.append(symptom)
         else:
-            example = self._example(symptom.signature)
-            self._add(self._target_deaths.death_id, _occurrence(symptom, Resolved(self._target_deaths.death_id), example))
+            example = self._classes.example(symptom.signature)
+            self._add(self._target_deaths.death_id, occurrence_of(symptom, Resolved(self._target_deaths.death_id), example))
         return True
 
     # -- episodes
@@ -255,32 +234,6 @@ class CauseWatch:
         if ENTRIES[found].where == "target":
             occurrence = replace(occurrence, logged=self._target_log.around(occurrence.t_s))
         self._episodes.add(found, self._epoch, occurrence, part)
-
-
-def _second_of(sample: Sample, found: Proof) -> Occurrence:
-    return Occurrence(t_s=sample.t_s, load=load_of(sample), counted="seconds", readings=found.readings, unavailable=found.unread)
-
-
-def _occurrence(symptom: Symptom, found: Resolved, example: str) -> Occurrence:
-    return Occurrence(
-        t_s=symptom.t_s,
-        load=symptom.load,
-        count=symptom.count,
-        counted="retried" if symptom.hidden else "failures",
-        endpoint=symptom.endpoint,
-        example=example,
-        symptoms={symptom.id: symptom.count} if found.id == "unknown" else {},
-        readings=found.readings,
-        unavailable=found.unavailable,
-        competing=found.competing,
-        severity=found.severity,
-        confidence=found.confidence,
-    )
-
-
-def _statuses(failure: FailureTick) -> dict[str, int]:
-    status = failure.signature.status
-    return {} if status is None else {str(status): failure.count}
 
 
 def _timeout_s(header: Header) -> float:
