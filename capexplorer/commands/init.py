@@ -70,12 +70,7 @@ def command(
         _check_new(output, force=force)
     guard = HostGuard(allow_hosts)
     with ExitStack() as stack:
-        if target_cmd is not None:
-            service = init_service.from_command(stack, target_cmd, ready, guard, asks=asks)
-        elif host is not None:
-            service = init_service.running(host, allow_hosts, "--host")
-        else:
-            service = init_service.asked_for(stack, guard, allow_hosts)
+        service = _service(stack, target_cmd, host, ready, guard, allow_hosts, asks=asks)
         described = Requests(
             service.reached_at,
             service.url,
@@ -93,6 +88,24 @@ def command(
         raise InputError("no profile written: no request was answered with 2xx or 3xx")
     path = output or _new_file(service.name, asks=asks, force=force)
     _write(path, service, described, allow_hosts)
+
+
+def _service(
+    stack: ExitStack,
+    target_cmd: str | None,
+    host: str | None,
+    ready: str | None,
+    guard: HostGuard,
+    allow_hosts: tuple[str, ...],
+    *,
+    asks: bool,
+) -> NewService:
+    """The service that the options name, else the one that the user names. `stack` ends what was started for it."""
+    if target_cmd is not None:
+        return init_service.from_command(stack, target_cmd, ready, guard, asks=asks)
+    if host is not None:
+        return init_service.running(host, allow_hosts, "--host")
+    return init_service.asked_for(stack, guard, allow_hosts)
 
 
 def _check(
