@@ -92,7 +92,7 @@ def service_changed(view: EpochView) -> ServiceChanged | None:
 
 
 def machine_shared(view: EpochView) -> MachineShared | None:
-    """The generator used a notable share of the machine's CPU, by the first mark that says so."""
+    """The generator and the target share a machine, with the CPU share of the generator by the first mark that has it."""
     for mark in view.marks:
         share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
         if share is not None:

@@ -13,7 +13,8 @@ from ..profile import Task
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 THINK_TIME_S = (0.1, 0.5)
-"""Of users that nobody has described yet: one user makes about three requests a second, so that low loads have figures too."""
+"""Least and greatest think time of users that nobody has described yet: one user makes about three requests
+a second, so that low loads have figures too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,8 +33,8 @@ class LiveMarks:
 
     def __init__(self, timeline: Timeline, emit: Callable[[Event], None], now_s: Callable[[], float], split: Split) -> None:
         self._timeline, self._emit, self._now_s, self._split = timeline, emit, now_s, split
-        self._book = MarkPublisher()
-        self._looks: leaks.KnownGrowth = {}
+        self._publisher = MarkPublisher()
+        self._known_growth: leaks.KnownGrowth = {}
 
     def look_for_shifts(self) -> None:
         """Split the open level where it changed permanently."""
@@ -67,20 +67,24 @@ class LiveMarks:
         if verdict is not None:
             marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *marks]
             about |= capacity_marks.keys(epoch)
-            changed = self._book.verdict(verdict)
+            changed = self._publisher.verdict(verdict)
             if changed is not None:
                 self._emit(changed)
-        self._emit_all(self._book.update(marks, self._now_s(), about=about, exactly=exactly))
+        self._emit_all(self._publisher.update(marks, self._now_s(), about=about, exactly=exactly))
 
     def look_for_leaks(self, epoch: int, *, exactly: bool = False) -> None:
-        """Emit marks of leaks, which are found in an epoch's seconds at one constant user count."""
-        marks = leaks.marks(self._timeline, epoch, self._looks)
-        self._emit_all(self._book.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
+        """Emit marks of leaks, which are found in an epoch's seconds at one constant user count.
+
+        `exactly`: publish every change, however small.
+        """
+        marks = leaks.marks(self._timeline, epoch, self._known_growth)
+        self._emit_all(self._publisher.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
 
     def _look_for_shifts(self, level: Level) -> None:
         found: tuple[float, ChangePoint] | None = latest_shift(self._timeline, level)
         while found is not None and self._split(found[0], found[1].column):
-            self._emit_all(self._book.update(capacity_marks.shifts_that_open_levels(self._timeline), self._now_s(), about=()))
+            shifts = capacity_marks.shifts_that_open_levels(self._timeline)
+            self._emit_all(self._publisher.update(shifts, self._now_s(), about=()))
             self.judge()
             found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..analysis.causes.episode import Episode, Occurrence
+from ..analysis.causes.episode import Episode
+from ..analysis.causes.occurrence import Occurrence
 from ..load.load_host import LoadHost
 from ..model.events import Mark
 from ..model.load import Load

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..analysis.causes.episode import Episode, Occurrence
+from ..analysis.causes.episode import Episode
+from ..analysis.causes.occurrence import Occurrence
 from ..load.engine import MakeEngine
 from ..load.load_host import LoadHost
 from ..load.worker_changes import WorkersChanged

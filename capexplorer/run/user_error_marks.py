@@ -6,7 +6,8 @@ but not those of the user code around them.
 
 from __future__ import annotations
 
-from ..analysis.causes.episode import Episode, Occurrence
+from ..analysis.causes.episode import Episode
+from ..analysis.causes.occurrence import Occurrence
 from ..load.load_host import LoadHost
 from ..model.events import Mark
 from ..model.load import Load

@@ -14,6 +14,7 @@ from .job import Job, WorkerHello
 from .worker_registry import HELLO, JOB, REFUSED
 
 ASK_EVERY_S = 2.0
+"""Time to wait for an answer before asking again: the run may start later than its workers."""
 
 
 def ask(host: str, port: int, hello: WorkerHello, within_s: float) -> Job:
