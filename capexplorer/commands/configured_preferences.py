@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def use_units(own: configuration.Configuration) -> None:
-    """For all that this process writes."""
+    """Use the configured units in all that this process writes."""
     default = configuration.Configuration()
     if (own.byte_units, own.latency_units) == (default.byte_units, default.latency_units):
         return  # a start without a choice imports no sentences for it

@@ -31,6 +31,7 @@ NULL_RESPONDER = TargetSpec(
     command=("{python}", "null_responder.py", "{port}"),
     folder=Path(__file__).resolve().parent.parent / "load",
 )
+"""A server that answers at once, for the client's own overhead."""
 
 
 class Service:

@@ -29,8 +29,8 @@ def sealed(line: bytes, number: int) -> bytes:
 
 
 def number_of(line: bytes) -> int:
-    """The number of a sealed line, with or without line end. Raises SealError if it was changed or cut off, or has no seal. 2
-    us.
+    """The number of a sealed line, with or without line end; takes 2 us. Raises SealError if the line was changed or cut off, or
+    has no seal.
     """
     seal = _seal_of(line)
     if seal is None:

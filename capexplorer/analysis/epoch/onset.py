@@ -147,6 +147,7 @@ def _changes_of(timeline: Timeline, level: Level) -> LevelChanges:
 
 
 def _sure_changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodput: Series) -> list[int]:
+    """Indices of certain changes: first of failures, then jumps of goodput in each part between them."""
     if len(ticks) < 2 * SIDE_LEAST:
         return []
     names = ("requests", "failures", *(() if level.offered_per_s is None else ("in_flight",)))
@@ -160,6 +161,7 @@ def _sure_changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodpu
 
 
 def _doubtful(goodput: Series) -> list[int]:
+    """The index of the possible jump, if there is one."""
     if len(goodput) < 2 * SIDE_LEAST or np.isnan(goodput).any():
         return []
     at = cuts_of(goodput, _may_jump, side_least=SIDE_LEAST, strength_least=DOUBTFUL_STRENGTH, most=1)

@@ -102,6 +102,9 @@ def taken(
 
 
 def _of_lean(response: LeanResponse) -> _Seen:
+    """The fields of the lean client. Heads have twice the kept length, of which only names and values count, so that one with too
+    many headers is recognised.
+    """
     request, timing = response.request, response.timing
     head_end = len(request.data) - len(request.body)
     return _Seen(

@@ -1,4 +1,4 @@
-"""Counters of a server as their growth a second."""
+"""Growth per second of the counters of a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...probe.procfs import Growth, per_second
 
 
 class Rates:
-    """Call `tick` at the begin of each reading, then `of` once for each counter."""
+    """Call `tick` at the beginning of each reading, then `of` once for each counter."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._growth, self._clock = Growth(), clock
@@ -17,7 +17,7 @@ class Rates:
         self._elapsed_s = 0.0
 
     def tick(self) -> None:
-        """A reading begins."""
+        """Begin a reading: take the time since the one before."""
         before_s, self._at_s = self._at_s, self._clock()
         self._elapsed_s = 0.0 if before_s is None else self._at_s - before_s
 
