@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from rich.cells import cell_len
+from rich.style import Style
 
 from capexplorer.model.events import (
     Command,
@@ -12,6 +13,9 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.timeline import Timeline
+from capexplorer.tui.look import Palette
+from capexplorer.tui.panes.groups import Group, group_line
+from capexplorer.tui.panes.status_groups import accuracy
 from capexplorer.tui.panes.status_view import View
 
 from .drawn import status_lines, with_last
@@ -92,3 +96,9 @@ def test_a_late_loop_is_marked() -> None:
     assert timeline.last is not None and timeline.last.generator is not None
     late = msgspec.structs.replace(timeline.last.generator, loop_lag_p99_ms=12.0)
     assert "loop lag p99 12.0 ms !" in status_lines(with_last(timeline, generator=late))[1]
+
+
+def test_a_narrow_line_drops_the_loop_lag_before_the_knee() -> None:
+    knee = Group((("knee 50 [44–59] at 134/s", Style()),), rank=1)
+    lag = accuracy(Timeline(session()), Palette())[-1]
+    assert "knee" in group_line([knee, lag], 30).text

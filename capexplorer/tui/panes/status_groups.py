@@ -223,6 +223,6 @@ def accuracy(timeline: Timeline, palette: Palette) -> list[Group]:
         style = Style(color=palette.warning, bold=True) if late else muted
         figure = quantities.latency_figure(lag_ms) + " !" * late
         brief = Group(((f"lag {figure}", style),), right=True) if late else None
-        group = Group(((f"loop lag p99 {figure}", style),), rank=1, right=True, shorter=brief)
+        group = Group(((f"loop lag p99 {figure}", style),), rank=1 if late else 2, right=True, shorter=brief)
         groups.append(Group(((f"generator timer delay (loop lag) p99 {figure}", style),), rank=9, right=True, shorter=group))
     return groups
