@@ -21,10 +21,12 @@ from capexplorer.model.readings import (
     WorkersReading,
 )
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Palette
+from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.resource_history import ResourceHistory
-from capexplorer.tui.panes.resource_row import Row
-from capexplorer.tui.panes.resources import ResourcesPane, tcp_rows
+from capexplorer.tui.panes.resource_row import Row, row_lines
+from capexplorer.tui.panes.resources import ResourcesPane, picture_cells, tcp_rows
+from capexplorer.wording import units
+from capexplorer.wording.units import LatencyUnits, Units
 
 from .drawn import LARGE, SMALL, drawn, with_last
 from .fakes import session
@@ -134,3 +136,23 @@ def test_other_processes_without_waiting_threads_do_not_warn_and_unmeasured_ones
 def test_a_name_of_another_process_cannot_steer_the_terminal() -> None:
     text = "\n".join(drawn(ResourcesPane(), _others(1.6, 0.4, **{"a\x1b[2Jb": 1.0}), Size(160, 40)))
     assert "\x1b" not in text and "␛[2Jb" in text
+
+
+@pytest.mark.parametrize("latencies", ["ms", "s", "auto"])
+def test_no_figure_is_cut_in_a_quarter_of_80x24(latencies: LatencyUnits) -> None:
+    units.choose(Units(latencies=latencies))
+    try:
+        cells = picture_cells(38)
+        (line,) = row_lines(Row("host mem", "▁" * cells, "0.76", "of 23.5 GiB", color="#ffffff"), Palette(), 38, cells, more=0)
+    finally:
+        units.choose(Units())
+    assert line.text.rstrip().endswith(" 0.76 of 23.5 GiB")
+
+
+def test_at_the_cursor_memory_of_the_host_is_on_the_same_scale_as_without_it() -> None:
+    timeline = Timeline(session())
+    pane, tick = ResourcesPane(), len(timeline) - 1
+    looks = (Look(), Look(inspected=tick))
+    texts = [[strip.text for strip in pane.draw(timeline, tick, look, Size(38, 9))] for look in looks]
+    now, at_cursor = (next(line for line in lines if "host mem" in line) for lines in texts)
+    assert now == at_cursor

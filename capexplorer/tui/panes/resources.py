@@ -68,8 +68,8 @@ class ResourcesPane(Pane):
 
 
 def picture_cells(width: int) -> int:
-    """Width of the spark lines in cells: a sixth of the pane's width, 8 to 24."""
-    return min(24, max(8, width // 6))
+    """Width of the spark lines in cells: a sixth of the pane's width, 8 to 24; 7 at least where latencies need a cell more."""
+    return min(24, max(13 - quantities.latency_cells(), width // 6))
 
 
 def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:

@@ -29,10 +29,14 @@ def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: Resour
         number, of = parted(quantities.size(value(name)))
         return Row(label, history.spark(name), number, f"{of}{unit}", color=color, marked=cell)
 
+    def share(label: str, name: str, color: str, whole: int | None) -> Row:
+        number = parted(quantities.size(value(name), largest=whole))[0]
+        return Row(label, history.spark(name, whole), number, f"of {quantities.size(whole)}", color=color, marked=cell)
+
     yield cpu("target cpu", "target_cpu_ratio", palette.primary, cpus)
     yield amount("target mem", "target_rss_bytes", palette.primary)
     yield cpu("host cpu", "host_cpu_ratio", palette.secondary, cpus)
-    yield amount("host mem", "host_memory_bytes", palette.secondary)
+    yield share("host mem", "host_memory_bytes", palette.secondary, facts.memory_bytes)
     if value("others_cpu_ratio") is not None:
         yield cpu("others cpu", "others_cpu_ratio", palette.secondary, cpus)
     yield cpu("generator", "generator_cpu_ratio", palette.accent, 1)
