@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
-from capexplorer.model.events import LevelOpened
+from capexplorer.model.events import LevelOpened, Mark
+from capexplorer.model.findings import Recovered
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts.service_changes import Recovery
 from capexplorer.tui import inspection
 from capexplorer.tui.look import Look
 from capexplorer.tui.panes.curve import CurvePane
@@ -157,6 +160,16 @@ def test_failures_of_that_second_and_events_near_it_are_read_out() -> None:
     assert "2 × GET /cpu: HTTP 503" in read_out(timeline, 12, 120)
     assert "×" not in read_out(timeline, 3, 120)
     assert "after 10" in read_out(timeline, 8, 120) and "after 10" not in read_out(timeline, 14, 120)
+
+
+def test_a_mark_with_newer_evidence_is_listed_once_at_its_time() -> None:
+    timeline = Timeline(session([(10, 12)]))
+    recovery = Recovery(from_users=80, to_users=10, recovered=True, after_s=1.0)
+    found = Mark(t_s=6.0, key="recovery:level0", state="open", finding=Recovered(recovery=recovery), users=10)
+    timeline.apply(found)
+    timeline.apply(msgspec.structs.replace(found, t_s=9.0, state="updated", revision=2))
+    text = read_out(timeline, 8, 198)
+    assert "00:06 recovery" in text and "00:09 recovery" not in text
 
 
 def test_the_number_of_lines_does_not_depend_on_the_second() -> None:

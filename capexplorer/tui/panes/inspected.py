@@ -21,7 +21,7 @@ from ..look import Look, Palette
 from ..render import text
 from ..render.text import Piece
 from ..render.timepage import page_of
-from .journal import glyph_of
+from .journal import glyph_of, repeats
 from .pane import changed_regions
 from .throughput import work_name
 
@@ -174,7 +174,8 @@ def _events(timeline: Timeline, tick: int, cursor: int, look: Look) -> Iterator[
     t_s = timeline.columns["t_s"][tick]
     shown = page_of(timeline, cursor, look)
     near_s = max(NEAR_S, NEAR_RATIO * (shown.end_s - shown.start_s) if shown is not None else 0.0)
-    near = [each for each in timeline.journal if abs(each.t_s - t_s) <= near_s and isinstance(each, Mark | Note | Target)]
+    found = (each for each in timeline.journal if abs(each.t_s - t_s) <= near_s and isinstance(each, Mark | Note | Target))
+    near = [each for each in found if not (isinstance(each, Mark) and repeats(each))]
     for entry in sorted(near, key=lambda entry: abs(entry.t_s - t_s)):
         glyph, style = glyph_of(entry, look.palette)
         sentence = wording.bare(entry) if isinstance(entry, Mark) else wording.journal(entry)

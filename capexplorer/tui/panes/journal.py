@@ -114,11 +114,16 @@ def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> lis
     if before is None or before.kind != mark.kind or "retracted" in (before.state, mark.state):
         return [*kept, JournalEntry(mark, wording.journal_mark(mark))]
     if mark.kind not in MOVING:
-        return kept if mark.state == "updated" else [*kept, JournalEntry(mark, wording.journal_mark(mark))]
+        return kept if repeats(mark) else [*kept, JournalEntry(mark, wording.journal_mark(mark))]
     rest = [each for each in kept if not (each.revises and each.key == mark.key)]
     first = next((each.entry for each in reversed(rest) if isinstance(each.entry, Mark) and each.key == mark.key), None)
     words = wording.revised(mark)
     return rest if first is not None and wording.revised(first) == words else [*rest, JournalEntry(mark, words, revises=True)]
+
+
+def repeats(mark: Mark) -> bool:
+    """Whether this revision only has newer evidence for a finding whose time and sentence stay those of its first revision."""
+    return mark.state == "updated" and mark.kind not in MOVING
 
 
 def _continues(before: Entry, entry: Entry) -> bool:
