@@ -20,6 +20,7 @@ from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency
 from capexplorer.tui.panes.endpoint_rows import rows_shown
 from capexplorer.tui.panes.endpoint_table import SORTS, EndpointTable, in_order
 from capexplorer.tui.panes.request_lines import RequestPane, formatted, phase_lines
+from capexplorer.wording.quantities import latency_cell, rate_cell
 
 from .fakes import HOSTILE, session
 from .stage import NARROW, WIDE, Stage
@@ -136,6 +137,25 @@ def test_one_endpoint_is_drawn_over_time_and_over_levels(kind: type[EndpointThro
     timeline = Timeline(session())
     strips = kind(("GET", "/cpu")).draw(timeline, len(timeline) - 1, Look(), size)
     assert 0 < len(strips) <= size.height
+
+
+@pytest.mark.parametrize("tick", [5, 20, 30])
+def test_charts_of_an_endpoint_show_the_values_at_the_inspection_cursor(tick: int) -> None:
+    timeline = Timeline(session([(10, 12), (80, 12), (30, 12)]))
+    endpoint = ("GET", "/cpu")
+
+    def text(pane: EndpointThroughput | EndpointLatency | EndpointCurve) -> str:
+        return "\n".join(strip.text for strip in pane.draw(timeline, len(timeline) - 1, Look(inspected=tick), Size(76, 10)))
+
+    columns, level = timeline.endpoint_columns.of(endpoint), timeline.level_at(tick)
+    assert columns is not None and level is not None
+    point = next(each for each in level_points(timeline, endpoint) if each.load == level.users)
+    over_time = text(EndpointThroughput(endpoint)), text(EndpointLatency(endpoint))
+    assert all("║" in each for each in (*over_time, text(EndpointCurve(endpoint))))
+    assert f"throughput  {rate_cell(columns['throughput_rps'][tick]):>4}" in over_time[0]
+    assert latency_cell(columns["mean_ms"][tick]) in over_time[1] and latency_cell(point.p95_ms) in over_time[1]
+    curve = text(EndpointCurve(endpoint))
+    assert f"at {level.users} users" in curve and rate_cell(point.goodput_rps) in curve
 
 
 def test_the_curve_has_a_point_for_each_settled_level() -> None:

@@ -12,15 +12,17 @@ from textual.strip import Strip
 from ... import wording
 from ...model.endpoint_columns import EndpointKey
 from ...model.figures import LevelEndpoint
+from ...model.level import Level
 from ...model.timeline import Timeline
-from ...wording.quantities import latency_title, rate_cell
+from ...wording.numbers import counted
+from ...wording.quantities import latency_title, offered_rate, rate_cell
 from ..look import Look, Palette
 from ..render.axis import Label, compact, count_axis, duration_axis, latency_tick, linear_axis
 from ..render.chart import Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
 from ..render.legend import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Legend, latency_legend
 from ..render.raster import Pattern, Shape
-from ..render.timepage import TimePage, boundaries, page_at, phases
+from ..render.timepage import TimePage, boundaries, page_of, phases
 from .pane import Pane
 
 _NO_SECONDS = "no seconds of this endpoint are kept: only those of the first 50 endpoints are"
@@ -38,6 +40,11 @@ class EndpointPane(Pane):
         columns = shown.timeline.endpoint_columns.of(self.endpoint)
         return () if columns is None else columns[name][shown.first : shown.stop]
 
+    def read(self, shown: TimePage, name: str) -> float:
+        """The value of the second that legends show; NaN if there is none."""
+        columns = shown.timeline.endpoint_columns.of(self.endpoint)
+        return math.nan if columns is None else columns[name][shown.read]
+
 
 class EndpointThroughput(EndpointPane):
     """Requests and failures a second."""
@@ -46,14 +53,14 @@ class EndpointThroughput(EndpointPane):
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """One page of seconds up to the cursor."""
-        shown, palette = page_at(timeline, cursor, look.window_s), look.palette
+        shown, palette = page_of(timeline, cursor, look), look.palette
         rates = self.seconds(shown, "throughput_rps") if shown is not None else ()
         if shown is None or not rates:
             return message(_NO_SECONDS, palette, size)
         failures, times = self.seconds(shown, "failures_rps"), shown.column("t_s")
         legend = (
-            Legend(SOLID, "throughput", rate_cell(rates[-1]), palette.primary),
-            Legend(BARS, "failures", rate_cell(failures[-1]), palette.error),
+            Legend(SOLID, "throughput", rate_cell(self.read(shown, "throughput_rps")), palette.primary),
+            Legend(BARS, "failures", rate_cell(self.read(shown, "failures_rps")), palette.error),
         )
         series = (
             Series(times, failures, palette.error, bars=True, gap=shown.gap_s),
@@ -80,7 +87,7 @@ class EndpointLatency(EndpointPane):
 
     def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
         """One page of seconds up to the cursor."""
-        shown, palette = page_at(timeline, cursor, look.window_s), look.palette
+        shown, palette = page_of(timeline, cursor, look), look.palette
         means = self.seconds(shown, "mean_ms") if shown is not None else ()
         if shown is None or not means:
             return message(_NO_SECONDS, palette, size)
@@ -88,11 +95,18 @@ class EndpointLatency(EndpointPane):
         seconds, times = timeline.latency_seconds, timeline.columns["t_s"]
         p95s = [seconds.p95_ms(tick, self.endpoint) if seconds is not None else math.nan for tick in ticks]
         starts, heights = _p95_steps(timeline, self.endpoint, shown)
-        latest = heights[-1] if heights else math.nan
+        read_p95_ms = seconds.p95_ms(shown.read, self.endpoint) if seconds is not None else math.nan
         legend = (
-            latency_legend(SOLID, "mean of each second", means[-1], palette.primary, short="mean", letter="m"),
-            latency_legend(DOTTED, f"its p95{_every(ticks.step)}", p95s[-1], palette.accent, short="p95", letter="p"),
-            latency_legend(STAIRCASE, "p95 of each level", latest, palette.secondary, short="level p95", letter="l"),
+            latency_legend(SOLID, "mean of each second", self.read(shown, "mean_ms"), palette.primary, short="mean", letter="m"),
+            latency_legend(DOTTED, f"its p95{_every(ticks.step)}", read_p95_ms, palette.accent, short="p95", letter="p"),
+            latency_legend(
+                STAIRCASE,
+                "p95 of each level",
+                _level_p95_ms(shown.level, self.endpoint),
+                palette.secondary,
+                short="level p95",
+                letter="l",
+            ),
         )
         series = (
             Series(
@@ -126,6 +140,8 @@ def _over_time(
         boundaries=boundaries(shown, look.palette),
         unsettled=unsettled,
         settled=settled,
+        cursor=shown.inspected_s,
+        cursor_label=shown.inspected_label,
     )
 
 
@@ -139,10 +155,14 @@ def _p95_steps(timeline: Timeline, endpoint: EndpointKey, shown: TimePage) -> tu
     for level in timeline.levels:
         ended_s = shown.now_s if level.ended_s is None else level.ended_s
         if level.started_s <= shown.now_s and ended_s >= shown.start_s:
-            found = _figures_of(endpoint, level.endpoints)
             starts.append(max(level.started_s, shown.start_s))
-            heights.append(math.nan if found is None or found.latency_ms.p95 is None else found.latency_ms.p95)
+            heights.append(_level_p95_ms(level, endpoint))
     return ([*starts, shown.now_s], [*heights, heights[-1]]) if starts else ([], [])
+
+
+def _level_p95_ms(level: Level | None, endpoint: EndpointKey) -> float:
+    found = None if level is None else _figures_of(endpoint, level.endpoints)
+    return math.nan if found is None or found.latency_ms.p95 is None else found.latency_ms.p95
 
 
 def _figures_of(endpoint: EndpointKey, endpoints: Sequence[LevelEndpoint]) -> LevelEndpoint | None:
@@ -156,6 +176,8 @@ def _figures_of(endpoint: EndpointKey, endpoints: Sequence[LevelEndpoint]) -> Le
 class EndpointPoint:
     """One endpoint at one settled level, or bin of a ramp."""
 
+    level: int
+    """The index of its level."""
     load: float
     """The level's users or offered rate."""
     throughput_rps: float
@@ -173,6 +195,8 @@ class EndpointCurve(EndpointPane):
         palette, points = look.palette, level_points(timeline, self.endpoint)
         if not points:
             return message("no settled level yet", palette, size)
+        inspected = inspected_point(timeline, points, look.inspected)
+        read = inspected or points[-1]
         loads = [point.load for point in points]
         at_rate = timeline.offered_per_s is not None
         right = linear_axis(_most([point.p95_ms for point in points]), y_ticks(size.height), latency_tick)
@@ -181,10 +205,10 @@ class EndpointCurve(EndpointPane):
             y=linear_axis(_most([point.throughput_rps for point in points]), y_ticks(size.height)),
             right=right,
             legend=(
-                Legend("●", "goodput req/s", rate_cell(points[-1].goodput_rps), palette.secondary, short="good", letter="g"),
-                Legend(DOTTED, "throughput", rate_cell(points[-1].throughput_rps), palette.primary, short="total", letter="t"),
-                latency_legend(DASHED, f"{latency_title('p95')} (right)", points[-1].p95_ms, palette.accent, letter="p"),
-                Legend("", "by offered rate" if at_rate else "by users", "", palette.muted),
+                Legend("●", "goodput req/s", rate_cell(read.goodput_rps), palette.secondary, short="good", letter="g"),
+                Legend(DOTTED, "throughput", rate_cell(read.throughput_rps), palette.primary, short="total", letter="t"),
+                latency_legend(DASHED, f"{latency_title('p95')} (right)", read.p95_ms, palette.accent, letter="p"),
+                Legend("", f"at {offered_rate(read.load) if at_rate else counted(read.load)}", "", palette.muted),
             ),
             series=(
                 Series(loads, [point.p95_ms for point in points], palette.accent, Pattern.DASHED, right=True, letter="p"),
@@ -193,6 +217,8 @@ class EndpointCurve(EndpointPane):
             ),
             points=tuple(Point(point.load, point.goodput_rps, Shape.FILLED, palette.secondary) for point in points),
             boundaries=_degradation(timeline, self.endpoint, palette),
+            cursor=None if inspected is None else inspected.load,
+            cursor_label="" if inspected is None else f"{inspected.load:g}",
         )
         return draw_chart(chart, palette, size)
 
@@ -205,6 +231,16 @@ def _degradation(timeline: Timeline, endpoint: EndpointKey, palette: Palette) ->
     if first is None or (first.method, first.name) != endpoint or timeline.offered_per_s is not None:
         return ()
     return (Boundary(first.users, "degrades first", palette.warning, solid=True),)
+
+
+def inspected_point(timeline: Timeline, points: Sequence[EndpointPoint], tick: int | None) -> EndpointPoint | None:
+    """The point of the level at the inspection cursor, of a ramp its bin with the nearest load; None: it has no point."""
+    level = None if tick is None else timeline.level_at(tick)
+    if level is None or tick is None:
+        return None
+    load = timeline.columns["users" if level.offered_per_s is None else "offered_per_s"][tick]
+    of_level = (point for point in points if point.level == level.opened.index)
+    return min(of_level, key=lambda point: abs(point.load - load), default=None)
 
 
 def level_points(timeline: Timeline, endpoint: EndpointKey) -> list[EndpointPoint]:
@@ -224,12 +260,13 @@ def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[EndpointPoint
         for at, figures, endpoints in measured or [(load, level.figures, level.endpoints)]:
             found = _figures_of(endpoint, endpoints)
             if figures.settled and figures.settled_seconds and found is not None:
-                yield _point(at, found, figures.settled_seconds)
+                yield _point(level.opened.index, at, found, figures.settled_seconds)
 
 
-def _point(load: float, found: LevelEndpoint, seconds: float) -> EndpointPoint:
+def _point(level: int, load: float, found: LevelEndpoint, seconds: float) -> EndpointPoint:
     p95_ms = found.latency_ms.p95
     return EndpointPoint(
+        level=level,
         load=load,
         throughput_rps=found.requests / seconds,
         goodput_rps=(found.requests - found.failures) / seconds,
