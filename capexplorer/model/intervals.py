@@ -15,5 +15,5 @@ ONE_SIDED_95 = 1.64
 """Standard errors of a one-sided 95% bound, for the gates of detectors and the bounds of objectives, which were tuned with
 these two decimals."""
 
-PERCENTILE_VALUES_LEAST = {"p50": 20, "p95": 200, "p99": 1_000}
+PERCENTILE_VALUES_LEAST = {"p50": 20, "p90": 100, "p95": 200, "p99": 1_000, "p99.9": 10_000}
 """Fewest values for each percentile: ten values above it (for the median, ten on either side)."""

@@ -44,6 +44,11 @@ def test_a_level_is_shown_in_full(width: int) -> None:
     assert "after 80" in text and "after 10:" not in text
 
 
+def test_each_percentile_from_too_few_values_is_marked() -> None:
+    text = " ".join(page(Timeline(session([(1, 12)])), 10).split())
+    assert [name for name in ("p90", "p95", "p99", "p99.9") if f"{name} (few)" not in text] == []
+
+
 def test_an_open_level_has_its_histogram_so_far_also_while_the_display_is_paused() -> None:
     made = Session()
     timeline = Timeline([header(), *made.open(10), *(made.tick() for _ in range(10))])
