@@ -10,6 +10,8 @@ import pytest
 from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import html
+from capexplorer.wording import units
+from capexplorer.wording.units import Units
 
 from ..material import HEADER, HOSTILE, ramp, session
 from .browser import Page, chromium, needs_chromium
@@ -81,6 +83,22 @@ def test_a_pointer_shows_the_figures_of_its_second(browser: Page, tmp_path: Path
     browser.pointer("mouseMoved", x + width * 0.9, y + height / 2)
     assert "level 2: 50 users, settled" in browser.value("document.getElementById('moment').textContent")
     assert browser.value("document.querySelector('.legend button b').textContent") == " 50"
+
+
+def test_a_latency_and_its_unit_stay_on_one_line_and_the_pointer_shows_the_same_unit(browser: Page, tmp_path: Path) -> None:
+    units.choose(Units(latencies="auto"))
+    try:
+        browser.open(written(tmp_path, session()), width=1100)
+    finally:
+        units.choose(Units())
+    heights = browser.value("[...document.querySelectorAll('#levels tbody tr')].map(each => each.offsetHeight)")
+    assert heights and max(heights) < 30, heights
+    x, y, width, height = on_first_plot(browser)
+    browser.pointer("mouseMoved", x + width * 0.9, y + height / 2)
+    shown = browser.value(
+        "[...document.querySelectorAll('.chart')[1].querySelectorAll('.legend b')].map(each => each.textContent)"
+    )
+    assert any(each.endswith((" µs", " ms", " s")) for each in shown), shown
 
 
 def test_dragging_zooms_all_charts_and_escape_goes_back(browser: Page, tmp_path: Path) -> None:
