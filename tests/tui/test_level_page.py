@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from textual.geometry import Size
 
@@ -47,6 +49,13 @@ def test_a_level_is_shown_in_full(width: int) -> None:
 def test_each_percentile_from_too_few_values_is_marked() -> None:
     text = " ".join(page(Timeline(session([(1, 12)])), 10).split())
     assert [name for name in ("p90", "p95", "p99", "p99.9") if f"{name} (few)" not in text] == []
+
+
+@pytest.mark.parametrize("width", [40, 78])
+def test_no_line_ends_between_a_name_and_its_figure(width: int) -> None:
+    figures, _, _ = page(Timeline(session([(1, 12)])), 10, width).partition("Endpoints")
+    lines = [line.rstrip() for line in figures.splitlines()]
+    assert [line for line in lines if re.search(r"(min|mean|max|\(few\)|p99\.9|\d–\d+ ms)$", line)] == []
 
 
 def test_an_open_level_has_its_histogram_so_far_also_while_the_display_is_paused() -> None:

@@ -38,7 +38,7 @@ def histogram_lines(histogram: LatencyHistogram, look: Look, width: int) -> list
     axis = log_axis(low_ms, high_ms, max(width // 10, 2), latency_tick)
     chart = _chart(histogram, axis, look, size)
     plain = Style(color=look.palette.text)
-    words = text.wrap("  ".join(shares(histogram, low_ms, high_ms)), width - 2)
+    words = text.flow(shares(histogram, low_ms, high_ms), width - 2)
     return [*draw_chart(chart, look.palette, size), *(text.line([(f" {line}", plain)], width) for line in words)]
 
 

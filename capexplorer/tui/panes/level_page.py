@@ -86,7 +86,7 @@ def _lines(timeline: Timeline, part: LevelPart, look: Look, width: int) -> Itera
     plain = Style(color=palette.text)
     yield text.line([(f" {_when(timeline, part.level)}", Style(color=palette.muted))], width)
     for line in _figures(part):
-        yield from (text.line([(f" {each}", plain)], width) for each in text.wrap(line, width - 2))
+        yield from (text.line([(f" {each}", plain)], width) for each in text.flow(line.split("  "), width - 2))
     named = "Time from plan" if part.figures.offered is not None else "Latency"
     yield _heading(f"{quantities.latency_title(named, ', ')}: share of {part.histogram.count:,} successes", palette, width)
     yield from histogram_lines(part.histogram, look, width)

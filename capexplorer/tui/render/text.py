@@ -98,6 +98,19 @@ def wrap(text: str, width: int) -> list[str]:
     return [*lines, rest]
 
 
+def flow(groups: Iterable[str], width: int) -> list[str]:
+    """Groups such as `p99 4.21` side by side, with two spaces between them. A line ends between groups; only a group wider
+    than a line is broken.
+    """
+    lines: list[str] = []
+    for group in groups:
+        if lines and cell_len(f"{lines[-1]}  {group}") <= width:
+            lines[-1] += f"  {group}"
+        else:
+            lines += wrap(group, width)
+    return lines
+
+
 def clauses(text: str, width: int) -> str:
     """The first clauses of a sentence that fit into `width` cells, then …; if they would fill less than a third, the sentence is
     shortened in the middle instead.
