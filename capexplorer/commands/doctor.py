@@ -34,7 +34,7 @@ _COMMAND_WIDTH = 50
 
 _SHOWN: dict[State, tuple[str, str]] = {
     "ok": ("ok", "green"),
-    "bounds": ("bounds", "yellow"),
+    "bounds": ("limits", "yellow"),
     "missing": ("missing", "red"),
     "unavailable": ("unknown", "dim"),
 }
@@ -141,7 +141,7 @@ def _table(rows: tuple[Check, ...]) -> Table:
     drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", expand=True)
     for name in ("", "check"):
         drawn.add_column(name, no_wrap=True)
-    for name in ("here", "bounds at"):
+    for name in ("here", "limit reached at"):
         drawn.add_column(name, ratio=1)
     drawn.add_column("how to raise it", width=_COMMAND_WIDTH)
     for row in rows:
@@ -154,7 +154,7 @@ def _blocks(rows: tuple[Check, ...]) -> Table:
     for row in rows:
         lines = (
             f"{row.title}: {row.here}",
-            row.bounds_at and f"bounds at: {row.bounds_at}",
+            row.bounds_at and f"limit reached at: {row.bounds_at}",
             row.lift and f"raise it: {row.lift}",
         )
         drawn.add_row(Text(*_SHOWN[row.state]), Text("\n".join(filter(None, lines))))

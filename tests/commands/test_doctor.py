@@ -81,7 +81,7 @@ def test_no_command_is_broken_within_a_word(width: int, tmp_path: Path) -> None:
         words = file.read().split()
     for command in ('net.ipv4.ip_local_port_range="1024', "net.ipv4.tcp_tw_reuse=1", "generator.cpus=[0]"):
         assert command in words or f"{command}," in words
-    assert "bounds" in words and "unknown" in words
+    assert "limits" in words and "unknown" in words
 
 
 def test_the_needs_of_a_bundled_profile_are_derived_from_it() -> None:

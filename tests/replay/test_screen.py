@@ -88,7 +88,7 @@ async def test_it_plays_from_the_beginning_at_its_speed_and_rests_at_the_end(pat
         assert "level 0" in stage.text() and "level 1" not in stage.text()
         await stage.pass_s(pilot, 60.0)
         assert stage.bar().split()[:3] == ["‖", "4x", "00:20"]
-        assert "100%" in stage.bar() and "session ended: ended by the user" in stage.text()
+        assert "100%" in stage.bar() and "session ended by the user" in stage.text()
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])

@@ -123,5 +123,6 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
     if timeline.broken is not None:
         lines.append(f"✗ {timeline.broken.text}")
     if timeline.ended is not None:
-        lines.append(f"■ session ended: {timeline.ended.reason}; q quits")
+        reason = timeline.ended.reason
+        lines.append(f"■ session {reason if reason.startswith('ended by ') else f'ended: {reason}'}; q quits")
     return lines
