@@ -24,9 +24,11 @@ def found_in(*names: str) -> tuple[Timeline, dict[str, Mark]]:
 def test_the_knee_of_a_table_is_marked_at_the_level_that_showed_it() -> None:
     timeline, marks = found_in("tables/soy-a.csv")
     knee = marks["knee:epoch0"]
-    assert knee.users == pytest.approx(28, abs=1) and knee.finding.figures()["capacity_rps"] == pytest.approx(213, rel=0.02)
+    assert knee.users == pytest.approx(28, abs=1)
+    assert knee.finding.figures()["capacity_rps"] == pytest.approx(213, rel=0.02)
     ends = {level.ended_s: level.users for level in timeline.levels}
-    assert ends[knee.t_s] == 43 and "provisional" in knee.finding.figures()
+    assert ends[knee.t_s] == 43
+    assert "provisional" in knee.finding.figures()
 
 
 def test_ten_histories_say_what_their_table_says() -> None:
@@ -42,4 +44,5 @@ def test_a_history_without_a_knee_has_none_but_its_latency_s() -> None:
     (epoch,) = epochs_of(timeline)
     verdict = epoch.verdict
     assert verdict is not None
-    assert verdict.capacity.knee is not None and verdict.capacity.knee.kind == "no_knee"
+    assert verdict.capacity.knee is not None
+    assert verdict.capacity.knee.kind == "no_knee"

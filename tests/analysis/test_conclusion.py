@@ -117,7 +117,8 @@ def test_a_spoiled_run_keeps_the_knee_of_its_clean_levels() -> None:
     [clause] = concluded(*UP[:4], curve("knee", 12), *UP[4:], mark("dns_failure", at_s=190.0, count=9)).clauses
     assert isinstance(clause, RunInvalid)
     assert (clause.cause.id, clause.clean_users) == ("dns_failure", 74)
-    assert clause.knee is not None and clause.knee.users == 12
+    assert clause.knee is not None
+    assert clause.knee.users == 12
 
 
 @pytest.mark.parametrize(("users_at", "named"), [(30, False), (82, True)])

@@ -64,7 +64,8 @@ def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, re
 def test_small_moves_add_up() -> None:
     publisher = MarkPublisher()
     reported = [len(publisher.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
-    assert sum(reported) == 3 and reported[0] == 1
+    assert sum(reported) == 3
+    assert reported[0] == 1
 
 
 def test_final_marks_are_exact_and_not_published_twice() -> None:

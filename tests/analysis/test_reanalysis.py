@@ -78,7 +78,8 @@ def test_changes_are_listed_by_key_with_their_figures(
 
 def test_the_latest_revision_of_a_recorded_mark_is_compared() -> None:
     result = reanalyse(Timeline(session(knee(20.0, 10.0), knee(28.0, 20.0, revision=2, state="updated"))), [finding(knee(28.0))])
-    assert result.changes == () and [mark.users for mark in result.recorded] == [28.0]
+    assert result.changes == ()
+    assert [mark.users for mark in result.recorded] == [28.0]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,8 @@ def test_the_latest_revision_of_a_recorded_mark_is_compared() -> None:
 def test_rounding_by_the_log_is_not_a_change(evidence: Readings) -> None:
     mark = cause_with(evidence)
     read = decode(encode(mark))
-    assert isinstance(read, Mark) and changes([read], [mark]) == ()
+    assert isinstance(read, Mark)
+    assert changes([read], [mark]) == ()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,8 @@ def test_marks_that_only_the_live_run_can_make_are_kept(witnessed: dict[str, Any
     mark = cause(**witnessed)
     timeline = Timeline(session(mark, knee()))
     result = reanalyse(timeline, [finding(knee())])
-    assert result.recorded == (knee(),) and result.changes == ()
+    assert result.recorded == (knee(),)
+    assert result.changes == ()
     assert reanalysed(timeline, result, "2.0").marks == {mark.key: mark, "knee:0": knee()}
 
 
@@ -125,7 +128,8 @@ def test_a_detector_is_shown_the_session_without_what_detectors_marked() -> None
 
     timeline = Timeline(session(knee(), cause()))
     assert [change.kind for change in reanalyse(timeline, [looks]).changes] == ["gone", "gone"]
-    assert seen == [0] and len(timeline.marks) == 2  # and the timeline is as it was
+    assert seen == [0]
+    assert len(timeline.marks) == 2  # and the timeline is as it was
 
 
 def test_marks_found_take_the_place_of_those_recorded_each_at_its_time() -> None:
@@ -133,9 +137,11 @@ def test_marks_found_take_the_place_of_those_recorded_each_at_its_time() -> None
     shown = reanalysed(timeline, reanalyse(timeline, [finding(knee(31.0, 22.0), cause(40.0, key="cause:new"))]), "2.0")
     assert [(type(entry).__name__, entry.t_s) for entry in shown.journal] == [("Mark", 22.0), ("Note", 25.0), ("Mark", 40.0)]
     assert {key: mark.users for key, mark in shown.marks.items()} == {"knee:0": 31.0, "cause:new": None}
-    assert timeline.marks["knee:0"].users == 28.0 and timeline.reanalysed is None
+    assert timeline.marks["knee:0"].users == 28.0
+    assert timeline.reanalysed is None
     reported = shown.reanalysed
-    assert reported is not None and (reported.version, reported.recorded, reported.found) == ("2.0", 2, 2)
+    assert reported is not None
+    assert (reported.version, reported.recorded, reported.found) == ("2.0", 2, 2)
     assert [(each.kind, each.key) for each in reported.changes] == [
         ("changed", "knee:0"),
         ("new", "cause:new"),
@@ -147,7 +153,8 @@ def test_marks_found_take_the_place_of_those_recorded_each_at_its_time() -> None
 def test_a_replay_gets_the_marks_found_in_time_s_order_between_header_and_end(times: tuple[float, float]) -> None:
     found = [cause(times[1]), knee(31.0, times[0])]
     events = list(with_marks(session(knee(), cause()), found))
-    assert events[0] == HEADER and isinstance(events[-1], Ended)
+    assert events[0] == HEADER
+    assert isinstance(events[-1], Ended)
     assert [event for event in events if isinstance(event, Mark)] == sorted(found, key=lambda mark: mark.t_s)
     assert len(events) == len(session()) + 2
     inner = [event.t_s for event in events[:-1]]
@@ -160,7 +167,8 @@ def test_reanalysis_of_events_and_of_a_timeline_gives_the_same_marks() -> None:
     events = list(reanalysed_events(recorded, analysis, "2.0"))
     assert [type(event).__name__ for event in events[:2]] == ["Header", "Reanalysed"]
     as_events, as_timeline = Timeline(events), reanalysed(Timeline(recorded), analysis, "2.0")
-    assert as_events.marks == as_timeline.marks and as_events.journal == as_timeline.journal
+    assert as_events.marks == as_timeline.marks
+    assert as_events.journal == as_timeline.journal
     assert as_events.reanalysed == as_timeline.reanalysed is not None
 
 

@@ -28,10 +28,12 @@ def test_a_limit_that_refuses_is_named_though_the_generators_timers_were_late() 
     assert knee is not None
     assert knee.kind == "knee"
     assert knee.limit == "errors"
-    assert knee.users_low is not None and knee.users_high is not None
+    assert knee.users_low is not None
+    assert knee.users_high is not None
     assert knee.users_low <= 21 <= knee.users_high
     error = timeline.verdict.capacity.curve.capacity_se_rps if timeline.verdict.capacity.curve else None
-    assert knee.capacity_rps is not None and error is not None
+    assert knee.capacity_rps is not None
+    assert error is not None
     assert abs(knee.capacity_rps - 100) < 1.96 * error < 0.4 * knee.capacity_rps
     assert knee.evidence.failures_replied_ratio == 1.0
     sentence = verdict(timeline)
@@ -49,7 +51,8 @@ def test_both_kinds_of_rate_limiter_are_named_with_what_they_do() -> None:
 
 def test_a_limit_that_delays_has_its_knee_where_its_rate_meets_the_low_load_line() -> None:
     found = analysed("rate-limit-that-delays").verdict
-    assert found is not None and found.capacity.knee is not None
+    assert found is not None
+    assert found.capacity.knee is not None
     assert found.capacity.knee.users == pytest.approx(21, rel=0.05)
     assert found.capacity.knee.capacity_rps == pytest.approx(100, rel=0.01)
 

@@ -66,7 +66,8 @@ def test_options_alone_write_a_profile_that_starts_the_service(capsys: pytest.Ca
     given = ["--target-cmd", COMMAND, "--ready", "/health", "--request", "/items", "--request", secret, "--request", "/gone"]
     assert cli.run(["init", *given]) == 0
     out = capsys.readouterr().out
-    assert "GET /items: 200 in " in out and "bytes of application/json" in out
+    assert "GET /items: 200 in " in out
+    assert "bytes of application/json" in out
     assert "left out: expected 2xx or 3xx" in out
     assert "export AUTHORIZATION=..." in out
     found = written()
@@ -164,7 +165,8 @@ def redirecting() -> Iterator[str]:
 
 def test_a_single_request_follows_the_guard_of_all_load(redirecting: str) -> None:
     answer = send(Task(name="/"), redirecting, HostGuard())  # localhost, which has ::1 before the address of the service
-    assert not isinstance(answer, str) and answer.status == 302
+    assert not isinstance(answer, str)
+    assert answer.status == 302
     refused = "load to 192.0.2.1 is not allowed (only loopback, or --allow-host 192.0.2.1)"
     assert send(Task(name="/"), "http://192.0.2.1", HostGuard()) == refused
     assert send(Task(name="/", path="http://192.0.2.1/x"), redirecting, HostGuard()) == refused

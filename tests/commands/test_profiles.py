@@ -67,8 +67,10 @@ def test_no_line_is_wider_than_80_columns_and_nothing_is_left_out(reported: list
 
 def test_a_bad_profile_is_listed_with_its_error_and_the_others_follow(reported: list[str]) -> None:
     listed = " ".join(line.strip() for line in reported[reported.index("aac") :])
-    assert "aac.toml" in listed and "did you mean `users`" in listed
-    assert "mixed" in reported and "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in reported
+    assert "aac.toml" in listed
+    assert "did you mean `users`" in listed
+    assert "mixed" in reported
+    assert "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in reported
 
 
 def test_json_has_plans_as_written_and_their_lengths(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,4 +79,5 @@ def test_json_has_plans_as_written_and_their_lengths(capsys: pytest.CaptureFixtu
     assert rows["aaa"]["plans"]["short"] == "5:10s,20:30s"
     assert rows["aaa"]["plan_lengths_s"] == {"short": 40.0, "knee": None}
     assert rows["aab"]["plan_lengths_s"] == {"odd": None, "long": 7380.0}
-    assert rows["aac"]["problem"] and rows["aac"]["plans"] == {}
+    assert rows["aac"]["problem"]
+    assert rows["aac"]["plans"] == {}

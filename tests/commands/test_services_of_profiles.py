@@ -21,7 +21,8 @@ def profile(folder: Path, service: str) -> str:
 @pytest.mark.parametrize("service", ["", 'url = "http://127.0.0.1:9"', 'command = "other {port}"', 'target = "mixed"'])
 def test_a_command_on_the_command_line_satisfies_any_profile(service: str, tmp_path: Path) -> None:
     found = resolve(RunArguments(profile=profile(tmp_path, service), target_cmd="./shop --port {port}", ready="/up"))
-    assert found.spec is not None and found.url is None
+    assert found.spec is not None
+    assert found.url is None
     assert (found.spec.command, found.spec.ready.path, found.spec.folder) == (("./shop", "--port", "{port}"), "/up", Path.cwd())
 
 
@@ -34,7 +35,8 @@ def test_a_url_on_the_command_line_satisfies_any_profile(service: str, tmp_path:
 def test_the_command_of_a_profile_runs_in_its_folder(tmp_path: Path) -> None:
     service = 'command = "./shop --port {port}"\nready = "/up"\nready_timeout_s = 7'
     found = resolve(RunArguments(profile=profile(tmp_path, service)))
-    assert found.spec is not None and found.port is None
+    assert found.spec is not None
+    assert found.port is None
     assert (found.spec.name, found.spec.folder) == ("shop", tmp_path)
     assert (found.spec.ready.path, found.spec.ready.timeout_s, found.spec.ready.any_status) == ("/up", 7.0, False)
 
@@ -48,7 +50,8 @@ def test_a_command_with_a_fixed_port_is_checked_at_that_port(tmp_path: Path) -> 
 
 def test_without_a_readiness_path_any_status_counts(tmp_path: Path) -> None:
     found = resolve(RunArguments(profile=profile(tmp_path, 'command = "./shop {port}"')))
-    assert found.spec is not None and found.spec.ready.any_status
+    assert found.spec is not None
+    assert found.spec.ready.any_status
 
 
 COMPOSE = "services: {web: {image: x, command: [serve, '${CAPEXPLORER_PORT}']}}"

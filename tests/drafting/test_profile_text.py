@@ -40,7 +40,8 @@ def drafted(command: str) -> tuple[str, Profile, references.Secrets]:
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_secret_becomes_a_reference_to_the_environment(command: str) -> None:
     content, profile, secrets = drafted(command)
-    assert SECRET not in content and "bWU6" not in content
+    assert SECRET not in content
+    assert "bWU6" not in content
     assert secrets.values
     assert all(f"${{{name}}}" in content for name in secrets.values)
     sent = expanded(profile.users.task[0], secrets.values)

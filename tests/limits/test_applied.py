@@ -39,14 +39,16 @@ def network() -> None:
 
 def test_few_ports_without_keep_alive_are_exhausted_by_connections_in_time_wait(network: None, tmp_path: Path) -> None:
     run, code = ended(tmp_path, str(ROOT / "profiles" / "ports.toml"), "--headless", "--plan", "20:5s", *FEW_PORTS, cwd=tmp_path)
-    assert code == 4 and "no level settled with a success" in run.stderr
+    assert code == 4
+    assert "no level settled with a success" in run.stderr
     ports = [sample.ports for sample in of(run.events(), Sample) if sample.ports]
     assert {each.capacity for each in ports} == {100}
     assert ports[-1].used == 100
     assert (ports[-1].time_wait or 0) >= 90, "the client closed first: TIME_WAIT lies with its ports, but for a request in flight"
     assert set(errnos(run.events())) == {99}
     header = of(run.events(), Header)[0]
-    assert header.host.port_range == (32_768, 32_867) and header.host.tcp_tw_reuse == 0
+    assert header.host.port_range == (32_768, 32_867)
+    assert header.host.tcp_tw_reuse == 0
     assert header.profile["limits"]["network"]["ip_local_port_range"] == [32_768, 32_867]
     port = int(header.target.url.rpartition(":")[2])
     assert not 32_768 <= port <= 32_867
@@ -82,7 +84,8 @@ def test_limits_of_cores_and_files_apply_to_each_side_alone(limited: Limited) ->
     assert limited.generator_cores == {min(cores)}
     last = of(limited.run.events(), Sample)[-1]
     assert last.targets[0].fds_limit == 99
-    assert last.generator and last.generator.fds_limit == 64
+    assert last.generator
+    assert last.generator.fds_limit == 64
     assert of(limited.run.events(), Header)[0].host.fds_limit == 64
 
 

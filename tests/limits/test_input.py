@@ -50,8 +50,10 @@ REFUSED = {
 def test_a_wrong_option_is_one_line_and_exit_code_2(setting: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["run", "mixed", "--headless", "--plan", "1:1s", "--limit", setting]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1
-    assert err.startswith("capexplorer: --limit: ") and message in err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("capexplorer: --limit: ")
+    assert message in err
 
 
 @pytest.mark.parametrize("setting", ["target.open_files", "target.open_files=", "=5", "target.open_files=many", "a=1\nb=2"])
@@ -68,7 +70,8 @@ def test_a_profile_is_refused_for_the_same_reasons(
     path.write_text(f"{PROFILE}{setting}\n")
     assert cli.run(["run", str(path), "--headless", "--plan", "1:1s"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith(f"capexplorer: {path}: ") and message.partition(": ")[2] in err
+    assert err.startswith(f"capexplorer: {path}: ")
+    assert message.partition(": ")[2] in err
 
 
 def test_a_profile_may_write_tables_or_dotted_keys(tmp_path: Path) -> None:

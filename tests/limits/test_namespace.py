@@ -102,9 +102,11 @@ def test_run_fails_in_one_line_without_root_and_user_namespaces() -> None:
     needs(NEITHER)
     command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "ports", "--headless", "--plan", "1:1s"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 2 and done.stdout == ""
+    assert done.returncode == 2
+    assert done.stdout == ""
     assert done.stderr.startswith("capexplorer: limits.network: no network namespace is allowed here (Operation not permitted): ")
-    assert done.stderr.count("\n") == 1 and "run as root" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "run as root" in done.stderr
 
 
 def test_doctor_finds_out_by_trying() -> None:

@@ -106,7 +106,8 @@ def test_run_fails_in_one_line_without_namespaces() -> None:
     needs(NEITHER)
     command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "mixed", "--sandbox", "--headless", "--plan", "1:1s"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 2 and done.stdout == ""
+    assert done.returncode == 2
+    assert done.stdout == ""
     assert done.stderr.startswith(
         "capexplorer: --sandbox: no network namespace is allowed here (Operation not permitted): allow user"
     )

@@ -135,7 +135,8 @@ def test_the_number_of_returns_is_limited() -> None:
             break
         assert isinstance(decision, GoTo)
         levels.append(level(decision.users, goodput=30.0 if decision.users > 48 else None))
-    assert isinstance(decision, GiveUp) and decision.why == "collapse"
+    assert isinstance(decision, GiveUp)
+    assert decision.why == "collapse"
 
 
 def test_a_level_that_was_left_before_it_settled_is_measured_where_no_smaller_step_is_left() -> None:
@@ -225,7 +226,9 @@ def test_the_autopilot_gives_up_before_ports_run_out_and_leaves_a_level_at_once_
 def test_a_level_that_never_settles_and_a_service_that_finishes_nothing_are_given_up() -> None:
     assert AutopilotPolicy().due(known(*LOW, level(24, seconds=0.0), open_s=60.0)) == Hold("settling")
     ended = AutopilotPolicy().due(known(*LOW, level(24, seconds=0.0), open_s=95.0))
-    assert isinstance(ended, GiveUp) and ended.why == "not_settling"
+    assert isinstance(ended, GiveUp)
+    assert ended.why == "not_settling"
     nothing = level(1, seconds=18.0, goodput=0.0)
     ended = AutopilotPolicy().due(known(nothing, says=CapacityVerdict()))
-    assert isinstance(ended, GiveUp) and ended.why == "nothing_done"
+    assert isinstance(ended, GiveUp)
+    assert ended.why == "nothing_done"

@@ -37,7 +37,8 @@ def test_zero_is_at_once_even_while_users_go_down_slowly(seen: Played) -> None:
 def test_users_that_die_in_on_start_are_replaced_and_their_error_reported_with_its_place(seen: Played) -> None:
     *found, line = seen["users_whose_on_start_raises_half_the_time_are_replaced"]
     assert found == [True, 1, True, True, "RuntimeError", "no luck today"]
-    assert line.startswith("hosted.py:") and line.endswith(" in __call__")
+    assert line.startswith("hosted.py:")
+    assert line.endswith(" in __call__")
 
 
 def test_users_that_always_die_are_replaced_ever_more_slowly(seen: Played) -> None:

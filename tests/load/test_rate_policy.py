@@ -99,5 +99,7 @@ def test_a_whole_search_ends_within_a_few_percent_and_in_minutes(system: System)
     session.explore(400)
     session.end()
     found = session.timeline.verdict.rate_capacity if session.timeline.verdict is not None else None
-    assert session.ending is not None and session.ending.startswith("autopilot at rates finished: capacity ")
-    assert found is not None and found.per_s == pytest.approx(system.servers / system.service_s, rel=0.05)
+    assert session.ending is not None
+    assert session.ending.startswith("autopilot at rates finished: capacity ")
+    assert found is not None
+    assert found.per_s == pytest.approx(system.servers / system.service_s, rel=0.05)

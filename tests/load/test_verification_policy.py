@@ -25,7 +25,8 @@ def test_levels_that_a_person_made_are_not_made_again() -> None:
     by_hand = verdict("knee", agree=["soak", "beyond"])
     assert step(AutopilotPolicy(only_verifies=True).due(known(*TOP, says=by_hand))) == (1, "return_to_first")
     ended = AutopilotPolicy(only_verifies=True).due(known(*LOW, level(1), says=verdict("knee", agree=list(STEPS))))
-    assert isinstance(ended, Done) and ended.figures["verification"] == "verified"
+    assert isinstance(ended, Done)
+    assert ended.figures["verification"] == "verified"
 
 
 def test_a_verification_may_begin_without_users() -> None:
@@ -39,7 +40,8 @@ def test_a_level_that_disagrees_lasts_its_whole_time_and_is_measured_once_more_i
     assert (step(again), isinstance(again, GoTo) and again.anew) == ((35, "soak"), True)
     assert step(pilot.due(known(*TOP, level(35, seconds=40.0), level(35, seconds=40.0), says=less))) == (1, "rest")
     ended = pilot.due(known(*TOP, level(1, seconds=0.0), says=less))
-    assert isinstance(ended, Done) and ended.figures["verification"] == "contradicted"
+    assert isinstance(ended, Done)
+    assert ended.figures["verification"] == "contradicted"
 
 
 def test_the_second_level_beyond_has_no_fewer_users_since_it_would_feel_the_overload_of_the_first() -> None:
@@ -72,7 +74,8 @@ def test_the_level_beyond_the_knee_respects_guard_and_ports_and_the_result_names
     levels = [*TOP, level(35, seconds=20.0)]
     assert step(pilot.due(known(*levels, says=verdict("knee", agree=["soak"]), **limit))) == (1, "rest")
     ended = pilot.due(known(*levels, level(1, seconds=0.0), says=verdict("knee", agree=["soak"])))
-    assert isinstance(ended, Done) and ended.figures["verification"] == outcome
+    assert isinstance(ended, Done)
+    assert ended.figures["verification"] == outcome
 
 
 def test_where_the_guard_allows_ten_percent_beyond_that_is_enough() -> None:

@@ -38,7 +38,8 @@ def test_ticks_taken_together_have_the_columns_of_each_alone() -> None:
     assert {name: list(values) for name, values in together.items()} == {
         name: pytest.approx(list(values), nan_ok=True, rel=0, abs=0) for name, values in alone.items()
     }
-    assert list(together["requests"]) == [0.0, 12.0, 0.0] and list(together["throughput_rps"])[:2] == [0.0, 18.0]
+    assert list(together["requests"]) == [0.0, 12.0, 0.0]
+    assert list(together["throughput_rps"])[:2] == [0.0, 18.0]
 
 
 def test_no_column_occurs_twice() -> None:

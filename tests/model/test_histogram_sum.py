@@ -24,10 +24,13 @@ def test_a_copy_is_independent_and_small_until_it_is_asked_for() -> None:
     total.add(second(5.0).encode())
     twin = total.copy()
     total.add(second(7.0).encode())
-    assert twin.copy().histogram == second(5.0) and twin._merged is None
-    assert twin.histogram == second(5.0) and total.histogram.count == 2
+    assert twin.copy().histogram == second(5.0)
+    assert twin._merged is None
+    assert twin.histogram == second(5.0)
+    assert total.histogram.count == 2
 
 
 def test_a_copy_of_nothing_has_no_counters() -> None:
     empty = HistogramSum()
-    assert empty.copy()._merged is None and empty._merged is None
+    assert empty.copy()._merged is None
+    assert empty._merged is None

@@ -299,7 +299,8 @@ def test_a_ramp_has_at_most_24_bins_in_order_and_loses_no_request(users: list[in
     assert sum(each.figures.requests for each in bins) == sum(users)
     assert sum(each.figures.settled_seconds for each in bins) == len(users)
     assert [each.users for each in bins] == sorted(each.users for each in bins)
-    assert min(users) <= bins[0].users and bins[-1].users <= max(users)
+    assert min(users) <= bins[0].users
+    assert bins[-1].users <= max(users)
 
 
 def test_few_user_counts_have_a_bin_each() -> None:

@@ -46,7 +46,8 @@ SECOND = second(12.0, tick(30, 500, planned=3, failed=1, dropped=Drops(target=1)
 
 
 def test_iterations_in_flight_before_a_tick_follow_from_conservation() -> None:
-    assert FIRST.offered is not None and SECOND.offered is not None
+    assert FIRST.offered is not None
+    assert SECOND.offered is not None
     assert FIRST.offered.in_flight_before == 0
     assert SECOND.offered.in_flight_before == FIRST.offered.in_flight == 2
 
@@ -107,4 +108,5 @@ def test_a_timeline_names_the_rate_that_is_offered() -> None:
 def test_a_second_of_a_rate_level_is_read_as_it_was_written() -> None:
     sample = canonical(second(1.0, tick(10, planned=1, rate=0.05)))
     assert codec.decode(codec.encode(sample)) == sample
-    assert sample.offered is not None and sample.offered.offered_per_s == 0.05
+    assert sample.offered is not None
+    assert sample.offered.offered_per_s == 0.05

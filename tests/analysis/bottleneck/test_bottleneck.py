@@ -69,7 +69,8 @@ def test_a_saturated_resource_is_named_where_goodput_stays_flat(
     assert ids(marks) == {expected: "open"}
     mark = marks[expected]
     assert (mark.kind, mark.key, mark.users) == ("bottleneck", f"bottleneck:{expected}:epoch0", 16)
-    assert mark.finding.figures()["users_before"] and mark.finding.figures()["goodput_growth_ratio"] < 0.05
+    assert mark.finding.figures()["users_before"]
+    assert mark.finding.figures()["goodput_growth_ratio"] < 0.05
 
 
 @pytest.mark.parametrize(("why", "readings", "program", "host", "expected"), RESOURCES, ids=[each[0] for each in RESOURCES])
@@ -197,7 +198,8 @@ def test_pressure_or_faults_alone_are_no_bottleneck(readings: dict[str, float]) 
 def test_a_bottleneck_closes_when_a_later_level_no_longer_shows_it() -> None:
     busy = {"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}
     marks = found(*overloaded(busy), Load(4, 40, 50))
-    assert ids(marks) == {"target_cpu_saturated": "closed"} and marks["not_saturated"].state == "open"
+    assert ids(marks) == {"target_cpu_saturated": "closed"}
+    assert marks["not_saturated"].state == "open"
 
 
 def test_a_level_that_cannot_be_judged_changes_nothing() -> None:
@@ -210,9 +212,8 @@ def test_bottlenecks_that_compete_are_all_reported_with_lower_confidence() -> No
     alone = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95}))
     both = found(*overloaded({"target.cpu_ratio": 3.9, "host.cpu_ratio": 3.95, "host.disk_busy_ratio": 0.97,
                               "host.io_pressure_ratio": 0.5, "target.written_bytes_per_s": 1e7}))  # fmt: skip
-    assert (
-        alone["target_cpu_saturated"].confidence == "high" and "competing" not in alone["target_cpu_saturated"].finding.figures()
-    )
+    assert alone["target_cpu_saturated"].confidence == "high"
+    assert "competing" not in alone["target_cpu_saturated"].finding.figures()
     assert set(ids(both)) == {"target_cpu_saturated", "disk_saturated"}
     assert both["target_cpu_saturated"].confidence == "medium"
     assert both["target_cpu_saturated"].finding.figures()["competing"] == ["disk_saturated"]

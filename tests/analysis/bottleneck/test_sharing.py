@@ -81,7 +81,8 @@ def test_a_level_that_other_processes_disturb_blames_them_and_nothing_else() -> 
     assert ids(marks) == {"noisy_neighbours": "open"}
     figures = marks["noisy_neighbours"].finding.figures()
     assert (figures["others_cpu_ratio"], figures["cores"], figures["processes"]) == (1.6, 2, "cc1plus 1.31, chrome 0.24")
-    assert figures["target_run_delay_ratio"] == 0.6 and marks["noisy_neighbours"].severity == "warning"
+    assert figures["target_run_delay_ratio"] == 0.6
+    assert marks["noisy_neighbours"].severity == "warning"
     assert marks["noisy_neighbours"].users == 32, "where they matter most"
 
 

@@ -25,7 +25,8 @@ def test_fifty_users_that_wait_are_reported_at_the_first_level() -> None:
     assert list(marks) == ["think_time_limited"]
     mark = marks["think_time_limited"]
     assert (mark.users, mark.state, mark.severity) == (50, "open", "info")
-    assert mark.finding.figures()["wait_s"] == 1.0 and mark.finding.figures()["throughput_rps"] == pytest.approx(49.9, abs=0.1)
+    assert mark.finding.figures()["wait_s"] == 1.0
+    assert mark.finding.figures()["throughput_rps"] == pytest.approx(49.9, abs=0.1)
     assert mark.finding.figures()["expected_rps"] == pytest.approx(49.9, abs=0.1)
 
 
@@ -69,7 +70,8 @@ def test_think_time_is_not_the_limit_beyond_the_knee() -> None:
         Load(160, 40, 2900, wait_s=1.0),
     ]
     marks = found(*ladder)
-    assert marks["think_time_limited"].state == "closed" and marks["think_time_limited"].users == 40
+    assert marks["think_time_limited"].state == "closed"
+    assert marks["think_time_limited"].users == 40
     assert marks["lock_or_pool_limit"].state == "open"
 
 
@@ -81,9 +83,11 @@ def test_a_level_with_fewer_users_does_not_close_a_mark_of_the_highest_count() -
 
 def test_not_saturated_names_the_busiest_resource() -> None:
     marks = found(*LINEAR[:2], Load(8, 78, 52, readings={"host.disk_busy_ratio": 0.71}))
-    assert list(marks) == ["not_saturated"] and marks["not_saturated"].confidence == "high"
+    assert list(marks) == ["not_saturated"]
+    assert marks["not_saturated"].confidence == "high"
     assert found(LINEAR[0])["not_saturated"].confidence == "low"
-    assert marks["not_saturated"].finding.figures()["busiest"] == "disk 0.71" and marks["not_saturated"].users == 8
+    assert marks["not_saturated"].finding.figures()["busiest"] == "disk 0.71"
+    assert marks["not_saturated"].users == 8
 
 
 @pytest.mark.parametrize(

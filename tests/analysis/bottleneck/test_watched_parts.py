@@ -315,5 +315,6 @@ def test_even_replies_are_those_of_the_part_that_has_the_connections_open_and_of
         return replace(quiet, figures=msgspec.structs.replace(quiet.figures, readings=readings))
 
     blamed_part = located(found, level, [at_first(40.0 - many), level], parts)
-    assert blamed_part is not None and (blamed_part.part, blamed_part.competing) == ("web", ("rate_limit", "unwatched_party"))
+    assert blamed_part is not None
+    assert (blamed_part.part, blamed_part.competing) == ("web", ("rate_limit", "unwatched_party"))
     assert located(found, level, [at_first(40.0), level], parts) == found, "the proxy keeps them"

@@ -45,7 +45,8 @@ def test_a_mark_carries_counts_endpoints_an_example_and_readings() -> None:
         "example": "Cannot assign requested address", "ports_used": 28_200, "ports_capacity": 28_232, "time_wait": 28_000,
         "established": 200, "destination": "127.0.0.1:28080", "unavailable": [], "competing": [],
     }  # fmt: skip
-    assert marks[-1].confidence == "high" and "tcp_tw_reuse" in wording.advice(marks[-1].finding, LINUX)
+    assert marks[-1].confidence == "high"
+    assert "tcp_tw_reuse" in wording.advice(marks[-1].finding, LINUX)
 
 
 def test_an_example_is_one_failure_in_full_also_where_a_later_tick_opens_the_mark() -> None:
@@ -69,8 +70,10 @@ def test_advice_on_a_limit_set_by_the_session_names_the_sessions_option() -> Non
     full = ports(used=28_200, time_wait=28_000, established=200)
     [*_, mark] = watched([second(2, NO_PORT, **full)])
     advice = [wording.advice(mark.finding, header) for header in (LINUX, own)]
-    assert "`sysctl -w net.ipv4.tcp_tw_reuse=1`" in advice[0] and "--limit" not in advice[0]
-    assert "`--limit network.tcp_tw_reuse=1`" in advice[1] and "sysctl" not in advice[1]
+    assert "`sysctl -w net.ipv4.tcp_tw_reuse=1`" in advice[0]
+    assert "--limit" not in advice[0]
+    assert "`--limit network.tcp_tw_reuse=1`" in advice[1]
+    assert "sysctl" not in advice[1]
 
 
 def test_churn_that_ends_in_exhausted_ports_has_the_ports_as_its_alternative_cause() -> None:
@@ -100,10 +103,12 @@ def test_a_mark_opens_as_soon_as_readings_confirm_it(why: str, events: list[Even
 def test_a_mark_is_updated_every_ten_seconds_at_most_and_its_last_count_is_exact() -> None:
     marks = watched([*seconds(2, 601, ERROR_500), *seconds(602, 640)])
     assert [mark.state for mark in (marks[0], marks[-1])] == ["open", "closed"]
-    assert len(marks) < 25 and {mark.state for mark in marks[1:-1]} == {"updated"}
+    assert len(marks) < 25
+    assert {mark.state for mark in marks[1:-1]} == {"updated"}
     gaps = [later.t_s - earlier.t_s for earlier, later in zip(marks, marks[1:-1], strict=False)]
     assert min(gaps) >= 10.0
-    assert marks[-1].finding.figures()["count"] == 3000 and marks[-1].finding.figures()["last_s"] == 601.0
+    assert marks[-1].finding.figures()["count"] == 3000
+    assert marks[-1].finding.figures()["last_s"] == 601.0
 
 
 def test_a_cause_closes_when_it_stops_and_reopens_when_it_recurs() -> None:
@@ -111,13 +116,15 @@ def test_a_cause_closes_when_it_stops_and_reopens_when_it_recurs() -> None:
     assert [(mark.state, mark.t_s) for mark in marks] == [
         ("open", 2.0), ("updated", 12.0), ("closed", 15.0), ("open", 30.0), ("closed", 41.0),
     ]  # fmt: skip
-    assert marks[-1].finding.figures()["count"] == 30 and marks[-1].finding.figures()["episodes"] == 2
+    assert marks[-1].finding.figures()["count"] == 30
+    assert marks[-1].finding.figures()["episodes"] == 2
     assert (marks[-1].finding.figures()["first_s"], marks[-1].finding.figures()["since_s"]) == (2.0, 30.0)
 
 
 def test_it_closes_sooner_once_users_stepped_down() -> None:
     marks = watched([*seconds(2, 5, ERROR_500), *seconds(6, 20, users=5)])
-    assert marks[-1].state == "closed" and marks[-1].t_s == 10.0
+    assert marks[-1].state == "closed"
+    assert marks[-1].t_s == 10.0
 
 
 def test_failures_that_are_far_apart_are_one_episode() -> None:
@@ -138,7 +145,8 @@ def test_readings_that_could_not_be_taken_are_named() -> None:
         "listen_overflows",
         "segments_retransmitted",
     }
-    assert marks[-1].finding.figures()["symptoms"] == {"read_timeout": 5} and marks[-1].confidence == "low"
+    assert marks[-1].finding.figures()["symptoms"] == {"read_timeout": 5}
+    assert marks[-1].confidence == "low"
 
 
 def test_simultaneous_causes_name_each_other() -> None:
@@ -147,7 +155,8 @@ def test_simultaneous_causes_name_each_other() -> None:
     assert found["generator_cpu_saturated"].finding.figures()["competing"] == []
     both = seconds(2, 5, TIMED_OUT, **target(listen_queue=200, fds_fullest=1024))
     [mark] = watched(both)
-    assert mark.id == "fd_exhaustion_target" and mark.finding.figures()["competing"] == ["listen_backlog_overflow"]
+    assert mark.id == "fd_exhaustion_target"
+    assert mark.finding.figures()["competing"] == ["listen_backlog_overflow"]
 
 
 def test_checks_are_distinguished_by_name() -> None:

@@ -72,5 +72,6 @@ def test_a_death_lasts_until_the_target_is_there_again() -> None:
     )
     assert (marks[0].state, marks[-1].state, marks[-1].t_s) == ("open", "closed", 62.0)
     assert set(standing(marks)) == {"target_crashed"}
-    assert marks[-1].finding.figures()["failures"] == 125 and marks[-1].finding.figures()["deaths"] == 1
+    assert marks[-1].finding.figures()["failures"] == 125
+    assert marks[-1].finding.figures()["deaths"] == 1
     assert (marks[-1].finding.figures()["exit_code"], marks[-1].finding.figures()["output"]) == (3, "Traceback / KeyError: 1")

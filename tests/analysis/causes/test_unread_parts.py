@@ -13,7 +13,8 @@ def test_a_cut_link_opens_a_mark_and_a_reading_closes_it() -> None:
     assert watch.apply(PartState(t_s=3.0, name="db", state="read")) == ()
     (cut,) = watch.apply(PartState(t_s=20.0, name="db", state="unread", reason="Connection reset by peer"))
     assert (cut.state, cut.severity, title(cut)) == ("open", "warning", "db cannot be read")
-    assert isinstance(cut.finding, Cause) and cut.finding.example == "Connection reset by peer"
+    assert isinstance(cut.finding, Cause)
+    assert cut.finding.example == "Connection reset by peer"
     (back,) = watch.apply(PartState(t_s=31.0, name="db", state="read"))
     assert (back.state, back.key, back.revision) == ("closed", cut.key, 2)
 
@@ -22,7 +23,8 @@ def test_a_second_cut_is_another_episode_of_the_same_mark() -> None:
     watch, states = CauseWatch(), ("unread", "read", "unread")
     found = [mark for t_s, state in enumerate(states) for mark in watch.apply(PartState(t_s=t_s, name="db", state=state))]  # type: ignore[arg-type]
     assert [mark.revision for mark in found] == [1, 2, 3]
-    assert isinstance(found[-1].finding, Cause) and (found[-1].finding.episodes, found[-1].finding.since_s) == (2, 2)
+    assert isinstance(found[-1].finding, Cause)
+    assert (found[-1].finding.episodes, found[-1].finding.since_s) == (2, 2)
 
 
 def test_each_part_gets_its_own_mark() -> None:

@@ -40,9 +40,11 @@ def test_its_verdict_is_that_of_its_judgeable_levels() -> None:
 def test_the_first_levels_give_the_verdict_as_of_that_time() -> None:
     timeline = closed_session(*LADDER)
     then, now = epoch_of(timeline, 0, timeline.levels[:3]).verdict, epoch_of(timeline, 0).verdict
-    assert then is not None and then.capacity.knee is not None
+    assert then is not None
+    assert then.capacity.knee is not None
     assert then.capacity.knee.kind == "no_knee"
-    assert now is not None and now.capacity.knee is not None
+    assert now is not None
+    assert now.capacity.knee is not None
     assert now.capacity.knee.kind == "knee"
 
 
@@ -51,7 +53,8 @@ def test_rate_levels_are_on_no_curve_of_users() -> None:
     for level in timeline.levels:
         level.opened = replace(level.opened, offered_per_s=60.0)
     epoch = epoch_of(timeline, 0)
-    assert epoch.verdict is None and epoch.levels == ()
+    assert epoch.verdict is None
+    assert epoch.levels == ()
     assert list(capacity_marks.shifts(timeline)) == list(bottleneck.marks(epoch)) == []
 
 
@@ -59,15 +62,19 @@ def test_a_rate_level_among_levels_of_users_changes_nothing() -> None:
     without, mixed = closed_session(*LADDER), closed_session(*LADDER, Load(500, 5.0, 9_000.0, WAIT_S))
     mixed.levels[-1].opened = replace(mixed.levels[-1].opened, offered_per_s=60.0)
     found, expected = epoch_of(mixed, 0).verdict, epoch_of(without, 0).verdict
-    assert found is not None and expected is not None
+    assert found is not None
+    assert expected is not None
     assert replace(found, t_s=0.0) == replace(expected, t_s=0.0)
 
 
 def test_without_a_level_there_is_no_verdict_and_no_mark() -> None:
     epoch = epoch_of(Timeline(), 0)
-    assert epochs_of(Timeline()) == () and indices(Timeline()) == []
-    assert epoch.verdict is None and epoch.ladder == ()
-    assert list(capacity_marks.recoveries(epoch)) == [] and list(bottleneck.marks(epoch)) == []
+    assert epochs_of(Timeline()) == ()
+    assert indices(Timeline()) == []
+    assert epoch.verdict is None
+    assert epoch.ladder == ()
+    assert list(capacity_marks.recoveries(epoch)) == []
+    assert list(bottleneck.marks(epoch)) == []
 
 
 def test_one_analysis_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPatch) -> None:

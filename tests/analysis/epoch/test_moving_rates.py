@@ -31,7 +31,8 @@ def session(rates: tuple[float, ...], trouble: Trouble, level_s: int = LEVEL_S, 
 
 def verdict(timeline: Timeline) -> RateVerdict:
     found = timeline.verdict
-    assert found is not None and found.rates is not None
+    assert found is not None
+    assert found.rates is not None
     return found.rates
 
 
@@ -59,13 +60,15 @@ def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capa
 @pytest.mark.parametrize("at_s", [34.15, 34.6, 34.9])
 def test_a_stall_that_begins_in_a_levels_last_seconds_is_none_of_its_queue(at_s: float) -> None:
     found = verdict(session(BELOW, Trouble(at_s, stalled_s=5.0), level_s=12))
-    assert found.capacity is not None and found.capacity.kind == "keeps_up"
+    assert found.capacity is not None
+    assert found.capacity.kind == "keeps_up"
     assert found.levels[2].state == "kept"
 
 
 def test_a_fault_that_passes_leaves_the_service_that_it_was() -> None:
     found = verdict(session(BELOW, Trouble(45.0, 60.0, failing=1.0)))
-    assert found.capacity is not None and found.capacity.kind == "keeps_up"
+    assert found.capacity is not None
+    assert found.capacity.kind == "keeps_up"
     assert found.capacity.per_s == pytest.approx(70, rel=0.06)
     (cut,) = [each for each in found.levels if each.other_service]
     assert (cut.level, cut.is_part) == (2, True)
@@ -85,7 +88,8 @@ def test_a_capacity_that_doubles_begins_a_new_regime() -> None:
     timeline = session((50.0, 80.0, 150.0), Trouble(95.0, speed=2.0), 40)
     found = verdict(timeline)
     assert len(found.regimes) > 1
-    assert found.capacity is not None and found.capacity.per_s <= 210
+    assert found.capacity is not None
+    assert found.capacity.per_s <= 210
     assert "the service changed at that time, independently of load" in wording.verdict(timeline)
 
 
@@ -99,7 +103,8 @@ def test_a_service_that_is_slower_at_a_rate_it_had_before_has_changed_though_all
     was, now = verdict(slower).regimes
     assert (now.began, now.inside, now.users, was.judged) == ("latency", True, 20.0, True)
     assert now.began_s == pytest.approx(40.0, abs=3.0)
-    assert now.before_ms is not None and now.after_ms is not None
+    assert now.before_ms is not None
+    assert now.after_ms is not None
     assert now.after_ms > 2 * now.before_ms
     assert now.return_users is None
     assert now.unchanged_until_s == pytest.approx(now.began_s if rates[1] == rates[-1] else 20.0, abs=3.0)
@@ -116,11 +121,14 @@ def test_a_service_that_is_as_quick_again_as_it_was_is_the_one_before() -> None:
 def test_a_fall_that_came_with_a_step_is_open_until_a_return_shows_what_caused_it() -> None:
     rates = (20.0, 40.0, 60.0, 80.0, 200.0)
     found = verdict(session(rates, Trouble(), timeout_s=0.5))
-    assert found.capacity is not None and found.capacity.kind == "keeps_up"
+    assert found.capacity is not None
+    assert found.capacity.kind == "keeps_up"
     assert found.regimes[-1].return_users == 80.0
     returned = verdict(session((*rates, 60.0, 60.0, 60.0, 60.0), Trouble(), timeout_s=0.5))
-    assert returned.capacity is not None and returned.capacity.kind == "capacity"
-    assert returned.capacity.overload is not None and returned.capacity.overload.kind == "times_out"
+    assert returned.capacity is not None
+    assert returned.capacity.kind == "capacity"
+    assert returned.capacity.overload is not None
+    assert returned.capacity.overload.kind == "times_out"
 
 
 def test_a_backlog_that_times_out_after_a_return_is_overload_and_no_fault() -> None:
@@ -128,7 +136,8 @@ def test_a_backlog_that_times_out_after_a_return_is_overload_and_no_fault() -> N
     impatient, rates = System(0.01, 0, timeout_s=2.0), (30.0, 60.0, 140.0, 130.0, 30.0)
     found = verdict(climbed(impatient, rates, 14, np.random.default_rng(7)))
     (overload,) = [each for each in found.regimes if each.began is not None]
-    assert overload.began == "failures" and not overload.inside
+    assert overload.began == "failures"
+    assert not overload.inside
 
 
 @pytest.mark.parametrize(
@@ -146,7 +155,8 @@ def test_a_backlog_after_overload_is_no_other_service(
 ) -> None:
     timeline = session(rates, Trouble())
     found = verdict(timeline)
-    assert found.regimes == () and not any(each.other_service for each in found.levels)
+    assert found.regimes == ()
+    assert not any(each.other_service for each in found.levels)
     assert [each.level for each in found.levels if wording.rate_level(each) == "a backlog was worked off"] == backlogs
     assert next((each.after_s for each in found.recoveries if each.recovered), None) == recovered
 
@@ -174,7 +184,8 @@ def test_a_long_queue_at_the_greatest_rate_leaves_doubt_whether_the_service_keep
 ) -> None:
     timeline = session((30.0, 60.0, most), Trouble())
     capacity = verdict(timeline).capacity
-    assert capacity is not None and (capacity.kind, capacity.confidence) == ("keeps_up", confidence)
+    assert capacity is not None
+    assert (capacity.kind, capacity.confidence) == ("keeps_up", confidence)
     assert (capacity.slower_times is not None) == is_near == ("near the capacity" in wording.verdict(timeline))
 
 
@@ -184,13 +195,15 @@ def test_a_neighbour_who_takes_the_cpu_is_named_and_makes_no_capacity() -> None:
     assert found is None or found.kind == "keeps_up"
     assert [mark.id for mark in standing(timeline, "bottleneck") if mark.id != "not_saturated"] == ["noisy_neighbours"]
     words = wording.verdict(timeline)
-    assert words.startswith("Other processes (busy) use") and "results at 80/s offered do not describe the service" in words
+    assert words.startswith("Other processes (busy) use")
+    assert "results at 80/s offered do not describe the service" in words
 
 
 def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -> None:
     timeline = session((20.0, 40.0, 60.0, 130.0, 160.0), Trouble())
     found = [mark for mark in standing(timeline, "bottleneck") if mark.severity != "info"]
-    assert found and all(mark.users is None and mark.offered_per_s == 130.0 for mark in found)
+    assert found
+    assert all(mark.users is None and mark.offered_per_s == 130.0 for mark in found)
     assert "at 130/s offered" in wording.mark(found[0])
     assert wording.title(found[0]) in wording.verdict(timeline)
 
@@ -225,7 +238,8 @@ def test_a_service_that_changes_its_speed_at_a_rate_that_it_serves_is_a_shift_of
     slow = System(1 / 30, 0, servers=1, service_spread="uniform", trouble=Trouble(60.0, speed=speed))
     timeline = climbed(slow, (9.0,), 110, np.random.default_rng(SEED))
     (shift,) = standing(timeline, "shift")
-    assert shift.id == ("latency_rose" if speed < 1 else "latency_fell") and shift.offered_per_s == 9.0
+    assert shift.id == ("latency_rose" if speed < 1 else "latency_fell")
+    assert shift.offered_per_s == 9.0
     assert [each.key for each in reanalyse(timeline).changes if not each.key.startswith("cause:")] == []
 
 

@@ -119,7 +119,8 @@ def test_a_disturbed_level_is_ignored_if_the_same_users_were_measured_undisturbe
 
 def test_all_undisturbed_levels_are_used() -> None:
     levels = (level(2, 20), level(4, 22))
-    assert usable_levels(levels) == levels and usable_levels(()) == ()
+    assert usable_levels(levels) == levels
+    assert usable_levels(()) == ()
 
 
 CLIMB = [Load(users, 10.0 * users, 50) for users in (2, 4, 8, 12)]
@@ -135,7 +136,8 @@ def test_a_plateau_caused_by_other_processes_gives_no_knee_and_no_latency_knee()
         Load(32, 120, 250, readings=STARVED),
     ]
     disturbed = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
-    assert disturbed is not None and disturbed.capacity.knee is not None
+    assert disturbed is not None
+    assert disturbed.capacity.knee is not None
     assert (disturbed.capacity.knee.kind, disturbed.capacity.knee.users) == ("no_knee", 12)
     assert disturbed.capacity.latency_knee is None
     assert (disturbed.disturbed_levels, disturbed.left_out_levels) == ((4, 5, 6), (4, 5, 6))
@@ -148,15 +150,18 @@ def test_a_knee_is_still_found_next_to_disturbed_levels() -> None:
     plateau = [Load(users, 120, 1000 * users / 120 - 50) for users in (16, 24, 32)]
     loads = [*CLIMB, Load(10, 60, 120, readings=STARVED), *plateau]
     verdict = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
-    assert verdict is not None and verdict.capacity.knee is not None
-    assert verdict.capacity.knee.kind == "knee" and verdict.capacity.knee.users == pytest.approx(12, rel=0.05)
+    assert verdict is not None
+    assert verdict.capacity.knee is not None
+    assert verdict.capacity.knee.kind == "knee"
+    assert verdict.capacity.knee.users == pytest.approx(12, rel=0.05)
     assert verdict.left_out_levels == (4,)
 
 
 def test_a_disturbed_return_level_neither_contradicts_nor_fails_recovery() -> None:
     loads = [*CLIMB, *(Load(users, 120, 1000 * users / 120 - 50) for users in (16, 24)), Load(2, 19.9, 140, readings=STARVED)]
     epoch = epoch_of(closed_session(*loads, host=TWO_CORES), 0)
-    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
     assert epoch.verdict.capacity.knee.evidence.return_agrees is None
 
 
@@ -182,6 +187,7 @@ def test_a_disturbed_level_whose_requests_only_took_longer_keeps_its_goodput_but
               "neighbours.cpu_ratio": 1.35, "host.cpu_ratio": 1.65}  # fmt: skip
     figures = LevelFigures(settled=True, throughput_rps=19.0, response_ms=2.6, users_mean=120.0, readings=slower)
     withheld = NeighbourCheck(TWO_CORES, "python3").withheld(figures)
-    assert withheld is not None and not withheld.of_goodput
+    assert withheld is not None
+    assert not withheld.of_goodput
     below = LadderLevel(users=120, goodput_rps=19, seconds=20.0, disturbed=True)
     assert usable_levels([level(20, 4.0), level(40, 8.0), below])[-1] is below

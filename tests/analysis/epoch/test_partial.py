@@ -66,13 +66,16 @@ def test_a_level_without_requests_is_not_partial() -> None:
 def test_partial_levels_are_in_no_curve_and_the_verdict_lists_them() -> None:
     epoch = epoch_of(session((5, 1.0), (10, 0.4), (20, 1.0)), 0)
     assert [level.users for level in epoch.ladder] == [5, 20]
-    assert epoch.verdict is not None and epoch.verdict.partial_levels == (1,)
+    assert epoch.verdict is not None
+    assert epoch.verdict.partial_levels == (1,)
 
 
 def test_where_all_levels_are_partial_the_verdict_has_no_curve() -> None:
     epoch = epoch_of(session((5, 0.3), (10, 0.4)), 0)
-    assert epoch.verdict is not None and epoch.verdict.partial_levels == (0, 1)
-    assert epoch.verdict.capacity.knee is None and epoch.verdict.capacity.curve is None
+    assert epoch.verdict is not None
+    assert epoch.verdict.partial_levels == (0, 1)
+    assert epoch.verdict.capacity.knee is None
+    assert epoch.verdict.capacity.curve is None
 
 
 def test_a_recording_of_users_in_their_first_task_has_no_knee_and_says_why() -> None:

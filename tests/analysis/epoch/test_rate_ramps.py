@@ -62,21 +62,25 @@ def test_bins_are_judged_as_levels_are(ramp: list[RateLevel], kind: str | None, 
 )
 def test_the_interval_of_a_short_ramp_is_wider(seconds: float, half_width: tuple[float, float]) -> None:
     found = judge([level(10 * rate, 10 * min(rate, 30.0), seconds=seconds, ramp=True) for rate in RISING])
-    assert found is not None and found.low_per_s is not None and found.high_per_s is not None
+    assert found is not None
+    assert found.low_per_s is not None
+    assert found.high_per_s is not None
     assert half_width[0] < (found.high_per_s - found.low_per_s) / 2 / found.per_s < half_width[1]
 
 
 def test_a_lucky_bin_below_a_poor_one_is_no_collapse() -> None:
     lucky = [level(24.0, 24.0, seconds=15, ramp=True), level(29.5, 29.5, seconds=10, ramp=True)]
     found = judge([level(18.0, seconds=15, ramp=True), *lucky, level(32.0, 23.4, seconds=9, ramp=True)])
-    assert found is not None and found.kind == "capacity"
+    assert found is not None
+    assert found.kind == "capacity"
     assert found.per_s == pytest.approx(23.4, rel=0.01)
 
 
 def test_bins_with_few_arrivals_are_pooled_with_their_neighbours_until_they_have_enough() -> None:
     found = pooled(bins(RISING, seconds=3))
     assert [round(each.rate_per_s) for each in found] == [20, 50]
-    assert found[0].due == 3 * (5 + 15 + 25 + 35) and found[0].ramp
+    assert found[0].due == 3 * (5 + 15 + 25 + 35)
+    assert found[0].ramp
 
 
 def test_a_level_of_one_rate_is_pooled_with_no_bin() -> None:
@@ -88,7 +92,8 @@ def test_work_in_flight_that_grows_with_the_rate_is_no_queue() -> None:
     """Little's law: 10/s more within each bin, and 3 s in the service, are 30 more in flight."""
     served = [level(rate, rate - 30 / 12, seconds=12, ramp=True, growth_of_rate=30.0) for rate in RISING]
     found = judge(served)
-    assert found is not None and (found.kind, found.per_s) == ("keeps_up", 55)
+    assert found is not None
+    assert (found.kind, found.per_s) == ("keeps_up", 55)
 
 
 def _bin(rate: float) -> JudgedPart:
@@ -108,7 +113,8 @@ def test_bins_that_follow_overload_on_the_way_down_are_recovery_and_not_of_the_c
     up = bins((5, 15, 25, 25, 25, 25), failing=True)
     down = [level(rate, 0.0, failed=rate, seconds=12, ramp=True, index=1) for rate in (50.0, 40.0, 20.0, 3.0)]
     fit, recovering = split([*up, *down])
-    assert fit == up and recovering == down
+    assert fit == up
+    assert recovering == down
 
 
 @cache
@@ -123,7 +129,8 @@ def ramped(system: System, to_per_s: float, seconds: int, *, after_per_s: float 
 
 def verdict(session: VirtualRates) -> RateVerdict:
     found = session.timeline.verdict
-    assert found is not None and found.rates is not None
+    assert found is not None
+    assert found.rates is not None
     return found.rates
 
 
@@ -135,7 +142,8 @@ def test_a_ramp_beyond_the_capacity_gives_capacity_interval_limit_and_objective(
     assert found.capacity.limit == "queue_growth"
     assert found.capacity.per_s == pytest.approx(50, rel=0.06)
     assert (found.capacity.low_per_s or 0) <= 50 <= (found.capacity.high_per_s or 0)
-    assert found.objectives[0].state == "crossed" and 20 < (found.objectives[0].per_s or 0) < 52
+    assert found.objectives[0].state == "crossed"
+    assert 20 < (found.objectives[0].per_s or 0) < 52
     assert wording.verdict(session.timeline).startswith("Capacity ")
 
 
@@ -152,16 +160,19 @@ def test_a_service_that_sheds_is_distinguished_from_one_that_queues() -> None:
     assert found is not None
     assert found.kind == "capacity"
     assert found.limit == "errors"
-    assert found.overload is not None and found.overload.kind == "refuses"
+    assert found.overload is not None
+    assert found.overload.kind == "refuses"
     assert found.per_s == pytest.approx(50, rel=0.08)
 
 
 def test_a_bin_near_zero_without_arrivals_is_no_fault() -> None:
     """The first bin of this ramp has no arrival; the constant rate after the ramp is served without failures."""
     found = ramped_rates("linear", 900_027).verdict
-    assert found is not None and not any(regime.inside for regime in found.regimes)
+    assert found is not None
+    assert not any(regime.inside for regime in found.regimes)
 
 
 def test_a_clean_bin_of_the_way_down_makes_no_fault_of_failing_bins_on_the_way_up() -> None:
     found = ramped_rates("timeouts", 900_018).verdict
-    assert found is not None and not any(regime.inside for regime in found.regimes)
+    assert found is not None
+    assert not any(regime.inside for regime in found.regimes)

@@ -33,7 +33,8 @@ def climbed(system: System, rates: Sequence[float], level_s: int = 16, **run: An
 
 def verdict(session: VirtualRates) -> RateVerdict:
     found = session.timeline.verdict
-    assert found is not None and found.rates is not None
+    assert found is not None
+    assert found.rates is not None
     assert found.capacity.curve is None  # levels of users and of rates never share a curve
     return found.rates
 
@@ -41,7 +42,8 @@ def verdict(session: VirtualRates) -> RateVerdict:
 def test_a_queue_without_bound() -> None:
     session = climbed(MM1, [40, 60, 80, 125, 150])
     found = verdict(session)
-    assert found.capacity is not None and found.capacity.kind == "capacity"
+    assert found.capacity is not None
+    assert found.capacity.kind == "capacity"
     assert found.capacity.per_s == pytest.approx(100, rel=0.05)
     assert [each.state for each in found.levels] == ["kept"] * 3 + ["queue_grows"] * 2
     assert found.levels[-1].growth_per_s == pytest.approx(50, rel=0.2)
@@ -52,31 +54,36 @@ def test_a_queue_without_bound() -> None:
 
 def test_an_objective_is_of_the_time_from_plan() -> None:
     (found,) = verdict(climbed(MM1, [40, 60, 80, 125])).objectives
-    assert found.state == "crossed" and found.per_s == pytest.approx(70, rel=0.15)  # p95 of M/M/1: 3 / (100 - rate)
+    assert found.state == "crossed"
+    assert found.per_s == pytest.approx(70, rel=0.15)  # p95 of M/M/1: 3 / (100 - rate)
 
 
 def test_a_service_that_sheds_and_recovers() -> None:
     session = climbed(SHEDS, [40, 60, 80, 125, 150, 50])
     found = verdict(session)
-    assert found.capacity is not None and found.capacity.overload is not None
+    assert found.capacity is not None
+    assert found.capacity.overload is not None
     assert found.capacity.overload.kind == "refuses"
     assert found.levels[-1].recovery
     (back,) = found.recoveries
     assert (back.recovered, back.from_per_s > 140, back.to_per_s) == (True, True, 50)
     sentence = wording.verdict(session.timeline)
-    assert "the service refuses what exceeds it" in sentence and "at 50/s it recovered" in sentence
+    assert "the service refuses what exceeds it" in sentence
+    assert "at 50/s it recovered" in sentence
     assert any(isinstance(mark.finding, RateRecovered) for mark in session.timeline.marks.values())
 
 
 def test_a_pool_of_users_that_is_too_small_is_not_a_capacity() -> None:
     slow = System(0.1, 0, linear=True, service_spread="constant")
     found = verdict(climbed(slow, [40, 80, 160], max_users=10, waiting_most=20)).capacity  # 10 users at 0.1 s: 100/s
-    assert found is not None and (found.kind, found.limit) == ("keeps_up", "generator")
+    assert found is not None
+    assert (found.kind, found.limit) == ("keeps_up", "generator")
 
 
 def test_no_capacity_is_found_below_it() -> None:
     found = verdict(climbed(MM1, [30, 50, 70, 85])).capacity
-    assert found is not None and found.kind == "keeps_up"
+    assert found is not None
+    assert found.kind == "keeps_up"
 
 
 def test_a_lower_rate_after_overload_is_recovery_but_a_lowest_one_still_counts() -> None:
@@ -118,6 +125,7 @@ def test_a_level_whose_iterations_are_miscounted_is_not_judged() -> None:
     session.end()
     found = verdict(session)
     assert [each.left_out for each in found.levels] == [False, False, True]
-    assert found.capacity is not None and found.capacity.kind == "keeps_up"
+    assert found.capacity is not None
+    assert found.capacity.kind == "keeps_up"
     assert session.timeline.levels[-1].figures.offered is not None
     assert not session.timeline.levels[-1].figures.offered.is_conserved

@@ -36,7 +36,8 @@ def test_a_recovery_level_that_stays_broken_does_not_move_the_knee() -> None:
     levels = ideal([10, 20, 30, 40, 60, 80])
     broken = replace(levels[1], goodput_rps=2.0, throughput_rps=2.0)
     knee = analyse([*levels, broken]).knee
-    assert knee is not None and knee.users == pytest.approx(50, rel=0.02)
+    assert knee is not None
+    assert knee.users == pytest.approx(50, rel=0.02)
 
 
 @pytest.mark.parametrize("seed", range(20))

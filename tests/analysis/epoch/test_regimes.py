@@ -83,9 +83,11 @@ def test_an_upstream_that_dies_at_constant_load_is_a_fault_with_its_time_and_no_
     timeline = found_in("upstream-dies-at-24-users.jsonl")
     assert {mark.kind for mark in timeline.marks.values()} == {"cause", "bottleneck"}
     verdict = timeline.verdicts[0]
-    assert verdict.capacity.knee is not None and (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 24)
+    assert verdict.capacity.knee is not None
+    assert (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 24)
     healthy, failed = verdict.regimes
-    assert healthy.most_users == 24 and healthy.most_rps == pytest.approx(112, rel=0.01)
+    assert healthy.most_users == 24
+    assert healthy.most_rps == pytest.approx(112, rel=0.01)
     assert failed.began == "failures"
     assert failed.inside
     assert failed.began_s == pytest.approx(35.5, abs=0.1)
@@ -99,17 +101,21 @@ def test_an_upstream_that_dies_at_constant_load_is_a_fault_with_its_time_and_no_
 def test_a_capacity_that_doubles_gives_both_truths_and_when_it_changed() -> None:
     timeline = found_in("capacity-doubles-at-60-s.jsonl")
     knee = timeline.verdicts[0].capacity.knee
-    assert knee is not None and knee.kind == "knee"
-    assert knee.users == pytest.approx(24, rel=0.05) and knee.until_s == pytest.approx(61.2, abs=0.1)
+    assert knee is not None
+    assert knee.kind == "knee"
+    assert knee.users == pytest.approx(24, rel=0.05)
+    assert knee.until_s == pytest.approx(61.2, abs=0.1)
     line = wording.verdict(timeline)
     assert line.startswith("Knee at 24 users [21–27] and 95.4/s until 01:01")
-    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in line and "since then 48 users reached 191/s" in line
+    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in line
+    assert "since then 48 users reached 191/s" in line
 
 
 def test_a_knee_of_a_service_that_changed_since_cannot_be_verified_and_the_advice_is_about_the_service_as_it_is() -> None:
     timeline = found_in("capacity-doubles-at-60-s.jsonl")
     capacity = timeline.verdicts[0].capacity
-    assert capacity.knee is not None and capacity.knee.provisional
+    assert capacity.knee is not None
+    assert capacity.knee.provisional
     assert [wording.missing(each) for each in capacity.missing] == [
         "2 more levels at other user counts would give a first result"
     ]
@@ -123,7 +129,8 @@ def test_a_knee_of_a_service_that_changed_since_cannot_be_verified_and_the_advic
 def test_failures_that_begin_inside_a_short_level_end_the_regime_there(good: int) -> None:
     epoch = epoch_of(session(*CLIMB[:2], (24, clean(120, good) + failing(120, 9 - good)), (32, failing(160))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [24, 32])]
-    assert epoch.has_fault and epoch.judged is epoch.regimes[0]
+    assert epoch.has_fault
+    assert epoch.judged is epoch.regimes[0]
 
 
 @pytest.mark.parametrize("clean_s", [0, 1])
@@ -133,7 +140,8 @@ def test_failures_that_begin_while_a_level_settles_are_a_fault_if_all_users_had_
     settled = [*clean(144, clean_s), *[(144, 60)] * 8]
     epoch = epoch_of(session(*CLIMB, (32, settled), settling=clean(144, 4)), 0)
     assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [32])]
-    assert epoch.has_fault and epoch.regimes[1].levels[0].failure_ratio == pytest.approx(60 / 144)
+    assert epoch.has_fault
+    assert epoch.regimes[1].levels[0].failure_ratio == pytest.approx(60 / 144)
 
 
 def test_failures_that_passed_while_a_level_settled_are_not_in_its_figures() -> None:
@@ -149,7 +157,8 @@ def test_failures_that_passed_while_a_level_settled_are_not_in_its_figures() -> 
 def test_failures_that_the_step_may_have_caused_are_open(why: str, clean_s: int, failed_after_ms: float) -> None:
     timeline = session(*CLIMB, (32, failing(144)), settling=clean(144, clean_s), failed_after_ms=failed_after_ms)
     epoch = epoch_of(timeline, 0)
-    assert not epoch.has_fault and epoch.is_undecided
+    assert not epoch.has_fault
+    assert epoch.is_undecided
 
 
 def test_a_first_second_with_a_few_failures_does_not_hide_when_most_requests_began_to_fail() -> None:
@@ -160,7 +169,8 @@ def test_a_first_second_with_a_few_failures_does_not_hide_when_most_requests_beg
 def test_failures_that_continue_at_a_load_that_was_clean_are_a_fault_though_they_came_with_a_step() -> None:
     epoch = epoch_of(session(*CLIMB, (32, failing(160)), (8, failing(40))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24]), ("failures", [32, 8])]
-    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
     assert epoch.verdict.capacity.knee.kind == "no_knee"
 
 
@@ -171,15 +181,18 @@ FALLEN: dict[str, Seconds] = {"failing": failing(160), "slow": clean(60)}
 def test_failures_that_come_and_go_with_load_are_caused_by_load(fallen: str) -> None:
     epoch = epoch_of(session(*CLIMB, (32, FALLEN[fallen]), (16, clean(80))), 0)
     assert regimes(epoch) == [(None, [8, 16, 24, 32, 16])]
-    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
-    assert epoch.verdict.capacity.knee.kind == "knee" and epoch.verdict.capacity.knee.users == pytest.approx(24, rel=0.02)
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "knee"
+    assert epoch.verdict.capacity.knee.users == pytest.approx(24, rel=0.02)
 
 
 @pytest.mark.parametrize("fallen", FALLEN)
 def test_a_return_to_a_third_of_the_users_leaves_open_whether_load_or_time_is_the_cause(fallen: str) -> None:
     epoch = epoch_of(session(*CLIMB, (32, FALLEN[fallen]), (8, clean(40))), 0)
     assert [levels for _, levels in regimes(epoch)] == [[8, 16, 24, 8], [32]]
-    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
     assert epoch.verdict.capacity.knee.kind == "no_knee"
 
 
@@ -204,7 +217,8 @@ def test_failures_that_a_later_level_with_as_many_users_is_without_are_a_fault_i
 def test_the_next_step_after_a_fall_is_a_return_to_the_most_users_that_were_served_well(fallen: str) -> None:
     timeline = session(*CLIMB, (32, FALLEN[fallen]))
     verdict = epoch_of(timeline, 0).verdict
-    assert verdict is not None and verdict.capacity.knee is not None
+    assert verdict is not None
+    assert verdict.capacity.knee is not None
     assert verdict.capacity.knee.kind == "no_knee"
     wanted = verdict.capacity.missing[0]
     assert wording.missing(wanted) == "a return to 24 users would show whether load caused the fall"
@@ -215,7 +229,8 @@ def test_the_next_step_after_a_fall_is_a_return_to_the_most_users_that_were_serv
 def test_a_fall_that_is_open_does_not_take_the_verdict_from_the_levels_before_it() -> None:
     epoch = epoch_of(session(*CLIMB, (32, clean(60)), (40, clean(62)), (48, clean(61))), 0)
     assert [levels for _, levels in regimes(epoch)] == [[8, 16, 24], [32, 40, 48]]
-    assert epoch.is_undecided and epoch.judged is epoch.regimes[0]
+    assert epoch.is_undecided
+    assert epoch.judged is epoch.regimes[0]
 
 
 def test_a_fault_is_no_limit_of_load_though_more_users_after_it_seem_to_have_another_service() -> None:
@@ -244,7 +259,8 @@ def test_a_level_that_still_recovers_beyond_the_line_is_not_a_plateau_of_the_lev
     stalled: Seconds = [(0, 0)] * 9
     epoch = epoch_of(session(*CLIMB, (32, stalled), (40, [(110, 12)] * 9)), 0)
     assert [levels for _, levels in regimes(epoch)][0] == [8, 16, 24]
-    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
     assert epoch.verdict.capacity.knee.kind == "no_knee"
 
 
@@ -291,8 +307,10 @@ def test_low_loads_after_the_capacity_halved_belong_to_the_changed_service() -> 
     before, after = [(6, clean(21)), (12, clean(42)), (24, clean(84)), halved], [(63, clean(71)), (82, clean(70))]
     epoch = epoch_of(session(*before, *after, (12, clean(41)), (3, clean(11))), 0)
     assert regimes(epoch) == [(None, [6, 12, 24, 48]), ("goodput", [48, 63, 82, 12, 3])]
-    assert epoch.verdict is not None and epoch.verdict.capacity.knee is not None
-    assert epoch.verdict.capacity.knee.kind == "knee" and epoch.verdict.capacity.knee.users == pytest.approx(20.5, rel=0.05)
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "knee"
+    assert epoch.verdict.capacity.knee.users == pytest.approx(20.5, rel=0.05)
 
 
 def test_equal_failures_at_more_users_do_not_count_as_falling_goodput() -> None:
@@ -311,7 +329,8 @@ def test_a_fall_in_one_step_stays_undecided_and_one_that_continues_with_load_is_
     line = [Load(users, 5.0 * users, 50.0, WAIT_S) for users in (8, 16, 24)]
     one = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S)), 0)
     two = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S), Load(40, 35, 900.0, WAIT_S)), 0)
-    assert regimes(one) == [(None, [8, 16, 24]), ("goodput", [32])] and not one.has_fault
+    assert regimes(one) == [(None, [8, 16, 24]), ("goodput", [32])]
+    assert not one.has_fault
     assert regimes(two) == [(None, [8, 16, 24, 32, 40])]
 
 
@@ -319,7 +338,8 @@ def test_a_knee_is_not_proven_where_the_first_load_makes_less_when_it_returns() 
     up = [Load(users, min(5.0 * users, 100.0), 50.0, WAIT_S) for users in (8, 16, 24, 32, 40)]
     for back, kind in ((40.0, "knee"), (25.0, "bend")):
         verdict = epoch_of(closed_session(*up, Load(8, back, 50.0, WAIT_S)), 0).verdict
-        assert verdict is not None and verdict.capacity.knee is not None
+        assert verdict is not None
+        assert verdict.capacity.knee is not None
         assert verdict.capacity.knee.kind == kind
 
 
@@ -328,25 +348,31 @@ def test_a_return_after_another_change_that_began_with_a_step_disputes_the_knee_
     collapsed = (11, [(45, 40)] * 9)
     known = epoch_of(session(*rising, collapsed, (2, clean(20))), 0).verdict
     slower = epoch_of(session(*rising, collapsed, (2, [(14, 2)] * 9)), 0)
-    assert known is not None and known.capacity.knee is not None
+    assert known is not None
+    assert known.capacity.knee is not None
     assert known.capacity.knee.kind == "knee"
-    assert slower.verdict is not None and slower.verdict.capacity.knee is not None
-    assert slower.verdict.capacity.knee.kind == "bend" and slower.verdict.capacity.knee.evidence.return_agrees is False
+    assert slower.verdict is not None
+    assert slower.verdict.capacity.knee is not None
+    assert slower.verdict.capacity.knee.kind == "bend"
+    assert slower.verdict.capacity.knee.evidence.return_agrees is False
 
 
 def test_failures_that_begin_with_a_step_and_continue_at_a_load_that_was_clean_are_a_fault_in_time() -> None:
     timeline = session(*CLIMB, (32, failing(160)), (16, failing(80)))
     *_, last = verdict_of(timeline).regimes
-    assert last.began == "failures" and last.inside
+    assert last.began == "failures"
+    assert last.inside
 
 
 def test_failures_that_begin_late_in_a_level_beyond_the_line_may_be_those_of_a_queue_that_filled() -> None:
     timeline = session(*CLIMB, (64, [*clean(150, 6), *failing(150, 6)]))
     *_, last = verdict_of(timeline).regimes
-    assert last.began == "failures" and not last.inside
+    assert last.began == "failures"
+    assert not last.inside
     on_the_line = session(*CLIMB, (64, [*clean(320, 6), *failing(320, 6)]))
     *_, last = verdict_of(on_the_line).regimes
-    assert last.began == "failures" and last.inside
+    assert last.began == "failures"
+    assert last.inside
 
 
 def test_seconds_after_a_step_that_are_worse_than_those_that_follow_are_not_a_change_of_the_service() -> None:

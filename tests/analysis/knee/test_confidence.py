@@ -40,7 +40,8 @@ def test_a_knee_whose_users_time_is_accounted_for_keeps_its_confidence() -> None
 def test_a_knee_whose_users_spend_time_unaccounted_for_has_low_confidence(pause_s: float) -> None:
     found = knee(ladder(pause_s))
     assert found.confidence == "low"
-    assert found.evidence.unaccounted_ratio is not None and found.evidence.unaccounted_ratio > LITTLE_MOST
+    assert found.evidence.unaccounted_ratio is not None
+    assert found.evidence.unaccounted_ratio > LITTLE_MOST
 
 
 def test_a_straight_line_has_no_knee() -> None:

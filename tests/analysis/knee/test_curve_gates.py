@@ -34,8 +34,10 @@ def test_a_curve_of_an_ideal_service_with_its_knee_at_50_users(users: list[float
 
 def test_slope_and_efficiency_at_the_top_have_one_sided_bounds() -> None:
     found = gates([10, 20, 40, 80, 100])
-    assert found.efficiency == pytest.approx(0.5, abs=0.01) and found.efficiency < found.efficiency_high < 0.6
-    assert found.slope == pytest.approx(0.0, abs=0.01) and found.slope_low < found.slope < found.slope_high
+    assert found.efficiency == pytest.approx(0.5, abs=0.01)
+    assert found.efficiency < found.efficiency_high < 0.6
+    assert found.slope == pytest.approx(0.0, abs=0.01)
+    assert found.slope_low < found.slope < found.slope_high
 
 
 def test_a_curve_over_a_narrow_span_is_judged_by_its_slope() -> None:

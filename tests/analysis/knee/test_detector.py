@@ -27,7 +27,8 @@ def test_the_knee_is_where_the_low_load_line_meets_the_capacity_line() -> None:
     knee = knee_of(ideal([10, 20, 30, 40, 50, 60, 80, 100]))
     assert knee.kind == "knee"
     assert knee.users == pytest.approx(50, rel=0.01)
-    assert knee.users_low is not None and knee.users_high is not None
+    assert knee.users_low is not None
+    assert knee.users_high is not None
     assert knee.users_low < 50 < knee.users_high
     assert knee.capacity_rps == pytest.approx(100, rel=0.01)
     assert (knee.limit, knee.confidence, knee.provisional, knee.soft) == ("queueing", "high", True, False)
@@ -93,7 +94,8 @@ def test_a_fall_after_the_peak_is_distinguished_from_the_knee() -> None:
     assert retrograde.peak is not None
     assert (retrograde.peak.shape, retrograde.peak.users) == ("retrograde", 60)
     collapsed = knee_of(rates([(10, 20), (20, 40), (40, 80), (60, 100), (80, 98), (120, 5)]))
-    assert collapsed.peak is not None and collapsed.peak.shape == "collapse"
+    assert collapsed.peak is not None
+    assert collapsed.peak.shape == "collapse"
     assert collapsed.users == pytest.approx(50, rel=0.05)
     assert knee_of(ideal([10, 20, 30, 60, 90])).peak is None
 
@@ -130,7 +132,8 @@ def test_first_requests_of_a_ramp_do_not_pull_the_knee_down() -> None:
 def test_the_usl_fit_is_grey_while_data_is_thin_or_nothing_bends() -> None:
     def grey(users: list[float]) -> str | None:
         curve = judge(ideal(users)).curve
-        assert curve is not None and curve.usl is not None
+        assert curve is not None
+        assert curve.usl is not None
         return curve.usl.grey
 
     assert grey([10, 20, 60, 80]) == "few_levels"
@@ -141,7 +144,8 @@ def test_the_usl_fit_is_grey_while_data_is_thin_or_nothing_bends() -> None:
 def test_the_usl_fit_finds_its_own_parameters() -> None:
     law = [(n, 50 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32, 64, 96)]
     curve = judge(rates(law)).curve
-    assert curve is not None and curve.usl is not None
+    assert curve is not None
+    assert curve.usl is not None
     assert (curve.usl.lambda_rps, curve.usl.sigma, curve.usl.kappa) == pytest.approx((50, 0.03, 0.0004), rel=1e-6)
     assert curve.usl.peak_users == pytest.approx((0.97 / 0.0004) ** 0.5)
 
@@ -149,7 +153,8 @@ def test_the_usl_fit_finds_its_own_parameters() -> None:
 def test_latency_that_rises_permanently_gets_its_own_mark() -> None:
     levels = [replace(level, latency_ms=50.0 if level.users < 30 else 120.0) for level in ideal([5, 10, 20, 30, 40])]
     verdict = judge(levels)
-    assert verdict.knee is not None and verdict.knee.kind == "no_knee"
+    assert verdict.knee is not None
+    assert verdict.knee.kind == "no_knee"
     assert verdict.latency_knee is not None
     assert (verdict.latency_knee.users, verdict.latency_knee.users_low) == (30, 20)
     levels[2] = replace(levels[2], latency_ms=130.0)
@@ -207,5 +212,7 @@ def test_any_levels_give_a_verdict_without_an_error(rows: list[tuple[float, floa
     ]
     knee = judge(levels).knee
     if knee is not None and knee.kind == "knee":
-        assert knee.users is not None and knee.users_low is not None and knee.users_high is not None
+        assert knee.users is not None
+        assert knee.users_low is not None
+        assert knee.users_high is not None
         assert 0 < knee.users_low <= knee.users_high

@@ -67,7 +67,8 @@ def test_an_endpoint_that_is_slow_at_one_level_only_has_not_left() -> None:
 
 def test_the_first_endpoint_to_degrade_is_named_even_if_another_follows() -> None:
     found = departure(ladder(search=(6, 6, 60, 900), item=(5, 5, 5, 100)))
-    assert found is not None and (found.name, found.users) == ("/search", 20)
+    assert found is not None
+    assert (found.name, found.users) == ("/search", 20)
 
 
 def test_growth_within_the_lag_of_the_generators_timers_names_none() -> None:
@@ -105,4 +106,5 @@ def test_failures_that_were_there_at_low_load_name_none() -> None:
 def test_more_failures_than_requests_in_a_damaged_log_count_as_all_of_them() -> None:
     damaged = {users: {"/pay": (5.0, failed), "/item": (5.0, 0.0)} for users, failed in ((5, 0.0), (10, 0.0), (20, 3.0))}
     found = departure(damaged)
-    assert found is not None and (found.name, found.after) == ("/pay", 1.0)
+    assert found is not None
+    assert (found.name, found.after) == ("/pay", 1.0)

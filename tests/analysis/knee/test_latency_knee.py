@@ -61,4 +61,5 @@ def test_latency_that_the_generator_or_other_processes_made_is_left_out(left_out
 
 def test_a_ramp_is_known_less_well() -> None:
     verdict = found(levels((20, 20, 20, 40, 60, 80), ramp=True, seconds=20.0))
-    assert verdict is not None and verdict.confidence == "medium"
+    assert verdict is not None
+    assert verdict.confidence == "medium"

@@ -14,7 +14,8 @@ USERS = [10, 20, 30, 40, 60, 80, 100]
 
 def limit_of(levels: list[LadderLevel]) -> str | None:
     knee = judge(levels).knee
-    assert knee is not None and knee.kind == "knee"
+    assert knee is not None
+    assert knee.kind == "knee"
     return knee.limit
 
 
@@ -63,8 +64,10 @@ def failing(shares: dict[int, float], refused_ratio: float) -> list[LadderLevel]
 
 def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_interval() -> None:
     uneven, even = judge(failing(UNEVEN, 1.0)).knee, judge(failing(EVEN, 1.0)).knee
-    assert uneven is not None and even is not None
-    assert uneven.users is not None and even.users is not None
+    assert uneven is not None
+    assert even is not None
+    assert uneven.users is not None
+    assert even.users is not None
     assert even.users < uneven.users <= 60
     assert uneven.users_high / uneven.users_low > 1.2 * even.users_high / even.users_low  # type: ignore[operator]
 
@@ -72,13 +75,15 @@ def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_inter
 def test_a_limit_that_refuses_has_no_capacity_that_no_level_has_shown() -> None:
     knee = judge(failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0)).knee
     most_rps = max(level.goodput_rps + 2 * level.goodput_error_rps for level in failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0))
-    assert knee is not None and knee.capacity_rps is not None
+    assert knee is not None
+    assert knee.capacity_rps is not None
     assert knee.capacity_rps <= most_rps
 
 
 def test_goodput_that_other_failures_make_uneven_is_not_a_knee() -> None:
     knee = judge(failing(UNEVEN, 0.0)).knee
-    assert knee is not None and knee.kind == "bend"
+    assert knee is not None
+    assert knee.kind == "bend"
 
 
 STARVED = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator held to a third of a core beside busy processes

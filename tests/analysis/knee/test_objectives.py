@@ -21,7 +21,8 @@ def timed(pairs: list[tuple[float, float]]) -> list[LadderLevel]:
 
 def test_the_load_lies_between_the_last_level_that_keeps_it_and_the_first_that_breaks_it() -> None:
     found = capacity_at(timed([(10, 100), (20, 100), (30, 200), (40, 800), (60, 2000)]), "p95_ms", 400)
-    assert found is not None and found.state == "crossed"
+    assert found is not None
+    assert found.state == "crossed"
     assert found.users == pytest.approx(35)
     assert (found.users_low, found.users_high) == (30, 40)
     assert found.goodput_rps == pytest.approx(70)
@@ -48,7 +49,8 @@ def test_levels_too_near_the_limit_to_show_widen_the_interval() -> None:
 
 def test_one_level_with_bad_luck_does_not_decide() -> None:
     found = capacity_at(timed([(10, 100), (15, 420), (20, 110), (25, 120), (30, 130), (40, 1000)]), "p95_ms", 400)
-    assert found is not None and found.users is not None
+    assert found is not None
+    assert found.users is not None
     assert found.users > 30
 
 
@@ -58,23 +60,27 @@ def test_failures_are_judged_by_their_own_bounds() -> None:
         for level, share in zip(ideal([10, 20, 30]), (0.0, 0.0, 0.3), strict=True)
     ]
     found = capacity_at(levels, "failure_ratio", 0.01)
-    assert found is not None and found.state == "crossed"
+    assert found is not None
+    assert found.state == "crossed"
     assert (found.users_low, found.users_high) == (20, 30)
     constant = [replace(level, failure_ratio=0.06) for level in levels]
     broken = capacity_at(constant, "failure_ratio", 0.01)
-    assert broken is not None and broken.state == "broken"
+    assert broken is not None
+    assert broken.state == "broken"
 
 
 def test_a_level_without_any_success_keeps_no_latency_objective() -> None:
     dead = replace(ideal([40])[0], goodput_rps=0.0, failure_ratio=1.0, p95_ms=None)
     found = capacity_at([*timed([(10, 100), (20, 100), (30, 100)]), dead], "p95_ms", 400)
-    assert found is not None and (found.state, found.users_high) == ("crossed", 40)
+    assert found is not None
+    assert (found.state, found.users_high) == ("crossed", 40)
 
 
 def test_percentiles_on_too_few_values_are_reported() -> None:
     levels = [replace(level, p99_ms=10.0, requests=900) for level in ideal([10, 20, 30])]
     found = capacity_at(levels, "p99_ms", 400)
-    assert found is not None and found.thin
+    assert found is not None
+    assert found.thin
 
 
 def test_an_unmeasured_metric_has_no_verdict() -> None:

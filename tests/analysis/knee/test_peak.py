@@ -39,4 +39,5 @@ def test_the_peak_is_retrograde_or_a_collapse_by_how_far_goodput_falls_after_it(
 def test_the_fall_is_relative_to_the_highest_goodput() -> None:
     found = peak((60, 100), (80, 60), (100, 30))
     assert found is not None
-    assert found.goodput_rps == 100 and found.fall_ratio == pytest.approx(0.7)
+    assert found.goodput_rps == 100
+    assert found.fall_ratio == pytest.approx(0.7)

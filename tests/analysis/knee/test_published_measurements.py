@@ -78,8 +78,10 @@ def test_the_knee_and_its_limit_agree_with_the_published_ones(
     assert callable(read)
     knee = knee_of(read(name))
     assert knee.kind == "knee"
-    assert knee.users is not None and least <= knee.users <= most
-    assert knee.users_low is not None and knee.users_high is not None
+    assert knee.users is not None
+    assert least <= knee.users <= most
+    assert knee.users_low is not None
+    assert knee.users_high is not None
     assert knee.users_low < knee.users < knee.users_high
     assert knee.limit == limit
 
@@ -88,7 +90,8 @@ def test_the_knee_and_its_limit_agree_with_the_published_ones(
 def test_specsdm91_is_mildly_retrograde_beyond_72(read: object) -> None:
     assert callable(read)
     peak = knee_of(read("specsdm91")).peak
-    assert peak is not None and (peak.users, peak.shape) == (72, "retrograde")
+    assert peak is not None
+    assert (peak.users, peak.shape) == (72, "retrograde")
 
 
 @READERS
@@ -119,4 +122,5 @@ def test_latency_first_has_no_throughput_knee_up_to_200_but_latency_rises_before
     assert callable(read)
     verdict = read("latency-first")
     assert (knee_of(verdict).kind, knee_of(verdict).users) == ("no_knee", 200)
-    assert verdict.latency_knee is not None and 150 <= verdict.latency_knee.users <= 200
+    assert verdict.latency_knee is not None
+    assert 150 <= verdict.latency_knee.users <= 200

@@ -77,7 +77,8 @@ def test_a_short_bin_has_the_error_of_its_count_and_of_a_few_seconds() -> None:
 def test_empty_bins_at_the_start_of_a_ramp_do_not_hide_that_it_is_saturated() -> None:
     found = knee_of(SLOW)
     assert found.kind in ("knee", "at_or_below")
-    assert found.users is not None and found.users < 50
+    assert found.users is not None
+    assert found.users < 50
 
 
 def test_response_times_bound_the_knee_of_a_slow_ramp_from_above() -> None:
@@ -110,7 +111,8 @@ def test_many_bins_that_agree_are_not_outweighed_by_a_hold_after_the_collapse() 
     line = [part(users, 0.4 * users, 1.0) for users in range(20, 260, 20)]
     collapsed = [part(users, 35.0, 1.0) for users in range(300, 500, 20)]
     found = knee_of([*line, *collapsed, hold(500, 40.0, 56.0, se=2.0)])
-    assert found.capacity_rps is not None and found.capacity_rps > 80
+    assert found.capacity_rps is not None
+    assert found.capacity_rps > 80
 
 
 def test_the_interval_of_a_ramp_is_not_moved_by_bins_that_are_high_by_luck() -> None:
@@ -121,7 +123,9 @@ def test_the_interval_of_a_ramp_is_not_moved_by_bins_that_are_high_by_luck() -> 
         rates = [min(users, 100.0) for users in range(5, 305, 5)]
         bins = [part(5.0 * (index + 1), float(random.poisson(rate)), 1.0) for index, rate in enumerate(rates)]
         found = knee_of(bins)
-        assert found.users is not None and found.users_low is not None and found.users_high is not None
+        assert found.users is not None
+        assert found.users_low is not None
+        assert found.users_high is not None
         assert found.users_low <= found.users <= found.users_high
         holds.append(found.users_low <= 100 <= found.users_high)
     assert sum(holds) >= 17

@@ -36,7 +36,8 @@ def test_with_uneven_refusals_the_knee_moves_halfway_to_the_first_level_with_ref
     levels = [replace(level, goodput_se_rps=10.0) if level.users >= 60 else level for level in ladder(80, 85, 100)]
     found = crossing(curve_of(levels))
     moved = raised_to_refusals(levels, found, 0.15)
-    assert moved.users == pytest.approx((found.users * 60) ** 0.5) and moved.rps_per_user == found.rps_per_user
+    assert moved.users == pytest.approx((found.users * 60) ** 0.5)
+    assert moved.rps_per_user == found.rps_per_user
 
 
 def test_the_knee_does_not_move_beyond_the_goodput_that_a_level_may_have_reached() -> None:

@@ -30,7 +30,8 @@ def test_the_fit_recovers_the_coefficients_of_the_curve(rate: float, sigma: floa
 
 def test_the_peak_is_at_the_root_of_1_minus_sigma_over_kappa() -> None:
     found = fit(law(10.0, 0.05, 0.001), bent=True)
-    assert found is not None and found.peak_users == pytest.approx((0.95 / 0.001) ** 0.5, rel=0.01)
+    assert found is not None
+    assert found.peak_users == pytest.approx((0.95 / 0.001) ** 0.5, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,8 @@ def test_a_fit_is_grey_without_a_bend_on_few_levels_or_if_it_fits_poorly(
     curve: CapacityCurve, bent: bool, grey: str | None
 ) -> None:
     found = fit(curve, bent=bent)
-    assert found is not None and found.grey == grey
+    assert found is not None
+    assert found.grey == grey
 
 
 def test_two_levels_are_not_enough_for_a_fit() -> None:

@@ -29,7 +29,8 @@ def knee_after(later: Sequence[float] = (), up: Sequence[float] = UP, **changed:
 
 def judged(levels: Sequence[LadderLevel]) -> KneeVerdict:
     knee = analyse(levels).knee
-    assert knee is not None and knee.kind == "knee"
+    assert knee is not None
+    assert knee.kind == "knee"
     return knee
 
 

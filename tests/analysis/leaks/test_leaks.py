@@ -41,18 +41,19 @@ def test_a_descriptor_leak_is_reported_before_descriptors_run_out(per_s: float, 
     assert (mark.key, mark.kind, mark.state, mark.severity, mark.users) == ("leak:fd_leak:epoch0", "leak", "open", "warning", 8)
     assert mark.finding.figures()["growth_per_hour"] == pytest.approx(3_600 * per_s, rel=0.1)
     now = mark.finding.figures()["now"]
-    assert mark.finding.figures()["limit"] == 1024 and mark.finding.figures()["limit_in_s"] == pytest.approx(
-        (1024 - now) / per_s, rel=0.1
-    )
+    assert mark.finding.figures()["limit"] == 1024
+    assert mark.finding.figures()["limit_in_s"] == pytest.approx((1024 - now) / per_s, rel=0.1)
     assert mark.finding.figures()["growth_per_request"] == pytest.approx(per_s / 80, rel=0.1)
-    assert mark.finding.figures()["pid"] == 7 and mark.finding.figures()["unit"] == "fds"
+    assert mark.finding.figures()["pid"] == 7
+    assert mark.finding.figures()["unit"] == "fds"
 
 
 def test_a_slow_descriptor_leak_needs_a_longer_observation() -> None:
     def slow(s: int) -> float:
         return 30 + s // 20
 
-    assert held(120, fds=slow) == {} and "fd_leak" in held(300, fds=slow)
+    assert held(120, fds=slow) == {}
+    assert "fd_leak" in held(300, fds=slow)
 
 
 def test_a_leak_that_has_reached_its_limit_is_still_reported() -> None:
@@ -82,7 +83,8 @@ def test_connections_that_users_open_late_are_not_a_leak() -> None:
     """100 users, each with a second connection that one task in 40 needs: the generator holds as many descriptors more."""
     late = [Second(fds=130 + extra, generator_fds=150 + extra) for extra in (100 * (1 - math.exp(-s / 100)) for s in range(45))]
     alone = [Second(fds=second.fds, generator_fds=150) for second in late]
-    assert marks(held_session((100, late))) == {} and "fd_leak" in marks(held_session((100, alone)))
+    assert marks(held_session((100, late))) == {}
+    assert "fd_leak" in marks(held_session((100, alone)))
 
 
 # -- memory
@@ -232,7 +234,8 @@ def test_spikes_and_gaps_do_not_move_it() -> None:
     values[::17] += 900
     values[60:90] = np.nan
     reported = trend(times, values)
-    assert reported is not None and reported.per_s == pytest.approx(0.5, rel=0.05)
+    assert reported is not None
+    assert reported.per_s == pytest.approx(0.5, rel=0.05)
 
 
 def test_too_few_seconds_have_no_trend() -> None:

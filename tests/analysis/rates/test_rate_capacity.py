@@ -23,17 +23,20 @@ def test_a_queue_without_bound_and_its_capacity() -> None:
     found = judged([*SERVED, level(125, 100, service_ms=900), level(150, 101, service_ms=2000)])
     assert (found.kind, found.limit, found.confidence, found.kept_per_s) == ("capacity", "queue_growth", "high", 75)
     assert found.per_s == pytest.approx(100.5, rel=0.01)
-    assert found.low_per_s is not None and found.high_per_s is not None
+    assert found.low_per_s is not None
+    assert found.high_per_s is not None
     assert found.low_per_s < 97 < 105 < found.high_per_s
     overload = found.overload
-    assert overload is not None and (overload.kind, overload.fall_ratio) == ("queues", None)
+    assert overload is not None
+    assert (overload.kind, overload.fall_ratio) == ("queues", None)
     assert overload.growth_per_s == pytest.approx(49, rel=0.01)
 
 
 def test_a_service_that_sheds_differs_in_the_verdict() -> None:
     found = judged([*SERVED, level(125, 100, failed=25, failed_ms=1), level(150, 100, failed=50, failed_ms=1)])
     assert (found.kind, found.limit) == ("capacity", "errors")
-    assert found.overload is not None and found.overload.kind == "refuses"
+    assert found.overload is not None
+    assert found.overload.kind == "refuses"
     assert found.overload.failure_ratio == pytest.approx(1 / 3)
 
 
@@ -81,7 +84,8 @@ def test_a_capacity_seen_only_with_a_full_pool_of_users_has_lower_confidence() -
 
 def test_a_higher_rate_that_was_served_contradicts_a_lower_one_that_was_not() -> None:
     found = judged([*SERVED, level(125, 100, service_ms=900), level(175)])
-    assert found.contradicted and found.confidence == "low"
+    assert found.contradicted
+    assert found.confidence == "low"
 
 
 def test_with_one_level_of_each_kind_the_confidence_is_lower() -> None:

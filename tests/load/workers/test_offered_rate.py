@@ -42,7 +42,8 @@ def test_counts_add_and_the_latest_worker_says_how_late_the_schedule_was() -> No
     assert merged is not None
     assert (merged.offered_per_s, merged.planned, merged.finished, merged.queued) == (200.0, 5, 3, 2)
     assert (merged.dropped, merged.late_p99_ms, merged.from_plan_sum_ms) == (Drops(target=1), 5.0, 60)
-    assert merged.max_ms is not None and round(merged.max_ms) == 30
+    assert merged.max_ms is not None
+    assert round(merged.max_ms) == 30
 
 
 def test_without_an_offered_rate_the_merged_tick_has_none() -> None:
@@ -53,7 +54,8 @@ def test_what_a_lost_worker_had_in_flight_was_stopped_with_it() -> None:
     merged = MergedRate()
     first = merged.tick([("a", tick(5, planned=4, running=3)), ("b", tick(5, planned=2, running=1))], ["a", "b"])
     after = merged.tick([("b", tick(5, planned=1, running=1))], ["b"])
-    assert first is not None and after is not None
+    assert first is not None
+    assert after is not None
     assert (first.in_flight, after.in_flight_before, after.in_flight, after.dropped) == (4, 4, 1, Drops(stopped=3))
 
 
@@ -62,5 +64,7 @@ def test_what_a_worker_reports_late_counts_when_it_comes() -> None:
     merged.tick([("a", tick(planned=2, running=2)), ("b", tick(planned=1, running=1))], ["a", "b"])
     missing = merged.tick([("b", tick(running=1))], ["a", "b"])
     both = merged.tick([("a", tick(5, planned=0, running=1)), ("a", tick(5, planned=0)), ("b", tick(5, planned=0))], ["a", "b"])
-    assert missing is not None and missing.in_flight == missing.in_flight_before == 3
-    assert both is not None and (both.in_flight_before, both.finished, both.in_flight) == (3, 3, 0)
+    assert missing is not None
+    assert missing.in_flight == missing.in_flight_before == 3
+    assert both is not None
+    assert (both.in_flight_before, both.finished, both.in_flight) == (3, 3, 0)
