@@ -1,4 +1,4 @@
-"""Locust's histories as levels, read as plainly as can be: a reader of the tests' own beside the importer's."""
+"""Reads Locust's stats histories as levels, independently of the product's importer, so that tests can compare both."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.level_fold import batch_error
 
-WARM_UP = 10
-HELD = 20
-"""Seconds from which a count is a hold; the rest is a ramp."""
+WARM_UP_TICKS = 10
+HOLD_LEAST_TICKS = 20
+"""Ticks of about a second: so many at one user count are a hold; shorter runs are parts of a ramp."""
 
 RAMP_BINS = 24
 
@@ -28,7 +28,7 @@ class Tick:
 
 
 def ticks(path: Path) -> Iterator[Tick]:
-    """Differences of the totals: `Requests/s` is a window of ten seconds."""
+    """Differences of the totals of each two rows, since `Requests/s` is a mean over ten seconds."""
     with path.open() as file:
         rows = [row for row in csv.DictReader(file) if row["Name"] == "Aggregated"]
     for before, after in zip(rows, rows[1:], strict=False):
@@ -44,13 +44,13 @@ def ticks(path: Path) -> Iterator[Tick]:
 
 
 def levels(path: Path) -> list[LadderLevel]:
-    """Held counts without their warm-up, and what lies between them binned by users."""
+    """A level for each hold, without its warm-up; the ramps between holds as bins of users."""
     found: list[LadderLevel] = []
     moving: list[Tick] = []
     for _, same in groupby(ticks(path), key=lambda tick: tick.users):
         run = list(same)
-        if len(run) >= HELD:
-            found += [*_ramp(moving), _level(run[WARM_UP:])]
+        if len(run) >= HOLD_LEAST_TICKS:
+            found += [*_ramp(moving), _level(run[WARM_UP_TICKS:])]
             moving = []
         else:
             moving += run

@@ -1,4 +1,4 @@
-"""Levels for the specification of the detector, in a line each."""
+"""Levels as tests of the knee detector write them: as a table of (users, goodput), or of an ideal service."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from capexplorer.analysis.ladder import LadderLevel
 
 
 def rates(pairs: Iterable[tuple[float, float]], *, seconds: float | None = None) -> list[LadderLevel]:
-    """(users, goodput) and nothing else, as a table has it."""
+    """Levels of which only (users, goodput) is known."""
     return [
         LadderLevel(users=users, goodput_rps=rate, throughput_rps=rate, seconds=seconds, started_s=float(index))
         for index, (users, rate) in enumerate(pairs)
@@ -16,7 +16,8 @@ def rates(pairs: Iterable[tuple[float, float]], *, seconds: float | None = None)
 
 
 def ideal(users: Sequence[float], *, per_user: float = 2.0, capacity: float = 100.0) -> list[LadderLevel]:
-    """Both asymptotes and nothing between: N* = capacity / per_user. Latency obeys Little's law; users wait 0.45 s of 0.5 s."""
+    """Goodput is the smaller of `per_user` x users and `capacity`: N* = capacity / per_user. Latency follows from Little's law
+    and a think time of 0.9 / per_user seconds."""
     levels = []
     for index, count in enumerate(users):
         rate = min(per_user * count, capacity)

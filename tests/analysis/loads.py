@@ -1,4 +1,4 @@
-"""Sessions made of plain figures, for detectors that judge levels or seconds: no clock, no process, nothing random."""
+"""Sessions made from figures, for detectors that judge levels or seconds: without a clock, a process or random values."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ READINGS = {
     "host.memory_pressure_ratio": 0.0, "host.swapped_in_per_s": 0.0, "host.disk_busy_ratio": 0.02,
     "generator.cpu_ratio": 0.3, "generator.run_delay_ratio": 0.01,
 }  # fmt: skip
-"""Of a service and a machine at ease."""
+"""Readings of a service and a machine without a bottleneck."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """One level: what the users did, and what was read."""
+    """One level: what its users measured, and what was read of service and machine."""
 
     users: int
     goodput_rps: float
@@ -39,12 +39,12 @@ class Load:
     failure_ratio: float = 0.0
     seconds: float = 20.0
     readings: Mapping[str, float] = field(default_factory=dict)
-    """Beside READINGS, or instead of them."""
+    """Added to READINGS; replaces a reading of the same name."""
     unread: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     def level(self) -> LevelFigures:
-        """As a closed level tells it."""
+        """The figures of this level, as its LevelClosed event has them."""
         rate = self.goodput_rps / (1 - self.failure_ratio) if self.failure_ratio < 1 else 10.0
         requests = round(rate * self.seconds)
         readings = {name: value for name, value in {**READINGS, **self.readings}.items() if name not in self.unread}
@@ -86,7 +86,7 @@ def closed_session(
 
 @dataclass(frozen=True)
 class Second:
-    """What was read in one tick, if anything."""
+    """What was read in one tick; None is "not measured"."""
 
     rss_bytes: float | None = 40e6
     fds: float | None = 30

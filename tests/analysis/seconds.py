@@ -40,13 +40,13 @@ HOST = HostReading(cpu_ratio=1.2, fds=3000, conntrack=40)
 PORTS = PortsReading(capacity=28_232, used=10, time_wait=0, established=10, destination="127.0.0.1:28080")
 TCP = TcpReading(segments_sent=1000, sockets_time_wait=3, target=TargetTcpReading(segments_sent=400))
 
-TW, EST = "ephemeral_port_exhaustion_time_wait", "ephemeral_port_exhaustion_established"
+PORTS_IN_TIME_WAIT, PORTS_ESTABLISHED = "ephemeral_port_exhaustion_time_wait", "ephemeral_port_exhaustion_established"
 
 NOTHING_READ = {"generator": None, "targets": (), "host": None, "ports": None, "tcp": None}
 
 
 def failed(*types: str, text: str = "", count: int = 5, name: str = "/a", **signature: Any) -> FailureTick:
-    """So many failures of one kind."""
+    """`count` failures of one kind in one second."""
     found = FailureSignature(types=types, text=text or f"{types[0]}: it failed", **signature)
     return FailureTick(name=name, method="GET", signature=found, count=count)
 
@@ -75,28 +75,28 @@ def second(t_s: float, *failures: FailureTick, **given: Any) -> Sample:
 
 
 def seconds(first: int, last: int, *failures: FailureTick, **given: Any) -> list[Event]:
-    """The same from `first` to `last`, both included."""
+    """Equal ticks from second `first` to second `last`, both included."""
     return [second(float(t_s), *failures, **given) for t_s in range(first, last + 1)]
 
 
 def target(**changes: Any) -> dict[str, Any]:
-    """A target that is well but for these."""
+    """Readings of a healthy target with these changes."""
     return {"targets": (msgspec.structs.replace(TARGET, **changes),)}
 
 
 def tcp(**changes: Any) -> dict[str, Any]:
-    """The kernel's counters, these grown; `own`: those of the target's port alone."""
+    """The kernel's counters with these changes; `own`: changes of the counters of the target's port."""
     own = TargetTcpReading(**{"segments_sent": 400} | changes.pop("own", {}))
     return {"tcp": msgspec.structs.replace(TCP, **{"target": own} | changes)}
 
 
 def ports(**changes: Any) -> dict[str, Any]:
-    """Ports of this namespace."""
+    """Readings of the ports with these changes."""
     return {"ports": msgspec.structs.replace(PORTS, **changes)}
 
 
 def generator(**changes: Any) -> dict[str, Any]:
-    """A generator that is well but for these."""
+    """Readings of a healthy generator with these changes."""
     return {"generator": msgspec.structs.replace(GENERATOR, **changes)}
 
 
@@ -108,13 +108,13 @@ READY = Target(t_s=0.9, state="ready", pid=4711)
 BEGINNING: tuple[Event, ...] = (LINUX, READY, LevelOpened(t_s=1.0, index=0, users=10, spawn_rate=10.0, by="user"))
 
 
-def watched(events: Iterable[Event], header: Header = LINUX) -> list[Mark]:
-    """All revisions."""
+def cause_marks(events: Iterable[Event], header: Header = LINUX) -> list[Mark]:
+    """All revisions of the marks that the watch for causes makes of these events, after the beginning of a level of 10 users."""
     watch = CauseWatch()
     return [mark for event in (header, *BEGINNING[1:], *events) for mark in watch.apply(event)]
 
 
-def standing(marks: Sequence[Mark]) -> dict[str, Mark]:
+def latest_by_id(marks: Sequence[Mark]) -> dict[str, Mark]:
     """The latest revision by id; by key where an id has several."""
     return {mark.id: mark for mark in {mark.key: mark for mark in marks}.values()}
 
@@ -123,7 +123,7 @@ def died(t_s: float, **how: Any) -> Target:
     return Target(t_s=t_s, state="died", pid=4711, **how)
 
 
-def ended(t_s: float, users: int, **figures: Any) -> LevelClosed:
-    """A level with a load thread that had time to spare."""
+def level_closed(t_s: float, users: int, **figures: Any) -> LevelClosed:
+    """The end of a level during which the load thread was idle for 70% of the time."""
     found = LevelFigures(settled=True, requests=1000, wait_s=0.0, users_mean=float(users), generator_cpu_ratio=0.3, **figures)
     return LevelClosed(t_s=t_s, index=0, users=users, started_s=1.0, figures=found)

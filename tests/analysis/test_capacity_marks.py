@@ -16,13 +16,13 @@ from capexplorer.session.importers import imported
 DATA = Path(__file__).parents[1] / "data"
 
 
-def found_in(*names: str) -> tuple[Timeline, dict[str, Mark]]:
+def imported_marks(*names: str) -> tuple[Timeline, dict[str, Mark]]:
     timeline = Timeline(imported([DATA / name for name in names], None, settling_s))
     return timeline, {each.key: each for each in detect(timeline) if isinstance(each, Mark)}
 
 
-def test_the_knee_of_a_table_is_marked_at_the_level_that_showed_it() -> None:
-    timeline, marks = found_in("tables/soy-a.csv")
+def test_the_knee_of_a_table_is_marked_at_the_first_level_that_shows_it() -> None:
+    timeline, marks = imported_marks("tables/soy-a.csv")
     knee = marks["knee:epoch0"]
     assert knee.users == pytest.approx(28, abs=1)
     assert knee.finding.figures()["capacity_rps"] == pytest.approx(213, rel=0.02)
@@ -31,15 +31,15 @@ def test_the_knee_of_a_table_is_marked_at_the_level_that_showed_it() -> None:
     assert "provisional" in knee.finding.figures()
 
 
-def test_ten_histories_say_what_their_table_says() -> None:
-    _, marks = found_in(
-        *(f"histories/soy-a-{users}-users_stats_history.csv" for users in (1, 8, 15, 22, 29, 36, 43, 50, 57, 64)[1:])
+def test_nine_histories_of_one_level_each_have_the_knee_of_the_table_of_these_levels() -> None:
+    _, marks = imported_marks(
+        *(f"histories/soy-a-{users}-users_stats_history.csv" for users in (8, 15, 22, 29, 36, 43, 50, 57, 64))
     )
     assert marks["knee:epoch0"].users == pytest.approx(28, abs=1.5)
 
 
-def test_a_history_without_a_knee_has_none_but_its_latency_s() -> None:
-    timeline, marks = found_in("histories/latency-first_stats_history.csv")
+def test_a_history_whose_latency_rises_without_a_knee_of_throughput_has_only_the_mark_of_a_latency_knee() -> None:
+    timeline, marks = imported_marks("histories/latency-first_stats_history.csv")
     assert set(marks) == {"latency_knee:epoch0"}
     (epoch,) = epochs_of(timeline)
     verdict = epoch.verdict

@@ -1,4 +1,4 @@
-"""A Conclusion, as data: levels, the curve's verdict and marks in; clauses in their order out. No sentences here."""
+"""Conclusions as data: levels, the verdict and marks in; clauses in their order out. Their sentences are tested in `wording`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
         [*UP, RATES, mark("target_crashed", severity="critical")], (RatesFound, TargetDied), "warning",
     ),
     "rates beside a knee": ([*UP, msgspec.structs.replace(KNEE, rates=RATES.rates)], (KneeFound, RatesFound), "info"),
-    "a knee, and its bottleneck within the same clause": ([*UP, KNEE, mark("disk_saturated")], (KneeFound,), "warning"),
+    "a knee whose clause names its bottleneck": ([*UP, KNEE, mark("disk_saturated")], (KneeFound,), "warning"),
     "a knee before a death": ([*UP, KNEE, mark("target_crashed", severity="critical")], (KneeFound, TargetDied), "warning"),
     "a knee before a leak": ([*UP, KNEE, mark("fd_leak", growth_per_hour=7200.0, unit="fds")], (KneeFound, Leaking), "warning"),
     "failures before the bottleneck, and a leak last": (
@@ -80,25 +80,25 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     ),
     "failures before what the curve shows": ([*UP, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
     "a bottleneck without a curve": ([*UP, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
-    "waits of the users": ([*UP, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
-    "the endpoint that leaves first, after the knee": ([*UP, DEGRADES], (KneeFound, EndpointDegrades), "info"),
+    "think time limits throughput": ([*UP, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
+    "the first endpoint that degrades, after the knee": ([*UP, DEGRADES], (KneeFound, EndpointDegrades), "info"),
     "a change in time after the knee": ([*UP, CHANGED], (KneeFound, ServiceChanged), "info"),
     "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
     "partial levels only": ([*UP, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
-    "partial levels beside a knee, and a full machine last": (
+    "partial levels beside a knee, and a machine shared with the generator last": (
         [*UP, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED], (KneeFound, PartlyCounted, MachineShared), "info",
     ),
     "other processes come first where they may have hidden a knee": (
         [*held(20, 1.6, {"chrome": 1.2}), curve("no_knee", 14, disturbed_levels=(2,), left_out_levels=(2,))],
         (CpuUsedByOthers, CurveAlone), "warning",
     ),
-    "other processes that disturbed a few seconds of a level that counts are left to their mark": (
+    "other processes that disturbed a few seconds of a level that counts make no clause": (
         [*held(20, 0.09, {"chrome": 0.08}), curve("no_knee", 20, disturbed_levels=(2,))], (CurveAlone,), "info",
     ),
-    "a full machine comes last": (
+    "a machine shared with the generator comes last": (
         [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",
     ),
-    "a spoiled run says nothing else": (
+    "an invalid run has no other clause": (
         [*UP, NO_KNEE, mark("dns_failure", count=9), mark("disk_saturated"), SHARED],
         (RunInvalid,), "critical",
     ),
@@ -113,7 +113,7 @@ def test_clauses_come_in_order_of_precedence(name: str) -> None:
     assert found.severity == severity
 
 
-def test_a_spoiled_run_keeps_the_knee_of_its_clean_levels() -> None:
+def test_an_invalid_run_keeps_the_knee_of_its_levels_without_the_fault() -> None:
     [clause] = concluded(*UP[:4], curve("knee", 12), *UP[4:], mark("dns_failure", at_s=190.0, count=9)).clauses
     assert isinstance(clause, RunInvalid)
     assert (clause.cause.id, clause.clean_users) == ("dns_failure", 74)
@@ -152,7 +152,7 @@ def test_only_epochs_with_marks_or_a_verdict_have_findings() -> None:
     assert epochs_with_findings(Timeline([*events, retracted])) == [1]
 
 
-def test_no_clause_is_missing_from_these_cases() -> None:
+def test_every_clause_occurs_in_these_cases() -> None:
     shown = {kind for _, clauses, _ in CASES.values() for kind in clauses}
     assert shown == set(conclusions.Clause.__args__)
 

@@ -19,16 +19,18 @@ KNEE = marked(
 )  # fmt: skip
 
 
-def moved(**changes: Any) -> Mark:
+def knee_with(**changes: Any) -> Mark:
     assert isinstance(KNEE.finding, Knee)
     figures = changes.pop("evidence", {})
-    own = {name: value for name, value in figures.items() if name in KneeVerdict.__struct_fields__}
-    grounds = msgspec.structs.replace(KNEE.finding.verdict.evidence, **{n: v for n, v in figures.items() if n not in own})
-    verdict = msgspec.structs.replace(KNEE.finding.verdict, evidence=grounds, **own)
+    verdict_fields = {name: value for name, value in figures.items() if name in KneeVerdict.__struct_fields__}
+    grounds = msgspec.structs.replace(
+        KNEE.finding.verdict.evidence, **{n: v for n, v in figures.items() if n not in verdict_fields}
+    )
+    verdict = msgspec.structs.replace(KNEE.finding.verdict, evidence=grounds, **verdict_fields)
     return msgspec.structs.replace(KNEE, finding=Knee(verdict=verdict), **changes)
 
 
-def bent() -> Mark:
+def knee_as_bend() -> Mark:
     assert isinstance(KNEE.finding, Knee)
     return msgspec.structs.replace(KNEE, finding=Bend(verdict=msgspec.structs.replace(KNEE.finding.verdict, kind="bend")))
 
@@ -40,17 +42,17 @@ ABOUT = ("knee:epoch0",)
     ("why", "now", "reported"),
     [
         ("the same", KNEE, False),
-        ("a hair's breadth", moved(users=47.4, evidence={"capacity_rps": 122.9}), False),
-        ("an interval that wobbles", moved(evidence={"users_low": 42.0, "users_high": 54.0}), False),
-        ("a reading that only comes along", moved(evidence={"top_slope": 0.2}), False),
-        ("other users", moved(users=49.0), True),
-        ("another capacity", moved(evidence={"capacity_rps": 126.0}), True),
-        ("a narrower interval", moved(evidence={"users_high": 48.0}), True),
-        ("another limit", moved(evidence={"limit": "errors"}), True),
-        ("another confidence", moved(confidence="medium"), True),
-        ("another kind", bent(), True),
-        ("another count of levels", moved(evidence={"levels_below": 3}), False),
-        ("no longer provisional", moved(evidence={"provisional": False}), True),
+        ("users and capacity that change by less than 1%", knee_with(users=47.4, evidence={"capacity_rps": 122.9}), False),
+        ("an interval that changes a little", knee_with(evidence={"users_low": 42.0, "users_high": 54.0}), False),
+        ("a figure of the evidence that is not compared", knee_with(evidence={"top_slope": 0.2}), False),
+        ("other users", knee_with(users=49.0), True),
+        ("another capacity", knee_with(evidence={"capacity_rps": 126.0}), True),
+        ("a narrower interval", knee_with(evidence={"users_high": 48.0}), True),
+        ("another limit", knee_with(evidence={"limit": "errors"}), True),
+        ("another confidence", knee_with(confidence="medium"), True),
+        ("another kind", knee_as_bend(), True),
+        ("another count of levels", knee_with(evidence={"levels_below": 3}), False),
+        ("no longer provisional", knee_with(evidence={"provisional": False}), True),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -61,9 +63,9 @@ def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, re
     assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if reported else [])
 
 
-def test_small_moves_add_up() -> None:
+def test_small_changes_add_up_until_the_mark_is_updated() -> None:
     publisher = MarkPublisher()
-    reported = [len(publisher.update([moved(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
+    reported = [len(publisher.update([knee_with(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
     assert sum(reported) == 3
     assert reported[0] == 1
 
@@ -71,7 +73,7 @@ def test_small_moves_add_up() -> None:
 def test_final_marks_are_exact_and_not_published_twice() -> None:
     publisher = MarkPublisher()
     publisher.update([KNEE], 10.0, about=ABOUT)
-    last = moved(users=47.1)
+    last = knee_with(users=47.1)
     assert [mark.users for mark in publisher.update([last], 20.0, about=ABOUT, exactly=True)] == [47.1]
     assert publisher.update([last], 30.0, about=ABOUT, exactly=True) == ()
 

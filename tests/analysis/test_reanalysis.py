@@ -1,4 +1,4 @@
-"""Today's detectors over an old session: what is compared, what is reported, and what takes the recorded marks' place."""
+"""The current detectors on a recorded session: what is compared, what is reported, and what replaces the recorded marks."""
 
 from __future__ import annotations
 
@@ -42,42 +42,45 @@ def session(*marks: Mark) -> list[Event]:
     return [HEADER, *body, Ended(t_s=60.0, reason="quit")]
 
 
-def finding(*marks: Mark) -> Any:
-    """A fake detector that finds these, whatever it is shown."""
+def detector_of(*marks: Mark) -> Any:
+    """A detector that finds these marks in every timeline."""
     return lambda timeline: marks
 
 
 @pytest.mark.parametrize(
     ("why", "recorded", "found", "expected"),
     [
-        ("nothing then, nothing now", [], [], []),
-        ("the same", [knee()], [knee()], []),
-        ("new", [], [knee()], [("new", "knee:0", ())]),
-        ("gone", [knee()], [], [("gone", "knee:0", ())]),
+        ("no marks, recorded or found", [], [], []),
+        ("an equal mark", [knee()], [knee()], []),
+        ("a new mark", [], [knee()], [("new", "knee:0", ())]),
+        ("a mark that is not found", [knee()], [], [("gone", "knee:0", ())]),
         ("another user count", [knee(28.0)], [knee(31.0)], [("changed", "knee:0", ("users",))]),
         ("another confidence", [knee()], [knee(confidence="low")], [("changed", "knee:0", ("confidence",))]),
         ("another figure of the evidence", [knee()], [knee(evidence={"capacity_rps": 200.0, "users_low": 25.0})],
          [("changed", "knee:0", ("capacity_rps",))]),
-        ("evidence that was not there", [knee()], [knee(evidence={"capacity_rps": 213.5, "users_low": 25.0, "limit": "errors"})],
+        ("a further figure of the evidence", [knee()], [knee(evidence={"capacity_rps": 213.5, "users_low": 25.0,
+         "limit": "errors"})],
          [("changed", "knee:0", ("limit",))]),
         ("another time and revision", [knee()], [knee(t_s=3.0, revision=4)], []),
-        ("an order of additions apart", [knee(28.0)], [knee(28.0 * (1 + 1e-9))], []),
-        ("new and gone", [cause()], [knee()], [("new", "knee:0", ()), ("gone", "cause:ports", ())]),
-        ("retracted long ago", [knee(state="retracted")], [], []),
-        ("retracted, and found again", [knee(state="retracted")], [knee()], [("new", "knee:0", ())]),
+        ("users that differ by rounding", [knee(28.0)], [knee(28.0 * (1 + 1e-9))], []),
+        ("another mark instead", [cause()], [knee()], [("new", "knee:0", ()), ("gone", "cause:ports", ())]),
+        ("a retracted mark", [knee(state="retracted")], [], []),
+        ("a retracted mark that is found", [knee(state="retracted")], [knee()], [("new", "knee:0", ())]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_changes_are_listed_by_key_with_their_figures(
     why: str, recorded: list[Mark], found: list[Mark], expected: list[tuple[str, str, tuple[str, ...]]]
 ) -> None:
-    result = reanalyse(Timeline(session(*recorded)), [finding(*found)])
+    result = reanalyse(Timeline(session(*recorded)), [detector_of(*found)])
     assert [(each.kind, each.key, tuple(figure.name for figure in each.figures)) for each in result.changes] == expected
     assert list(result.found) == found
 
 
 def test_the_latest_revision_of_a_recorded_mark_is_compared() -> None:
-    result = reanalyse(Timeline(session(knee(20.0, 10.0), knee(28.0, 20.0, revision=2, state="updated"))), [finding(knee(28.0))])
+    result = reanalyse(
+        Timeline(session(knee(20.0, 10.0), knee(28.0, 20.0, revision=2, state="updated"))), [detector_of(knee(28.0))]
+    )
     assert result.changes == ()
     assert [mark.users for mark in result.recorded] == [28.0]
 
@@ -102,39 +105,39 @@ def test_another_value_is_a_change(then: Any, now: Any) -> None:
     assert change.figures == (FigureChange(name="x", recorded=then, found=now),) or math.isnan(change.figures[0].recorded)
 
 
-WITNESSED = [
+MADE_LIVE = [
     {"key": "own", "finding": StopRule(rule="p95_ms", limit=300.0, measured=420.0, level=0)},
     {"key": "cause:user_code_error", "finding": Cause(name="user_code_error", count=1)},
     {"key": "cause:log_write_failed", "finding": Cause(name="log_write_failed", count=1)},
 ]
 
 
-@pytest.mark.parametrize("witnessed", WITNESSED)
-def test_marks_that_only_the_live_run_can_make_are_kept(witnessed: dict[str, Any]) -> None:
-    mark = cause(**witnessed)
+@pytest.mark.parametrize("made_live", MADE_LIVE)
+def test_marks_that_only_the_live_run_can_make_are_kept(made_live: dict[str, Any]) -> None:
+    mark = cause(**made_live)
     timeline = Timeline(session(mark, knee()))
-    result = reanalyse(timeline, [finding(knee())])
+    result = reanalyse(timeline, [detector_of(knee())])
     assert result.recorded == (knee(),)
     assert result.changes == ()
     assert reanalysed(timeline, result, "2.0").marks == {mark.key: mark, "knee:0": knee()}
 
 
-def test_a_detector_is_shown_the_session_without_what_detectors_marked() -> None:
+def test_a_detector_gets_the_session_without_the_recorded_marks() -> None:
     seen: list[int] = []
 
-    def looks(timeline: Timeline) -> list[Mark]:
+    def counting(timeline: Timeline) -> list[Mark]:
         seen.append(len(timeline.marks))
         return []
 
     timeline = Timeline(session(knee(), cause()))
-    assert [change.kind for change in reanalyse(timeline, [looks]).changes] == ["gone", "gone"]
+    assert [change.kind for change in reanalyse(timeline, [counting]).changes] == ["gone", "gone"]
     assert seen == [0]
     assert len(timeline.marks) == 2  # and the timeline is as it was
 
 
-def test_marks_found_take_the_place_of_those_recorded_each_at_its_time() -> None:
+def test_found_marks_replace_the_recorded_ones_each_at_its_own_time() -> None:
     timeline = Timeline(session(knee(), cause()))
-    shown = reanalysed(timeline, reanalyse(timeline, [finding(knee(31.0, 22.0), cause(40.0, key="cause:new"))]), "2.0")
+    shown = reanalysed(timeline, reanalyse(timeline, [detector_of(knee(31.0, 22.0), cause(40.0, key="cause:new"))]), "2.0")
     assert [(type(entry).__name__, entry.t_s) for entry in shown.journal] == [("Mark", 22.0), ("Note", 25.0), ("Mark", 40.0)]
     assert {key: mark.users for key, mark in shown.marks.items()} == {"knee:0": 31.0, "cause:new": None}
     assert timeline.marks["knee:0"].users == 28.0
@@ -150,7 +153,7 @@ def test_marks_found_take_the_place_of_those_recorded_each_at_its_time() -> None
 
 
 @pytest.mark.parametrize("times", [(0.0, 0.0), (20.0, 30.0), (1.0, 25.0), (70.0, 80.0)])
-def test_a_replay_gets_the_marks_found_in_time_s_order_between_header_and_end(times: tuple[float, float]) -> None:
+def test_found_marks_are_ordered_by_time_between_the_header_and_the_end_of_the_session(times: tuple[float, float]) -> None:
     found = [cause(times[1]), knee(31.0, times[0])]
     events = list(with_marks(session(knee(), cause()), found))
     assert events[0] == HEADER
@@ -163,7 +166,7 @@ def test_a_replay_gets_the_marks_found_in_time_s_order_between_header_and_end(ti
 
 def test_reanalysis_of_events_and_of_a_timeline_gives_the_same_marks() -> None:
     recorded = session(knee(), cause())
-    analysis = reanalyse(Timeline(recorded), [finding(knee(31.0, 22.0))])
+    analysis = reanalyse(Timeline(recorded), [detector_of(knee(31.0, 22.0))])
     events = list(reanalysed_events(recorded, analysis, "2.0"))
     assert [type(event).__name__ for event in events[:2]] == ["Header", "Reanalysed"]
     as_events, as_timeline = Timeline(events), reanalysed(Timeline(recorded), analysis, "2.0")
@@ -173,17 +176,17 @@ def test_reanalysis_of_events_and_of_a_timeline_gives_the_same_marks() -> None:
 
 
 def test_changes_can_be_saved_and_read_again() -> None:
-    [reported] = [each for each in reanalysed_events(session(cause()), reanalyse(Timeline(), [finding(knee())]), "2.0")
+    [reported] = [each for each in reanalysed_events(session(cause()), reanalyse(Timeline(), [detector_of(knee())]), "2.0")
               if isinstance(each, Reanalysed)]  # fmt: skip
     assert decode(encode(reported)) == reported
 
 
 def test_detectors_run_in_order_and_their_marks_are_sorted_by_time() -> None:
     first, second = knee(t_s=9.0), cause(t_s=3.0)
-    assert detect(Timeline(), [finding(first), finding(second)]) == (second, first)
+    assert detect(Timeline(), [detector_of(first), detector_of(second)]) == (second, first)
 
 
-def test_this_version_s_detectors_are_pure() -> None:
+def test_the_detectors_of_this_version_find_the_same_marks_every_time() -> None:
     timeline = Timeline(session())
     assert detect(timeline) == detect(timeline) == detect(timeline, DETECTORS)
 
@@ -205,10 +208,10 @@ def test_this_version_s_detectors_are_pure() -> None:
         ),
     ],
 )
-def test_a_change_is_one_line(change: MarkChange, sentence: str) -> None:
+def test_a_change_is_described_in_one_line(change: MarkChange, sentence: str) -> None:
     assert wording.change(change) == sentence
 
 
-def test_a_reanalysis_is_one_line() -> None:
-    reported = reanalyse(Timeline(session(knee(), cause())), [finding(knee(31.0))]).as_event("2.0")
+def test_a_reanalysis_is_described_in_one_line() -> None:
+    reported = reanalyse(Timeline(session(knee(), cause())), [detector_of(knee(31.0))]).as_event("2.0")
     assert wording.reanalysed(reported) == "reanalysed by capexplorer 2.0: 2 marks recorded, 1 now; 0 new, 1 gone, 1 changed"

@@ -1,4 +1,4 @@
-"""Recorded sessions of real rate limiters, analysed again: the limit is named, and the knee lies where it was built."""
+"""Recorded sessions of real rate limiters, analysed again: the limit is named, and the knee lies at the configured rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def analysed(name: str) -> Timeline:
     return Timeline(reanalysed_events(events, reanalyse_events(events), "test"))
 
 
-def test_a_limit_that_refuses_is_named_though_the_generators_timers_were_late() -> None:
+def test_a_rate_limiter_that_refuses_requests_is_named_even_if_the_generators_timers_were_late() -> None:
     timeline = analysed("rate-limit-that-refuses")
     assert timeline.verdict is not None
     knee = timeline.verdict.capacity.knee
@@ -41,7 +41,7 @@ def test_a_limit_that_refuses_is_named_though_the_generators_timers_were_late() 
     assert "429" in sentence
 
 
-def test_both_kinds_of_rate_limiter_are_named_with_what_they_do() -> None:
+def test_a_rate_limiter_is_described_as_one_that_refuses_or_one_that_delays_requests() -> None:
     refuses, delays = (analysed(name) for name in ("rate-limit-that-refuses", "rate-limit-that-delays"))
     assert limits(refuses) == {"rate_limit": "high"}
     assert limits(delays) == {"rate_limit": "high"}
@@ -49,7 +49,7 @@ def test_both_kinds_of_rate_limiter_are_named_with_what_they_do() -> None:
     assert "a rate limiter delays requests to 100/s" in verdict(delays)
 
 
-def test_a_limit_that_delays_has_its_knee_where_its_rate_meets_the_low_load_line() -> None:
+def test_the_knee_of_a_rate_limiter_that_delays_requests_lies_where_its_rate_meets_the_low_load_line() -> None:
     found = analysed("rate-limit-that-delays").verdict
     assert found is not None
     assert found.capacity.knee is not None

@@ -40,24 +40,24 @@ ELSEWHERE = {
     "report/test_agreement.py": ("epoch_view", "superseding"),
     "run/test_shifts_live.py": ("epoch/splitting",),
 }  # fmt: skip
-"""Test file to the modules that it specifies beside that of its name: parts of one thing are specified as that thing."""
+"""By test file: modules that it specifies in addition to the module of its name."""
 
 
 def modules() -> set[str]:
     return {str(path.relative_to(ANALYSIS).with_suffix("")) for path in ANALYSIS.rglob("*.py") if path.stem != "__init__"}
 
 
-def has_its_own(module: str) -> bool:
+def has_own_test_file(module: str) -> bool:
     return (TESTS / "analysis" / module).with_name(f"test_{Path(module).name}.py").exists()
 
 
 def test_each_module_has_a_specification() -> None:
     listed = {module for several in ELSEWHERE.values() for module in several}
-    assert {module for module in modules() - listed if not has_its_own(module)} == set()
+    assert {module for module in modules() - listed if not has_own_test_file(module)} == set()
 
 
-def test_the_list_names_files_and_modules_that_exist_and_none_that_has_its_own() -> None:
+def test_the_list_names_existing_files_and_modules_and_no_module_with_a_test_file_of_its_own() -> None:
     listed = {module for several in ELSEWHERE.values() for module in several}
     assert [file for file in ELSEWHERE if not (TESTS / file).exists()] == []
     assert listed - modules() == set()
-    assert {module for module in listed if has_its_own(module)} == set()
+    assert {module for module in listed if has_own_test_file(module)} == set()

@@ -1,4 +1,4 @@
-"""Whether a level's traffic goes over a link, or stays on this machine."""
+"""Whether the URL of a level's service is one of loopback."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def poisson(rate: float, seed: int) -> Sequence[int]:
 
 
 def clocked(rate: float, seed: int) -> Sequence[int]:
-    """Replies at the ticks of a clock, the whole numbers of each second."""
+    """Replies at constant intervals, counted in each second."""
     ends = [int(rate * second + seed % 3 / 3) for second in range(SECONDS + 1)]
     return [after - before for before, after in zip(ends, ends[1:], strict=False)]
 
@@ -38,52 +38,62 @@ def clocked(rate: float, seed: int) -> Sequence[int]:
 def explored(
     capacity_rps: float,
     low_load_ms: float,
-    counts: Callable[[float, int], Sequence[int]],
+    count_replies: Callable[[float, int], Sequence[int]],
     *,
     refused: int | None = None,
     slowdown: float = 0.0,
-    cpu: float = 0.05,
-    run_delay: float = 0.0,
+    cpu_ratio: float = 0.05,
+    run_delay_ratio: float = 0.0,
 ) -> Timeline:
-    """Levels of users that wait 0.2 s, on a service that idles. `slowdown`: share of capacity lost at the last level.
-    `refused`: the status of what is beyond the capacity; else it waits."""
+    """Levels of users with a think time of 0.2 s, on a service with little CPU. `refused`: the status of requests beyond the
+    capacity, which else wait in a queue. `slowdown`: the share of the capacity that is lost at the last level."""
     events: list[Event] = [msgspec.structs.replace(HEADER, host=FACTS), Target(t_s=0.5, state="ready", pid=7, program="server")]
     t_s = 1.0
     for index, users in enumerate(USERS):
-        most = capacity_rps * (1 - slowdown * (users == USERS[-1]))
+        most_rps = capacity_rps * (1 - slowdown * (users == USERS[-1]))
         offered = users / (WAIT_S + low_load_ms / 1000)
-        rate, waiting_ms = min(offered, most), low_load_ms if refused else max(low_load_ms, 1000 * (users / most - WAIT_S))
-        more = round(offered - rate) if refused else 0
+        rate = min(offered, most_rps)
+        waiting_ms = low_load_ms if refused else max(low_load_ms, 1000 * (users / most_rps - WAIT_S))
+        refused_count = round(offered - rate) if refused else 0
         events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="plan"))
-        for count in counts(rate, 100 * index + 1):
+        for count in count_replies(rate, 100 * index + 1):
             t_s += 1.0
-            events.append(_second(t_s, index, users, count, waiting_ms, more, refused, cpu, run_delay))
+            events.append(_second(t_s, index, users, count, waiting_ms, refused_count, refused, cpu_ratio, run_delay_ratio))
         events.append(Timeline(events).levels[-1].ending(t_s))
     return Timeline(events)
 
 
 def _second(
-    t_s: float, level: int, users: int, count: int, ms: float, more: int, status: int | None, cpu: float, delay: float
+    t_s: float,
+    level: int,
+    users: int,
+    count: int,
+    ms: float,
+    refused_count: int,
+    status: int | None,
+    cpu_ratio: float,
+    run_delay_ratio: float,
 ) -> Sample:
     histogram = LatencyHistogram()
     histogram.record_us([1000 * ms] * count)
     tick = EndpointTick(
-        name="/work", requests=count + more, failures=more, latency=histogram.encode() if count else None,
-        latency_sum_ms=ms * count, failure_latency_sum_ms=ms * more,
+        name="/work", requests=count + refused_count, failures=refused_count, latency=histogram.encode() if count else None,
+        latency_sum_ms=ms * count, failure_latency_sum_ms=ms * refused_count,
     )  # fmt: skip
     signature = FailureSignature(types=("LocustBadStatusCode",), status=status)
     return Sample(
         t_s=t_s, duration_s=1.0, level=level, users=users, wanted=users, phase="settled", settled=True, endpoints=(tick,),
-        work=float(count), waits=count + more, wait_sum_s=WAIT_S * (count + more),
-        failures=(FailureTick(name="/work", method="GET", signature=signature, count=more),) if more else (),
+        work=float(count), waits=count + refused_count, wait_sum_s=WAIT_S * (count + refused_count),
+        failures=(FailureTick(name="/work", method="GET", signature=signature, count=refused_count),) if refused_count else (),
         generator=GeneratorReading(cpu_ratio=0.1, run_delay_ratio=0.01, loop_lag_p99_ms=2.0, loop_lag_p50_ms=0.1),
-        targets=(TargetReading(pid=7, cpu_ratio=cpu, busiest_thread_ratio=cpu, listen_queue=0, run_delay_ratio=delay),),
+        targets=(TargetReading(pid=7, cpu_ratio=cpu_ratio, busiest_thread_ratio=cpu_ratio, listen_queue=0,
+                               run_delay_ratio=run_delay_ratio),),
         host=HostReading(cpu_ratio=0.3, disk_busy_ratio=0.0),
     )  # fmt: skip
 
 
 def limits(timeline: Timeline) -> dict[str, Mark]:
-    """What is marked of a service that is at its limit."""
+    """Marks of what limits the service, by id."""
     marks = bottleneck.marks(epoch_of(timeline, 0))
     return {mark.id: mark for mark in marks if mark.id not in ("think_time_limited", "not_saturated")}
 
@@ -93,7 +103,7 @@ def finding(mark: Mark) -> Bottleneck:
     return mark.finding
 
 
-def test_a_constant_output_that_no_worker_could_give_is_a_rate_limit() -> None:
+def test_a_constant_output_that_workers_could_not_give_is_a_rate_limit() -> None:
     marked = limits(explored(100, 5.0, clocked))
     assert list(marked) == ["rate_limit"]
     mark = marked["rate_limit"]
@@ -110,7 +120,9 @@ def test_at_an_uncommon_rate_the_confidence_is_lower_and_the_alternative_is_name
 
 
 @pytest.mark.parametrize("low_load_ms", [10.0, 9.0, 50.0], ids=["one worker", "one that slows down a little", "five workers"])
-def test_where_workers_of_a_constant_service_time_could_give_it_both_are_named_with_low_confidence(low_load_ms: float) -> None:
+def test_a_constant_output_that_workers_could_give_is_marked_as_a_lock_with_a_rate_limit_as_the_alternative(
+    low_load_ms: float,
+) -> None:
     marked = limits(explored(100, low_load_ms, clocked))
     assert list(marked) == ["lock_or_pool_limit"]
     assert finding(marked["lock_or_pool_limit"]).competing == ("rate_limit",)
@@ -123,7 +135,7 @@ def test_an_output_as_uneven_as_arrivals_is_not_a_rate_limit() -> None:
     assert finding(marked["lock_or_pool_limit"]).competing == ()
 
 
-def test_a_level_that_a_neighbour_disturbed_shows_no_lock_beside_the_limiter() -> None:
+def test_a_level_that_other_processes_disturb_adds_no_lock_to_a_rate_limit() -> None:
     def disturbed(rate: float, seed: int) -> Sequence[int]:
         steady = clocked(rate, seed)
         return [40, 100, 160, 100, *steady[4:]] if seed > 100 * (len(USERS) - 1) else steady
@@ -135,53 +147,53 @@ def test_a_rate_that_falls_with_more_users_is_not_a_rate_limit() -> None:
     assert "rate_limit" not in limits(explored(100, 5.0, clocked, slowdown=0.04))
 
 
-def test_a_busy_service_is_not_limited_by_a_rate_limit() -> None:
-    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu=3.9))
-    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu=3.9, refused=429))
+def test_a_constant_output_of_a_busy_service_is_not_a_rate_limit() -> None:
+    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu_ratio=3.9))
+    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu_ratio=3.9, refused=429))
 
 
 def test_refusals_with_429_are_a_rate_limit_however_uneven_the_output_is() -> None:
-    for counts in (clocked, poisson):
-        marked = limits(explored(100, 5.0, counts, refused=429))
+    for count_replies in (clocked, poisson):
+        marked = limits(explored(100, 5.0, count_replies, refused=429))
         assert list(marked) == ["rate_limit"]
         assert (finding(marked["rate_limit"]).readings["how"], marked["rate_limit"].confidence) == ("refuses", "high")
 
 
-def test_a_service_that_refuses_at_once_is_at_ease_though_its_few_requests_waited_for_a_core() -> None:
-    assert "rate_limit" in limits(explored(100, 0.7, clocked, refused=429, run_delay=0.03))
-    assert "rate_limit" not in limits(explored(100, 0.7, clocked, refused=429, run_delay=0.5))
+def test_refusals_are_a_rate_limit_with_a_small_run_delay_but_not_with_a_large_one() -> None:
+    assert "rate_limit" in limits(explored(100, 0.7, clocked, refused=429, run_delay_ratio=0.03))
+    assert "rate_limit" not in limits(explored(100, 0.7, clocked, refused=429, run_delay_ratio=0.5))
 
 
-def test_a_level_just_beyond_the_knee_may_stay_a_little_below_the_limit() -> None:
+def test_a_rate_limit_is_found_if_the_level_just_beyond_the_knee_stays_a_little_below_it() -> None:
     def slow_at_the_knee(rate: float, seed: int) -> Sequence[int]:
         return clocked(0.985 * rate if 300 < seed < 400 else rate, seed)
 
     assert list(limits(explored(130, 5.0, slow_at_the_knee))) == ["rate_limit"]
 
 
-def test_refusals_with_503_are_one_only_where_the_output_is_constant_and_then_never_alone() -> None:
+def test_refusals_with_503_are_a_rate_limit_only_at_a_constant_output_with_load_shedding_as_the_alternative() -> None:
     mark = limits(explored(100, 5.0, clocked, refused=503))["rate_limit"]
     assert (mark.confidence, finding(mark).competing) == ("medium", ("load_shedding",))
     assert limits(explored(100, 5.0, poisson, refused=503)) == {}
     assert limits(explored(100, 10.0, clocked, refused=503)) == {}
 
 
-def test_refusals_with_another_status_are_none() -> None:
+def test_refusals_with_another_status_are_no_rate_limit() -> None:
     assert limits(explored(100, 5.0, clocked, refused=500)) == {}
 
 
-def test_the_dispersion_of_random_replies_is_distinguished_from_that_of_constant_ones() -> None:
-    bounds = list[float]()
+def test_the_bound_of_the_dispersion_of_poisson_replies_is_well_above_that_of_constant_ones() -> None:
+    bounds_high = list[float]()
     for base in range(20):
 
-        def counts(rate: float, seed: int, base: int = base) -> Sequence[int]:
+        def count_replies(rate: float, seed: int, base: int = base) -> Sequence[int]:
             return poisson(rate, seed + base)
 
-        bounds.append(bound(explored(100, 5.0, counts)))
-    assert min(bounds) > 0.1
+        bounds_high.append(dispersion_high(explored(100, 5.0, count_replies)))
+    assert min(bounds_high) > 0.1
 
 
-def bound(timeline: Timeline) -> float:
+def dispersion_high(timeline: Timeline) -> float:
     *_, top = measured_levels(epoch_of(timeline, 0))
     output = reply_rate_of(timeline, top)
     assert output is not None

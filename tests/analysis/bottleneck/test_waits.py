@@ -1,4 +1,4 @@
-"""No resource limits the service: users that wait, and levels below any limit."""
+"""No resource limits the service: think time limits the throughput, or no limit is reached."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from capexplorer import wording
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.epoch.epoch import epoch_of
 
-from .levels import LINEAR, UNREAD_TARGET, found
+from .levels import LINEAR, UNREAD_TARGET, bottleneck_marks
 
 
 def waiting(users: int, latency_ms: float, wait_s: float, **more: Any) -> Load:
-    """As Little's law has it."""
+    """A level whose throughput follows from Little's law."""
     return Load(users, users / (latency_ms / 1000 + wait_s), latency_ms, wait_s=wait_s, **more)
 
 
-def test_fifty_users_that_wait_are_reported_at_the_first_level() -> None:
-    """Experiment 3: 50 users that wait 0.5 to 1.5 s on a fast server."""
-    marks = found(waiting(50, 3.0, 1.0))
+def test_the_first_level_is_enough_to_report_think_time_as_the_limit() -> None:
+    """50 users with think times of 0.5 to 1.5 s on a fast server."""
+    marks = bottleneck_marks(waiting(50, 3.0, 1.0))
     assert list(marks) == ["think_time_limited"]
     mark = marks["think_time_limited"]
     assert (mark.users, mark.state, mark.severity) == (50, "open", "info")
@@ -31,27 +31,29 @@ def test_fifty_users_that_wait_are_reported_at_the_first_level() -> None:
 
 
 WAITS: list[tuple[str, tuple[Load, ...], bool]] = [
-    ("response 2 ms instead of 1, of a cycle of a second", (waiting(5, 1.0, 1.0), waiting(50, 2.0, 1.0)), True),
-    ("three responses of wait", (waiting(50, 330.0, 1.0),), True),
-    ("less than three", (waiting(50, 350.0, 1.0),), False),
-    ("no waits known", (Load(50, 50, 3.0),), False),
-    ("users that nothing accounts for", (Load(50, 40, 3.0, wait_s=1.0),), False),
-    ("too few requests to tell", (waiting(2, 3.0, 1.0),), False),
-    ("response has doubled", (waiting(5, 150.0, 1.0), waiting(50, 300.0, 1.0)), False),
+    ("responses of 2 ms instead of 1 ms in a cycle of a second", (waiting(5, 1.0, 1.0), waiting(50, 2.0, 1.0)), True),
+    ("the think time is three times the response time", (waiting(50, 330.0, 1.0),), True),
+    ("the think time is less than three times the response time", (waiting(50, 350.0, 1.0),), False),
+    ("the think time is unknown", (Load(50, 50, 3.0),), False),
+    ("less throughput than Little's law gives", (Load(50, 40, 3.0, wait_s=1.0),), False),
+    ("too few requests", (waiting(2, 3.0, 1.0),), False),
+    ("the response time has doubled", (waiting(5, 150.0, 1.0), waiting(50, 300.0, 1.0)), False),
     ("failures", (waiting(50, 3.0, 1.0, failure_ratio=0.2),), False),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("why", "loads", "limited"), WAITS, ids=[each[0] for each in WAITS])
-def test_waits_limit_where_they_are_most_of_the_cycle_and_response_is_flat(
+def test_think_time_is_the_limit_if_it_is_most_of_the_cycle_and_response_times_are_flat(
     why: str, loads: tuple[Load, ...], limited: bool
 ) -> None:
-    marks = found(*loads)
-    assert ("think_time_limited" in marks and marks["think_time_limited"].users == 50) is limited
+    marks = bottleneck_marks(*loads)
+    assert {id_: mark.users for id_, mark in marks.items() if id_ == "think_time_limited"} == (
+        {"think_time_limited": 50} if limited else {}
+    )
 
 
-def test_users_with_a_pace_set_the_throughput_although_responses_take_longer() -> None:
-    """One task each second: 24 users make 24/s while a response takes 600 ms, and wait for the rest."""
+def test_the_pace_of_users_limits_the_throughput_even_if_responses_take_longer() -> None:
+    """One task per second and user: 24 users make 24/s while a response takes 600 ms, and wait for 400 ms."""
     paced = [Load(users, users, ms, wait_s=1 - ms / 1000) for users, ms in ((6, 100), (12, 250), (24, 600))]
     (mark,) = bottleneck.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
     assert (mark.id, mark.users, mark.finding.figures()["pacing_s"]) == ("think_time_limited", 24, 1.0)
@@ -69,23 +71,23 @@ def test_think_time_is_not_the_limit_beyond_the_knee() -> None:
         Load(80, 40, 900, wait_s=1.0),
         Load(160, 40, 2900, wait_s=1.0),
     ]
-    marks = found(*ladder)
+    marks = bottleneck_marks(*ladder)
     assert marks["think_time_limited"].state == "closed"
     assert marks["think_time_limited"].users == 40
     assert marks["lock_or_pool_limit"].state == "open"
 
 
-def test_a_level_with_fewer_users_does_not_close_a_mark_of_the_highest_count() -> None:
-    """Up and down: a level of one user has too few requests to be called anything."""
-    marks = found(waiting(1, 3.0, 1.0), waiting(50, 3.0, 1.0), waiting(1, 3.0, 1.0))
+def test_a_level_with_fewer_users_does_not_close_the_mark_of_think_time() -> None:
+    """The levels with one user have too few requests for a mark."""
+    marks = bottleneck_marks(waiting(1, 3.0, 1.0), waiting(50, 3.0, 1.0), waiting(1, 3.0, 1.0))
     assert [(mark.id, mark.users, mark.state) for mark in marks.values()] == [("think_time_limited", 50, "open")]
 
 
 def test_not_saturated_names_the_busiest_resource() -> None:
-    marks = found(*LINEAR[:2], Load(8, 78, 52, readings={"host.disk_busy_ratio": 0.71}))
+    marks = bottleneck_marks(*LINEAR[:2], Load(8, 78, 52, readings={"host.disk_busy_ratio": 0.71}))
     assert list(marks) == ["not_saturated"]
     assert marks["not_saturated"].confidence == "high"
-    assert found(LINEAR[0])["not_saturated"].confidence == "low"
+    assert bottleneck_marks(LINEAR[0])["not_saturated"].confidence == "low"
     assert marks["not_saturated"].finding.figures()["busiest"] == "disk 0.71"
     assert marks["not_saturated"].users == 8
 

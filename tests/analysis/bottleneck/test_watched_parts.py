@@ -1,4 +1,4 @@
-"""Bottlenecks of watched parts: levels with the readings of parts in, which part is blamed for what out."""
+"""Bottlenecks of watched parts: levels with readings of parts in, the bottleneck and its part out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.wording.marks import title
 
 IDLE = {name: value for name, value in READINGS.items() if name.startswith(("target.", "host."))} | {"read_ratio": 1.0}
-"""A part at ease, read in every second."""
+"""Readings of an idle part that was read in every second."""
 
 SATURATED = {"target.cpu_ratio": 3.8, "host.cpu_ratio": 3.9, "target.busiest_thread_ratio": 0.9}
 
@@ -60,7 +60,7 @@ def blamed(timeline: Timeline) -> set[tuple[str, str | None]]:
 
 
 UNWATCHED = tuple(name for name in READINGS if name.startswith("target."))
-"""The target runs elsewhere, and nobody watches it."""
+"""Readings that are missing if the target runs on another machine and is not watched."""
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ UNWATCHED = tuple(name for name in READINGS if name.startswith("target."))
         ({"server.lock_waits": 34.0, "server.active": 40.0}, "lock_waits", "sessions of db wait for locks (85%)"),
     ],
 )  # fmt: skip
-def test_the_part_is_blamed_for_its_own_fault_and_no_other_party_is(readings: Readings, found: str, words: str) -> None:
+def test_a_bottleneck_is_that_of_the_part_whose_readings_show_it(readings: Readings, found: str, words: str) -> None:
     timeline = session({"db": readings, "proxy": {}})
     assert blamed(timeline) == {(found, "db")}
     (mark,) = marks(timeline)
@@ -95,7 +95,7 @@ def test_a_busy_part_is_not_a_bottleneck_while_more_users_increase_goodput() -> 
     assert blamed(session({"db": SATURATED}, grows=True)) == set()
 
 
-def test_a_part_that_was_read_in_few_seconds_of_a_level_is_not_blamed_and_hides_nothing() -> None:
+def test_a_part_that_was_read_in_few_seconds_of_a_level_is_listed_as_unavailable_and_not_blamed() -> None:
     timeline = session({"db": {**SATURATED, "read_ratio": 0.5}})
     (mark,) = marks(timeline)
     assert (mark.id, mark.finding.part) == ("lock_or_pool_limit", None)  # type: ignore[union-attr]
@@ -154,7 +154,7 @@ def test_a_reply_that_names_a_full_disk_blames_the_part_whose_disk_is_full_and_n
     assert {each for each in blamed(timeline) if each[0] == "disk_full"} == expected
 
 
-def test_a_lock_in_the_service_names_the_idle_parts_and_what_is_not_watched_as_the_alternative() -> None:
+def test_a_lock_in_the_service_lists_the_idle_parts_with_an_unwatched_party_as_the_alternative() -> None:
     (mark,) = marks(session({"db": {}, "proxy": {}}))
     assert mark.id == "lock_or_pool_limit"
     assert mark.finding.figures()["idle_parts"] == "db, proxy"
@@ -179,7 +179,7 @@ QUERIES = {"server.connections": 12.0, "server.connections_limit": 60.0}
         ({"db": {**QUERIES, "server.active": 0.4}}, None, "requests wait outside of what is watched"),
     ],
 )  # fmt: skip
-def test_where_nothing_is_busy_requests_wait_in_a_part_that_does_not_count_its_sessions_or_outside(
+def test_if_no_part_is_busy_requests_wait_in_a_part_whose_sessions_are_unknown_or_in_an_unwatched_party(
     parts: Mapping[str, Readings], named: str | None, words: str
 ) -> None:
     (mark,) = marks(session(parts, unread=UNWATCHED))
@@ -194,11 +194,11 @@ def test_a_remote_service_that_is_watched_as_a_part_is_judged_like_a_local_one()
 
 
 PROXY = {"server.writing": 28.0, "server.connections": 33.0}
-"""nginx has the requests of 32 users open."""
+"""nginx, which has most of the requests of 32 users open."""
 
 
 @pytest.mark.parametrize("unread", [UNWATCHED, ()], ids=["remote target", "target here"])
-def test_a_lock_is_that_of_the_part_between_a_proxy_that_waits_and_a_database_at_ease(unread: tuple[str, ...]) -> None:
+def test_a_lock_is_that_of_the_part_between_a_waiting_proxy_and_an_idle_database(unread: tuple[str, ...]) -> None:
     timeline = session({"web": {}, "db": {"server.active": 1.0}, "proxy": PROXY}, unread=unread)
     assert blamed(timeline) == {("lock_or_pool_limit", "web")}
     (mark,) = marks(timeline)
@@ -213,59 +213,61 @@ def test_a_lock_is_that_of_the_part_between_a_proxy_that_waits_and_a_database_at
         {"web": {}, "db": {}, "proxy": PROXY},
         {"web": {}, "db": {"server.active": 1.0}, "proxy": {"server.writing": 1.0}},
     ],
-    ids=["two parts may hold them", "nobody knows what the database holds", "the proxy has few of them"],
+    ids=["two parts may hold them", "the database does not count its requests", "the proxy has few of them"],
 )
 def test_no_part_is_blamed_for_requests_that_another_part_may_hold(parts: Mapping[str, Readings]) -> None:
     assert blamed(session(parts, unread=UNWATCHED)) == {("unwatched_party", None)}
 
 
-def test_requests_that_a_database_works_on_wait_for_no_lock_of_the_service() -> None:
+def test_no_lock_is_marked_while_the_database_works_on_the_requests() -> None:
     assert blamed(session({"web": {}, "db": {"server.active": 30.0}, "proxy": PROXY})) == set()
 
 
 CROWDED = {"target.listen_queue": 25.5, "target.cpu_ratio": 0.44, "target.busiest_thread_ratio": 0.02,
            "target.run_delay_ratio": 0.26, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}  # fmt: skip
-"""Of a Python service on a machine that others keep full (measured, on two cores)."""
+"""Measured: a Python service on two cores that other processes use."""
 
 
-@pytest.mark.parametrize("waited", [(0.44, 0.26), (0.31, 0.17)], ids=["many users", "few users"])
-def test_the_accept_queue_of_a_service_that_others_keep_from_its_core_is_no_lack_of_workers(waited: tuple[float, float]) -> None:
-    used = dict(zip(("target.cpu_ratio", "target.run_delay_ratio"), waited, strict=True))
+@pytest.mark.parametrize("cores_and_run_delay", [(0.44, 0.26), (0.31, 0.17)], ids=["many users", "few users"])
+def test_an_accept_queue_is_no_lack_of_workers_if_other_processes_keep_the_service_from_its_core(
+    cores_and_run_delay: tuple[float, float],
+) -> None:
+    used = dict(zip(("target.cpu_ratio", "target.run_delay_ratio"), cores_and_run_delay, strict=True))
     timeline = session({"web": {**CROWDED, **used}, "db": {}}, known=(part("web", program="python3.11"), part("db")))
     assert blamed(timeline) == set()
 
 
-def test_few_requests_inside_wait_for_no_party_in_particular() -> None:
+def test_no_party_is_blamed_if_few_requests_are_in_the_service() -> None:
     idle = {f"part.proxy.{key}": value for key, value in IDLE.items()}
     rates = ((2, 20, 50, 0.05), (4, 40, 50, 0.05), (16, 42, 70, 0.31), (32, 42, 80, 0.68))
     timeline = closed_session(*(Load(*each, unread=UNWATCHED, readings=idle) for each in rates))
     timeline.apply(part("proxy"))
-    assert blamed(timeline) == set(), "3.4 requests are inside"
+    assert blamed(timeline) == set(), "3.4 requests are in the service"
 
 
-STRANGERS = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}
+DISTURBED = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}
 
 
-def test_a_part_that_lacks_cpu_is_not_blamed_for_its_machine_while_strangers_use_it() -> None:
-    (mark,) = marks(session({"web": STRANGERS}))
+def test_other_processes_are_marked_if_they_use_the_cpu_that_a_part_needs() -> None:
+    (mark,) = marks(session({"web": DISTURBED}))
     assert title(mark) == "other processes use the CPU that web needs"
     assert isinstance(mark.finding, Bottleneck)
     assert mark.finding.readings["others_cpu_ratio"] == 3.5
-    assert "processes" not in mark.finding.readings, "names are those of this machine"
+    assert "processes" not in mark.finding.readings, "the names of processes are only known on the generator's machine"
 
 
-def test_parts_of_one_machine_have_their_neighbours_marked_once() -> None:
-    timeline = session({"web": STRANGERS, "db": STRANGERS}, known=(part("web", "one"), part("db", "one")))
+def test_other_processes_of_a_machine_with_two_parts_are_marked_once() -> None:
+    timeline = session({"web": DISTURBED, "db": DISTURBED}, known=(part("web", "one"), part("db", "one")))
     assert blamed(timeline) == {("noisy_neighbours", "web")}
 
 
-def test_neighbours_of_a_part_are_not_marked_while_more_users_increase_goodput() -> None:
-    assert blamed(session({"web": STRANGERS}, grows=True)) == set()
+def test_other_processes_beside_a_part_are_not_marked_while_more_users_increase_goodput() -> None:
+    assert blamed(session({"web": DISTURBED}, grows=True)) == set()
 
 
-def test_what_a_part_on_the_same_machine_uses_is_the_services_own() -> None:
+def test_cpu_used_by_another_part_of_the_machine_is_not_that_of_other_processes() -> None:
     db = {"target.cpu_ratio": 3.4, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 0.5}
-    timeline = session({"web": STRANGERS, "db": db}, known=(part("web", "one"), part("db", "one")))
+    timeline = session({"web": DISTURBED, "db": db}, known=(part("web", "one"), part("db", "one")))
     assert ("host_cpu_saturated", "web") in blamed(timeline)
 
 
@@ -302,19 +304,20 @@ def test_a_reader_that_was_refused_once_in_a_level_proves_no_limit() -> None:
     assert ("connection_limit", "db") not in blamed(session({"db": {"server.refused_readings": 0.05}}))
 
 
-def test_even_replies_are_those_of_the_part_that_has_the_connections_open_and_of_no_proxy_that_delays_them() -> None:
+def test_a_lock_with_replies_at_constant_intervals_is_that_of_the_part_whose_open_connections_grow() -> None:
     """A lock that is held for 15 ms lets requests go as evenly as a limit on their rate."""
     inside = {"target.fds": 40.0}
-    few, many = session({"web": inside, "db": {"server.active": 1.0}, "proxy": PROXY}), 30.0
-    level = list(measured_levels(epoch_of(few, 0)))[-1]
-    parts, found = watched_parts(level, few), Found("lock_or_pool_limit", {}, (), ("rate_limit",))
-    quiet = list(measured_levels(epoch_of(few, 0)))[0]
+    timeline = session({"web": inside, "db": {"server.active": 1.0}, "proxy": PROXY})
+    quiet, *_, level = measured_levels(epoch_of(timeline, 0))
+    parts, found = watched_parts(level, timeline), Found("lock_or_pool_limit", {}, (), ("rate_limit",))
 
-    def at_first(fds: float) -> MeasuredLevel:
+    def first_level_with(fds: float) -> MeasuredLevel:
         readings = {**quiet.figures.readings, "part.web.target.fds": fds}
         return replace(quiet, figures=msgspec.structs.replace(quiet.figures, readings=readings))
 
-    blamed_part = located(found, level, [at_first(40.0 - many), level], parts)
+    blamed_part = located(found, level, [first_level_with(10.0), level], parts)
     assert blamed_part is not None
     assert (blamed_part.part, blamed_part.competing) == ("web", ("rate_limit", "unwatched_party"))
-    assert located(found, level, [at_first(40.0), level], parts) == found, "the proxy keeps them"
+    assert located(found, level, [first_level_with(40.0), level], parts) == found, (
+        "as many connections are open at low load: the requests are delayed in the proxy"
+    )

@@ -17,28 +17,28 @@ from ..seconds import (
     LINUX,
     NO_PORT,
     NOTHING_READ,
+    PORTS_IN_TIME_WAIT,
     RESET,
     STARVED_GENERATOR,
     TIMED_OUT,
-    TW,
+    cause_marks,
     died,
     failed,
+    latest_by_id,
     ports,
     second,
     seconds,
-    standing,
     target,
-    watched,
 )
 
 
 def test_a_mark_carries_counts_endpoints_an_example_and_readings() -> None:
     full = ports(used=28_200, time_wait=28_000, established=200)
     bursts = [second(2, NO_PORT, **full), second(3, NO_PORT, failed("OSError", errno=99, name="/b", count=2), **full)]
-    marks = watched([*bursts, Ended(t_s=4.0, reason="quit")])
+    marks = cause_marks([*bursts, Ended(t_s=4.0, reason="quit")])
     assert [(mark.key, mark.state, mark.revision, mark.users, mark.kind) for mark in marks] == [
-        (f"cause:{TW}:epoch0", "open", 1, 10, "cause"),
-        (f"cause:{TW}:epoch0", "updated", 2, 10, "cause"),
+        (f"cause:{PORTS_IN_TIME_WAIT}:epoch0", "open", 1, 10, "cause"),
+        (f"cause:{PORTS_IN_TIME_WAIT}:epoch0", "updated", 2, 10, "cause"),
     ]
     assert marks[-1].finding.figures() == {
         "count": 12, "first_s": 2.0, "last_s": 3.0, "rate_per_s": 6.0, "endpoints": {"GET /a": 10, "GET /b": 2},
@@ -49,16 +49,16 @@ def test_a_mark_carries_counts_endpoints_an_example_and_readings() -> None:
     assert "tcp_tw_reuse" in wording.advice(marks[-1].finding, LINUX)
 
 
-def test_an_example_is_one_failure_in_full_also_where_a_later_tick_opens_the_mark() -> None:
+def test_an_example_is_one_failure_in_full_even_if_a_later_tick_opens_the_mark() -> None:
     lost = failed("CatchResponseError", text="lost_updates")
     full = msgspec.structs.replace(lost, example="lost_updates: expected 90, read 60")
-    [mark] = watched([second(2, full), second(3, lost)])
+    [mark] = cause_marks([second(2, full), second(3, lost)])
     assert (mark.finding.figures()["example"], mark.finding.figures()["check"]) == (
         "lost_updates: expected 90, read 60",
         "lost_updates",
     )
     reset = msgspec.structs.replace(RESET, example="[Errno 104] Connection reset by peer")
-    [mark] = watched([second(2, reset), second(3), second(4)])
+    [mark] = cause_marks([second(2, reset), second(3), second(4)])
     assert mark.finding.figures()["example"] == "[Errno 104] Connection reset by peer"
 
 
@@ -68,7 +68,7 @@ def test_advice_on_a_limit_set_by_the_session_names_the_sessions_option() -> Non
         host=HostFacts(system="Linux"), profile={"limits": {"network": {"tcp_tw_reuse": 0}}},
     )  # fmt: skip
     full = ports(used=28_200, time_wait=28_000, established=200)
-    [*_, mark] = watched([second(2, NO_PORT, **full)])
+    [*_, mark] = cause_marks([second(2, NO_PORT, **full)])
     advice = [wording.advice(mark.finding, header) for header in (LINUX, own)]
     assert "`sysctl -w net.ipv4.tcp_tw_reuse=1`" in advice[0]
     assert "--limit" not in advice[0]
@@ -78,10 +78,10 @@ def test_advice_on_a_limit_set_by_the_session_names_the_sessions_option() -> Non
 
 def test_churn_that_ends_in_exhausted_ports_has_the_ports_as_its_alternative_cause() -> None:
     episodes, seen = Episodes(), Occurrence(t_s=1.0, load=Load(10))
-    for id_ in ("connection_churn", "server_error", TW):
+    for id_ in ("connection_churn", "server_error", PORTS_IN_TIME_WAIT):
         episodes.add(id_, 0, seen)
     reported = {mark.id: mark.finding.figures()["competing"] for mark in episodes.marks_to_publish(1.0, Load(10))}
-    assert reported == {"connection_churn": [], "server_error": [TW], TW: []}
+    assert reported == {"connection_churn": [], "server_error": [PORTS_IN_TIME_WAIT], PORTS_IN_TIME_WAIT: []}
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_churn_that_ends_in_exhausted_ports_has_the_ports_as_its_alternative_cau
 )
 def test_a_mark_opens_as_soon_as_readings_confirm_it(why: str, events: list[Event], within_s: float) -> None:
     happened_s = 1.5 if isinstance(events[0], Target) else 2.0
-    [mark] = watched(events)
+    [mark] = cause_marks(events)
     assert mark.t_s - happened_s == within_s
 
 
 def test_a_mark_is_updated_every_ten_seconds_at_most_and_its_last_count_is_exact() -> None:
-    marks = watched([*seconds(2, 601, ERROR_500), *seconds(602, 640)])
+    marks = cause_marks([*seconds(2, 601, ERROR_500), *seconds(602, 640)])
     assert [mark.state for mark in (marks[0], marks[-1])] == ["open", "closed"]
     assert len(marks) < 25
     assert {mark.state for mark in marks[1:-1]} == {"updated"}
@@ -112,7 +112,7 @@ def test_a_mark_is_updated_every_ten_seconds_at_most_and_its_last_count_is_exact
 
 
 def test_a_cause_closes_when_it_stops_and_reopens_when_it_recurs() -> None:
-    marks = watched([*seconds(2, 5, ERROR_500), *seconds(6, 29), *seconds(30, 31, ERROR_500), *seconds(32, 50)])
+    marks = cause_marks([*seconds(2, 5, ERROR_500), *seconds(6, 29), *seconds(30, 31, ERROR_500), *seconds(32, 50)])
     assert [(mark.state, mark.t_s) for mark in marks] == [
         ("open", 2.0), ("updated", 12.0), ("closed", 15.0), ("open", 30.0), ("closed", 41.0),
     ]  # fmt: skip
@@ -121,24 +121,24 @@ def test_a_cause_closes_when_it_stops_and_reopens_when_it_recurs() -> None:
     assert (marks[-1].finding.figures()["first_s"], marks[-1].finding.figures()["since_s"]) == (2.0, 30.0)
 
 
-def test_it_closes_sooner_once_users_stepped_down() -> None:
-    marks = watched([*seconds(2, 5, ERROR_500), *seconds(6, 20, users=5)])
+def test_a_cause_closes_sooner_after_a_step_down() -> None:
+    marks = cause_marks([*seconds(2, 5, ERROR_500), *seconds(6, 20, users=5)])
     assert marks[-1].state == "closed"
     assert marks[-1].t_s == 10.0
 
 
 def test_failures_that_are_far_apart_are_one_episode() -> None:
     rare = [second(float(t_s), *([ERROR_500] if t_s % 8 == 0 else [])) for t_s in range(2, 100)]
-    assert [mark.state for mark in watched(rare)].count("closed") == 0
+    assert [mark.state for mark in cause_marks(rare)].count("closed") == 0
 
 
-def test_hidden_failures_count_towards_the_cause() -> None:
-    [mark] = watched([second(2, retried=(RESET,)), second(3)])
+def test_failures_that_a_retry_hid_count_towards_the_cause() -> None:
+    [mark] = cause_marks([second(2, retried=(RESET,)), second(3)])
     assert mark.finding.figures()["count"] == mark.finding.figures()["retried"] == 5
 
 
-def test_readings_that_could_not_be_taken_are_named() -> None:
-    marks = watched([*seconds(2, 4, TIMED_OUT, **NOTHING_READ)])
+def test_readings_that_could_not_be_taken_are_listed_as_unavailable() -> None:
+    marks = cause_marks([*seconds(2, 4, TIMED_OUT, **NOTHING_READ)])
     assert set(marks[-1].finding.figures()["unavailable"]) >= {
         "target_fds",
         "listen_queue",
@@ -150,18 +150,18 @@ def test_readings_that_could_not_be_taken_are_named() -> None:
 
 
 def test_simultaneous_causes_name_each_other() -> None:
-    found = standing(watched(seconds(2, 30, ERROR_500, **STARVED_GENERATOR)))
+    found = latest_by_id(cause_marks(seconds(2, 30, ERROR_500, **STARVED_GENERATOR)))
     assert found["server_error"].finding.figures()["competing"] == ["generator_cpu_saturated"]
     assert found["generator_cpu_saturated"].finding.figures()["competing"] == []
     both = seconds(2, 5, TIMED_OUT, **target(listen_queue=200, fds_fullest=1024))
-    [mark] = watched(both)
+    [mark] = cause_marks(both)
     assert mark.id == "fd_exhaustion_target"
     assert mark.finding.figures()["competing"] == ["listen_backlog_overflow"]
 
 
-def test_checks_are_distinguished_by_name() -> None:
+def test_failed_checks_are_distinguished_by_name_up_to_a_limit() -> None:
     many = [second(float(2 + each), failed("CatchResponseError", text=f"check_{each}")) for each in range(30)]
-    keys = {mark.key for mark in watched(many)}
+    keys = {mark.key for mark in cause_marks(many)}
     assert "cause:failed_check:check_3:epoch0" in keys
     assert "cause:failed_check:others:epoch0" in keys
     assert len(keys) == 21
@@ -169,7 +169,7 @@ def test_checks_are_distinguished_by_name() -> None:
 
 def test_each_epoch_has_its_own_marks() -> None:
     later = LevelOpened(t_s=6.0, index=1, users=10, spawn_rate=1.0, by="user", epoch=1)
-    marks = watched([*seconds(2, 5, ERROR_500), later, *seconds(7, 8, ERROR_500)])
+    marks = cause_marks([*seconds(2, 5, ERROR_500), later, *seconds(7, 8, ERROR_500)])
     assert [(mark.key, mark.state) for mark in marks] == [
         ("cause:server_error:epoch0", "open"),
         ("cause:server_error:epoch0", "closed"),
@@ -180,8 +180,8 @@ def test_each_epoch_has_its_own_marks() -> None:
 
 def test_advice_is_for_the_generators_system() -> None:
     windows = msgspec.structs.replace(LINUX, host=msgspec.structs.replace(FACTS, system="Windows"))
-    [mark] = watched(seconds(2, 4, failed("OSError", errno=10048), **NOTHING_READ), header=windows)
-    assert mark.id == TW
+    [mark] = cause_marks(seconds(2, 4, failed("OSError", errno=10048), **NOTHING_READ), header=windows)
+    assert mark.id == PORTS_IN_TIME_WAIT
     assert "netsh" in wording.advice(mark.finding, windows)
     assert mark.confidence == "low"
     assert mark.finding.figures()["unavailable"] == ["ports_used", "ports_capacity"]

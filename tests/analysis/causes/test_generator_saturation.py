@@ -12,9 +12,9 @@ RESOLVERS = {
     "generator.process_cpu_ratio": 1.134, "generator.cpu_ratio": 0.852, "generator.screen_cpu_ratio": 0.0,
     "generator.recorder_cpu_ratio": 0.022,
 }  # fmt: skip
-"""As read at 20 users without waits, a connection a request, to a name: 3,438/s, and nginx at 0.11 of a core."""
+"""Measured: 20 users without think time, each request to a host name over a new connection: 3,438/s, nginx at 0.11 cores."""
 
-FOUND = [
+SATURATED_BY_CPU = [
     ("time to spare", 0.30, {}, 0.1, False),
     ("busy, beside an idle service", 0.96, {}, 0.1, True),
     ("busy, beside a busy service", 0.96, {}, 1.6, False),
@@ -28,7 +28,9 @@ FOUND = [
 
 
 @pytest.mark.parametrize(
-    ("cpu_ratio", "readings", "target_ratio", "saturated"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
+    ("cpu_ratio", "readings", "target_ratio", "saturated"),
+    [row[1:] for row in SATURATED_BY_CPU],
+    ids=[row[0] for row in SATURATED_BY_CPU],
 )
 def test_a_busy_generator_is_saturated_beside_an_idle_service_or_without_idle_time(
     cpu_ratio: float | None, readings: dict[str, float], target_ratio: float, saturated: bool | None
@@ -70,13 +72,13 @@ def test_the_generator_is_saturated_by_its_cpu_and_another_ground(
 STARVED = {"generator_cpu_ratio": 0.08, "generator_run_delay_ratio": 0.87, "loop_lag_p99_ms": 60.0}
 
 
-def others(cores: float) -> dict[str, float]:
+def other_processes(cores: float) -> dict[str, float]:
     return {"neighbours.cpu_ratio": cores, "target.cpu_ratio": 0.3, "generator.loop_lag_p50_ms": 25.0}
 
 
 def test_a_load_thread_that_other_processes_keep_from_its_core_is_starved_and_not_saturated() -> None:
-    """As it was seen: 0.08 cores and a run delay of 0.87, beside 1.6 cores of compilers."""
-    found = grounds_of(LevelFigures(settled=True, readings=others(1.6), **STARVED))  # type: ignore[arg-type]
+    """Measured: 0.08 cores and a run delay of 0.87, beside compilers that use 1.6 cores."""
+    found = grounds_of(LevelFigures(settled=True, readings=other_processes(1.6), **STARVED))  # type: ignore[arg-type]
     assert (found.saturated, found.starved) == (False, True)
 
 
@@ -84,22 +86,28 @@ def test_a_load_thread_that_other_processes_keep_from_its_core_is_starved_and_no
     ("why", "cpu", "delay", "cores"),
     [
         ("others use little", 0.08, 0.87, 0.1),
-        ("it is full by itself", 0.93, 0.06, 1.0),
+        ("its load thread is busy by itself", 0.93, 0.06, 1.0),
         ("a call blocks its loop, and it seldom waits for a core", 0.05, 0.1, 1.9),
     ],
 )
-def test_without_others_that_take_much_of_its_time_it_is_saturated(why: str, cpu: float, delay: float, cores: float) -> None:
+def test_the_generator_is_saturated_if_other_processes_take_little_of_its_time(
+    why: str, cpu: float, delay: float, cores: float
+) -> None:
     figures = LevelFigures(
-        settled=True, readings=others(cores), generator_cpu_ratio=cpu, generator_run_delay_ratio=delay, loop_lag_p99_ms=60.0
+        settled=True,
+        readings=other_processes(cores),
+        generator_cpu_ratio=cpu,
+        generator_run_delay_ratio=delay,
+        loop_lag_p99_ms=60.0,
     )
     assert (grounds_of(figures).saturated, grounds_of(figures).starved) == (True, False), why
 
 
-def test_where_others_are_not_known_it_is_saturated() -> None:
+def test_the_generator_is_saturated_if_the_cpu_of_other_processes_is_unknown() -> None:
     assert grounds_of(LevelFigures(settled=True, **STARVED)).saturated is True  # type: ignore[arg-type]
 
 
-def test_in_older_logs_others_are_what_host_target_and_generator_leave() -> None:
+def test_in_older_logs_the_cpu_of_other_processes_is_that_of_the_host_less_target_and_generator() -> None:
     readings = {"host.cpu_ratio": 1.98, "target.cpu_ratio": 0.83, "generator.process_cpu_ratio": 0.10}
     assert others_cpu(LevelFigures(settled=True, readings=readings)) == pytest.approx(1.05)
     del readings["target.cpu_ratio"]

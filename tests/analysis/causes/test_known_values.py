@@ -1,4 +1,4 @@
-"""Sums and means of figures of which some were not measured."""
+"""Means, medians and differences of figures, some of which were not measured (None)."""
 
 from __future__ import annotations
 

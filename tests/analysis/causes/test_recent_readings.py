@@ -1,4 +1,4 @@
-"""The latest ticks and sums over them; what was never read stays None."""
+"""The latest ticks and sums over them; a reading that was never taken stays None."""
 
 from __future__ import annotations
 
@@ -71,6 +71,8 @@ def test_counts_include_warm_up_and_repeated_attempts_are_counted_separately() -
 
 
 @pytest.mark.parametrize(("reused", "expected"), [((True,), 1), ((False, None), 6), ((True, False, None), 7)])
-def test_broken_connections_by_whether_they_had_carried_a_request(reused: tuple[bool | None, ...], expected: int) -> None:
+def test_broken_connections_are_counted_by_whether_they_had_carried_a_request(
+    reused: tuple[bool | None, ...], expected: int
+) -> None:
     ticks = [tick(1, failures=(reset(1, reused=True), reset(2, reused=False), reset(9, status=500)), retried=(reset(4),))]
     assert broken(ticks, reused) == expected

@@ -1,4 +1,4 @@
-"""What saturates a generator: a busy load thread with a second reason, or a blocked loop. Never what others took from it."""
+"""A generator is saturated by a busy load thread with a second ground, or a blocked loop; not by CPU that other processes use."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ GROUNDS: dict[str, tuple[dict[str, Any], tuple[str, ...], bool | None, bool]] = 
         {"busy_ratio": 0.3, "threads_ratio": 0.9, "little_ratio": 1.3}, ("little",), False, False,
     ),
     "a blocked loop": ({"busy_ratio": 0.02, "loop_lag_p50_ms": 120.0}, ("blocked",), True, False),
-    "others had the core": ({"busy_ratio": 0.99, "run_delay_ratio": 0.87, "others_cpu_ratio": 1.5}, ("busy",), False, True),
-    "others had a little of it": ({"busy_ratio": 0.99, "run_delay_ratio": 0.05, "others_cpu_ratio": 1.5}, ("busy",), True, False),
-    "workers wait for a core that others use": (
+    "other processes used the core": ({"busy_ratio": 0.99, "run_delay_ratio": 0.87, "others_cpu_ratio": 1.5},
+     ("busy",), False, True),
+    "other processes used little of the core": ({"busy_ratio": 0.99, "run_delay_ratio": 0.05, "others_cpu_ratio": 1.5},
+     ("busy",), True, False),
+    "workers wait for a core that other processes use": (
         {"busy_ratio": 0.89, "run_delay_ratio": 0.57, "others_cpu_ratio": 1.5, "loop_lag_p99_ms": 60.0},
         ("loop_lag",), False, True,
     ),
     "workers wait for a core, yet are punctual": (
         {"busy_ratio": 0.89, "run_delay_ratio": 0.57, "others_cpu_ratio": 1.5, "loop_lag_p99_ms": 8.0}, (), False, False,
     ),
-    "it blocks itself beside others": (
+    "its own code blocks the loop while other processes are busy": (
         {"busy_ratio": 0.3, "run_delay_ratio": 0.2, "others_cpu_ratio": 1.5, "loop_lag_p50_ms": 120.0}, ("blocked",), True, False,
     ),
 }  # fmt: skip

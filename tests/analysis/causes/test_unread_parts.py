@@ -1,4 +1,4 @@
-"""Events about parts in, marks of parts that cannot be read out."""
+"""Marks of watched parts that cannot be read: they open when the link is cut and close with the next reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences of events in, causes out: what is blamed, with which severity."""
+"""Sequences of events in, marks of causes out, with their severity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from capexplorer.model.events import Ended, Event
 
 from ..seconds import (
     ERROR_500,
-    EST,
     HOST,
     NO_FILE,
     NO_NAME,
@@ -18,21 +17,22 @@ from ..seconds import (
     NOT_CONNECTED,
     NOTHING_READ,
     OUT_OF_FILES,
+    PORTS_ESTABLISHED,
+    PORTS_IN_TIME_WAIT,
     REFUSED,
     RESET,
     STARVED_GENERATOR,
     TIMED_OUT,
-    TW,
+    cause_marks,
     died,
     failed,
     generator,
+    latest_by_id,
     ports,
     second,
     seconds,
-    standing,
     target,
     tcp,
-    watched,
 )
 
 CLOSED_IDLE = failed("HTTPConnectionClosed", reused=True, count=1)
@@ -41,23 +41,26 @@ WAITS = {"waits": 10, "wait_sum_s": 10.0}
 BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
     # the generator and its host
     ("ports that wait to be free", seconds(2, 5, NO_PORT, **ports(used=28_232, time_wait=28_000, established=200)),
-     {TW: "critical"}),
-    ("ports in use", seconds(2, 5, NO_PORT, **ports(used=28_000, time_wait=10, established=27_990)), {EST: "critical"}),
-    ("bound sources", seconds(2, 5, NO_PORT_BOUND, **ports(used=28_000, time_wait=27_000, established=9)), {TW: "critical"}),
+     {PORTS_IN_TIME_WAIT: "critical"}),
+    ("ports in use", seconds(2, 5, NO_PORT, **ports(used=28_000, time_wait=10, established=27_990)),
+     {PORTS_ESTABLISHED: "critical"}),
+    ("bound sources", seconds(2, 5, NO_PORT_BOUND, **ports(used=28_000, time_wait=27_000, established=9)),
+     {PORTS_IN_TIME_WAIT: "critical"}),
     ("bound sources, destinations share them",
-     seconds(2, 5, NO_PORT_BOUND, **ports(used=9000, time_wait=8000), **tcp(sockets_time_wait=28_000)), {TW: "critical"}),
+     seconds(2, 5, NO_PORT_BOUND, **ports(used=9000, time_wait=8000), **tcp(sockets_time_wait=28_000)),
+      {PORTS_IN_TIME_WAIT: "critical"}),
     ("no address, and ports are left", seconds(2, 5, NO_PORT), {"unknown": "warning"}),
-    ("ports that cannot be read, of few users", seconds(2, 5, NO_PORT, **NOTHING_READ), {TW: "critical"}),
+    ("ports that cannot be read, of few users", seconds(2, 5, NO_PORT, **NOTHING_READ), {PORTS_IN_TIME_WAIT: "critical"}),
     ("ports that cannot be read, of many users", seconds(2, 5, NO_PORT, **NOTHING_READ | {"users": 20_000}),
      {"unknown": "warning"}),
-    ("requests that mostly fail connect anew: no churn", seconds(2, 20, failed("SSLError", count=60), connects=100),
+    ("requests that mostly fail open new connections: no churn", seconds(2, 20, failed("SSLError", count=60), connects=100),
      {"tls_handshake_failure": "critical"}),
-    ("own descriptors", seconds(2, 5, NO_FILE, **generator(fds=1024)), {"fd_exhaustion_generator": "critical"}),
+    ("the generator's descriptors", seconds(2, 5, NO_FILE, **generator(fds=1024)), {"fd_exhaustion_generator": "critical"}),
     ("a resolver without descriptors", seconds(2, 5, NO_NAME, **generator(fds=1020)), {"fd_exhaustion_generator": "critical"}),
     ("a resolver on a full system", seconds(2, 5, NO_NAME, host=msgspec.structs.replace(HOST, fds=99_000)),
      {"fd_exhaustion_system": "critical"}),
-    ("no name", seconds(2, 5, NO_NAME), {"dns_failure": "critical"}),
-    ("tracked connections", seconds(2, 5, TIMED_OUT, host=msgspec.structs.replace(HOST, conntrack=1000)),
+    ("a name that is not resolved", seconds(2, 5, NO_NAME), {"dns_failure": "critical"}),
+    ("a full table of tracked connections", seconds(2, 5, TIMED_OUT, host=msgspec.structs.replace(HOST, conntrack=1000)),
      {"conntrack_table_full": "critical"}),
     ("a starved generator", seconds(2, 9, **STARVED_GENERATOR), {"generator_cpu_saturated": "critical"}),
     ("a loop without idle time", seconds(2, 9, **generator(cpu_ratio=0.98, run_delay_ratio=0.01)),
@@ -91,7 +94,7 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
     # the target's life
     ("a crash", [*seconds(2, 5), second(6, RESET), died(6.1, exit_code=1), *seconds(7, 9, REFUSED, targets=())],
      {"target_crashed": "critical"}),
-    ("a death before a tick tells of it", [*seconds(2, 5), died(5.5, exit_code=1), second(6, RESET)],
+    ("a death before the tick in which requests fail", [*seconds(2, 5), died(5.5, exit_code=1), second(6, RESET)],
      {"target_crashed": "critical"}),
     ("a signal", [*seconds(2, 5), died(5.4, signal="SIGSEGV"), *seconds(6, 8, REFUSED)], {"target_killed_by_signal": "critical"}),
     ("SIGKILL", [*seconds(2, 5), died(5.4, signal="SIGKILL"), *seconds(6, 8, REFUSED)], {"target_killed_by_signal": "critical"}),
@@ -109,19 +112,20 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
      [second(float(t_s), RESET, **target(processes_started=int(t_s % 4 == 0), processes_ended=int(t_s % 4 == 1),
                                          ended_by={"exit 0": 1} if t_s % 4 == 1 else {})) for t_s in range(2, 20)],
      {"connection_reset": "error"}),
-    ("nobody listens",
+    ("no process listens on the port",
      seconds(2, 9, failed("ConnectionRefusedError", errno=111, count=98),
              **target(listen_queue=None, listen_backlog=None), connects=100),
      {"connection_refused": "critical"}),
-    # its limits, and the kernel's queues before it
-    ("its descriptors, by timeouts", seconds(2, 5, TIMED_OUT, **target(fds_fullest=1020, listen_queue=40)),
+    # the target's limits, and the kernel's queues before it
+    ("the target's descriptors, by timeouts", seconds(2, 5, TIMED_OUT, **target(fds_fullest=1020, listen_queue=40)),
      {"fd_exhaustion_target": "critical"}),
-    ("its descriptors, before any request times out", seconds(2, 5, **target(fds_fullest=1024, listen_queue=40)),
+    ("the target's descriptors, before any request times out", seconds(2, 5, **target(fds_fullest=1024, listen_queue=40)),
      {"fd_exhaustion_target": "critical"}),
-    ("its descriptors, by its own error message", seconds(2, 5, OUT_OF_FILES, **target(fds_fullest=1020)),
+    ("the target's descriptors, by its own error message", seconds(2, 5, OUT_OF_FILES, **target(fds_fullest=1020)),
      {"fd_exhaustion_target": "critical"}),
-    ("its own error message, which readings contradict", seconds(2, 5, OUT_OF_FILES), {"task_failed_result": "error"}),
-    ("its own error message without readings", seconds(2, 5, OUT_OF_FILES, **NOTHING_READ), {"task_failed_result": "error"}),
+    ("the target's own error message, which readings contradict", seconds(2, 5, OUT_OF_FILES), {"task_failed_result": "error"}),
+    ("the target's own error message without readings", seconds(2, 5, OUT_OF_FILES, **NOTHING_READ),
+     {"task_failed_result": "error"}),
     ("a full accept queue", seconds(2, 5, NOT_CONNECTED, **target(listen_queue=129)), {"listen_backlog_overflow": "error"}),
     ("an accept queue that was full as the request began",
      [second(2, **target(listen_queue=129)), *seconds(3, 5), second(6, failed("ConnectTimedOut", name="/b"))],
@@ -140,7 +144,7 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
      {"listen_backlog_overflow": "error"}),
     ("a full SYN queue", seconds(2, 5, TIMED_OUT, **tcp(passive_opens=100, syncookies_sent=50, own={"half_open": 128})),
      {"syn_queue_overflow": "warning"}),
-    # what is left
+    # connections that stall or break, without a further reading
     ("a target that stalls", seconds(2, 5, TIMED_OUT), {"unknown": "warning"}),
     ("a target that stalls with all its descriptors used, and accepts", seconds(2, 5, TIMED_OUT, **target(fds_fullest=1024)),
      {"unknown": "warning"}),
@@ -162,18 +166,18 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
     ("fresh connections break as well",
      [second(2, failed("RemoteDisconnected", reused=False), **WAITS), second(3, CLOSED_IDLE, **WAITS)],
      {"connection_reset": "error"}),
-    # what HTTP and checks say
+    # statuses and checks of replies
     ("500", seconds(2, 5, ERROR_500), {"server_error": "error"}),
     ("500 beside a starved generator", seconds(2, 9, ERROR_500, **STARVED_GENERATOR),
      {"generator_cpu_saturated": "critical", "server_error": "error"}),
     ("503", seconds(2, 5, failed("LocustBadStatusCode", status=503)), {"load_shedding": "warning"}),
     ("a check", seconds(2, 5, failed("CatchResponseError", text="lost_updates")), {"failed_check": "error"}),
-    ("a cut reply", seconds(2, 5, failed("IncompleteRead")), {"incomplete_response": "error"}),
-    ("something else", seconds(2, 5, failed("Surprise")), {"unknown": "warning"}),
+    ("a reply that ends too early", seconds(2, 5, failed("IncompleteRead")), {"incomplete_response": "error"}),
+    ("an unknown exception", seconds(2, 5, failed("Surprise")), {"unknown": "warning"}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("why", "events", "expected"), BLAMED, ids=[why for why, _, _ in BLAMED])
 def test_each_cause_is_marked_with_its_severity(why: str, events: list[Event], expected: dict[str, str]) -> None:
-    marks = watched([*events, Ended(t_s=60.0, reason="quit")])
-    assert {found: mark.severity for found, mark in standing(marks).items()} == expected
+    marks = cause_marks([*events, Ended(t_s=60.0, reason="quit")])
+    assert {found: mark.severity for found, mark in latest_by_id(marks).items()} == expected

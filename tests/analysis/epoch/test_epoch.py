@@ -1,4 +1,4 @@
-"""One epoch at one moment: what all who judge it share."""
+"""One epoch at one moment: the levels and the verdict that all detectors share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_epoch_lists_its_levels_and_those_on_the_way_down() -> None:
     assert [level.users for level in epoch.split.recovery] == [12]
 
 
-def test_its_verdict_is_that_of_its_judgeable_levels() -> None:
+def test_the_verdict_of_an_epoch_is_that_of_its_judgeable_levels() -> None:
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert epoch.verdict is not None
     assert epoch.verdict.capacity == analyse(epoch.judgeable)
@@ -48,7 +48,7 @@ def test_the_first_levels_give_the_verdict_as_of_that_time() -> None:
     assert now.capacity.knee.kind == "knee"
 
 
-def test_rate_levels_are_on_no_curve_of_users() -> None:
+def test_rate_levels_are_in_no_curve_of_users() -> None:
     timeline = closed_session(*LADDER)
     for level in timeline.levels:
         level.opened = replace(level.opened, offered_per_s=60.0)
@@ -78,7 +78,7 @@ def test_without_a_level_there_is_no_verdict_and_no_mark() -> None:
 
 
 def test_one_analysis_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Marks, bottlenecks and recoveries share one ladder: a look runs beside the load, on the same interpreter lock."""
+    """Marks, bottlenecks and recoveries share one ladder, since analysis and load thread share one interpreter lock."""
     calls: list[str] = []
 
     def counted(module: ModuleType, name: str) -> None:

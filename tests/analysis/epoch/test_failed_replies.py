@@ -10,7 +10,7 @@ from capexplorer.model.timeline import Timeline
 
 
 def session(*statuses: int | None) -> Timeline:
-    """One level of ten seconds; in each of the first seconds one failure with that status."""
+    """One level of ten seconds; each of the first seconds has one failure with the given status."""
     events: list[Event] = [LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=5.0, by="user")]
     for second in range(10):
         status = statuses[second] if second < len(statuses) else None
@@ -29,7 +29,7 @@ def session(*statuses: int | None) -> Timeline:
         ((429, 503), (1.0, 1.0)),
         ((429, 500, None, None), (0.5, 0.25)),
     ],
-    ids=["no failures", "no reply", "an error", "refusals", "of all kinds"],
+    ids=["no failures", "no reply", "an error", "refusals", "a refusal, an error and no replies"],
 )
 def test_shares_of_failures_with_any_reply_and_with_a_refusal(
     statuses: tuple[int | None, ...], shares: tuple[float, float] | None

@@ -1,4 +1,4 @@
-"""Levels during which the generator failed feed no curve: what is left of goodput then is no capacity of the service's."""
+"""Levels during which the generator failed are left out of the curve: their goodput is not a capacity of the service."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..loads import Load, closed_session
 WAIT_S = 0.3
 UP = [Load(users, users / 0.4, 100.0, WAIT_S) for users in (5, 10, 20, 40)]
 BROKEN = Load(80, 45.0, 60.0, WAIT_S, failure_ratio=0.8)
-"""As ports run out: most requests fail at once, and goodput falls to a fraction."""
+"""Ports run out: most requests fail at once, and goodput falls."""
 
 WORSE = Load(120, 25.0, 60.0, WAIT_S, failure_ratio=0.9)
-"""And more users make it worse: it is load that does it."""
+"""Goodput falls further with more users, which shows that load is the cause."""
 
 
 def cause(timeline: Timeline, level: int, name: str, state: Literal["open", "closed"] = "open") -> Mark:
@@ -43,7 +43,7 @@ def knee(timeline: Timeline, marks: Sequence[Mark] = ()) -> KneeVerdict | None:
 @pytest.mark.parametrize(
     "name", ["ephemeral_port_exhaustion_time_wait", "fd_exhaustion_generator", "dns_failure", "conntrack_table_full"]
 )
-def test_a_generator_that_failed_makes_no_knee(name: str) -> None:
+def test_a_level_with_a_failed_generator_gives_no_knee(name: str) -> None:
     timeline = closed_session(*UP, BROKEN)
     found = knee(timeline, [cause(timeline, 4, name)])
     assert found is not None
@@ -58,7 +58,7 @@ def test_the_services_own_failures_stay_in_its_curve(name: str) -> None:
     assert found.kind != "no_knee"
 
 
-def test_a_level_without_its_own_failures_is_kept() -> None:
+def test_a_level_without_failures_is_in_the_curve_even_if_a_mark_is_open() -> None:
     timeline = closed_session(*UP, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
     found = knee(timeline, [cause(timeline, 4, "dns_failure")])
     assert found is not None
@@ -66,7 +66,7 @@ def test_a_level_without_its_own_failures_is_kept() -> None:
     assert found.users == pytest.approx(41, rel=0.1)
 
 
-def test_levels_after_the_generator_recovered_count_again() -> None:
+def test_levels_after_the_generator_recovered_are_in_the_curve() -> None:
     timeline = closed_session(*UP, BROKEN, Load(80, 102.0, 480.0, WAIT_S), Load(120, 103.0, 860.0, WAIT_S))
     name = "ephemeral_port_exhaustion_time_wait"
     found = knee(timeline, [cause(timeline, 4, name), cause(timeline, 4, name, "closed")])

@@ -1,4 +1,4 @@
-"""Services that change while rates are offered: the same blame as at levels of users, in virtual time."""
+"""Services that change while rates are offered, in virtual time: the same findings as at levels of users."""
 
 from __future__ import annotations
 
@@ -36,19 +36,18 @@ def verdict(timeline: Timeline) -> RateVerdict:
     return found.rates
 
 
-def standing(timeline: Timeline, kind: str) -> list[Mark]:
+def current_marks(timeline: Timeline, kind: str) -> list[Mark]:
     return [mark for mark in wording.current_marks(timeline).values() if mark.kind == kind]
 
 
 @pytest.mark.parametrize(
-    ("at_s", "level"),
-    [(30.0, "inside a level"), (40.2, "with a step"), (59.4, "in a level's last second")],
+    "at_s", [30.0, 40.2, 59.4], ids=["inside a level", "together with a step", "in the last second of a level"]
 )
-def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capacity(at_s: float, level: str) -> None:
+def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capacity(at_s: float) -> None:
     timeline = session(BELOW, Trouble(at_s, failing=1.0))
     found = verdict(timeline)
     assert found.capacity is None or found.capacity.kind == "keeps_up"
-    assert standing(timeline, "rate_capacity") == []
+    assert current_marks(timeline, "rate_capacity") == []
     (fault,) = [regime for regime in found.regimes if regime.began == "failures"]
     assert fault.inside
     assert fault.at_rates
@@ -58,14 +57,14 @@ def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capa
 
 
 @pytest.mark.parametrize("at_s", [34.15, 34.6, 34.9])
-def test_a_stall_that_begins_in_a_levels_last_seconds_is_none_of_its_queue(at_s: float) -> None:
+def test_a_stall_that_begins_in_the_last_seconds_of_a_level_is_not_taken_for_a_queue(at_s: float) -> None:
     found = verdict(session(BELOW, Trouble(at_s, stalled_s=5.0), level_s=12))
     assert found.capacity is not None
     assert found.capacity.kind == "keeps_up"
     assert found.levels[2].state == "kept"
 
 
-def test_a_fault_that_passes_leaves_the_service_that_it_was() -> None:
+def test_levels_before_and_after_a_fault_that_passes_are_of_one_service() -> None:
     found = verdict(session(BELOW, Trouble(45.0, 60.0, failing=1.0)))
     assert found.capacity is not None
     assert found.capacity.kind == "keeps_up"
@@ -77,7 +76,7 @@ def test_a_fault_that_passes_leaves_the_service_that_it_was() -> None:
 
 def test_a_capacity_that_halves_at_a_constant_rate_is_a_shift_and_no_capacity_between_both() -> None:
     timeline = session((20.0, 40.0, 80.0, 20.0), Trouble(95.0, speed=0.5), 40)
-    (shift,) = standing(timeline, "shift")
+    (shift,) = current_marks(timeline, "shift")
     assert (shift.id, shift.users, shift.offered_per_s) == ("goodput_fell", None, 80.0)
     assert "at 01:35 (80/s offered)" in wording.mark(shift)
     found = verdict(timeline).capacity
@@ -94,11 +93,11 @@ def test_a_capacity_that_doubles_begins_a_new_regime() -> None:
 
 
 @pytest.mark.parametrize("rates", [(20.0, 40.0, 20.0), (20.0, 20.0, 20.0), (40.0, 40.0, 20.0)])
-def test_a_service_that_is_slower_at_a_rate_it_had_before_has_changed_though_all_is_served(rates: tuple[float, ...]) -> None:
-    still, slower = session(rates, Trouble()), session(rates, Trouble(40.5, speed=0.4))
-    assert verdict(still).regimes == ()
+def test_a_service_that_is_slower_at_a_rate_offered_before_has_changed_even_if_all_is_served(rates: tuple[float, ...]) -> None:
+    steady, slower = session(rates, Trouble()), session(rates, Trouble(40.5, speed=0.4))
+    assert verdict(steady).regimes == ()
     if rates[-1] != rates[0]:
-        assert verdict(slower).regimes == ()  # nothing to compare it with
+        assert verdict(slower).regimes == ()  # no earlier level has this rate
         return
     was, now = verdict(slower).regimes
     assert (now.began, now.inside, now.users, was.judged) == ("latency", True, 20.0, True)
@@ -113,7 +112,7 @@ def test_a_service_that_is_slower_at_a_rate_it_had_before_has_changed_though_all
     assert last.level == 2
 
 
-def test_a_service_that_is_as_quick_again_as_it_was_is_the_one_before() -> None:
+def test_a_service_whose_latency_returns_to_its_old_value_is_the_service_before() -> None:
     was, slow = verdict(session((20.0, 40.0, 20.0, 20.0), Trouble(40.5, 60.5, speed=0.4))).regimes
     assert (was.began, slow.began, slow.judged) == (None, "latency", False)
 
@@ -148,7 +147,7 @@ def test_a_backlog_that_times_out_after_a_return_is_overload_and_no_fault() -> N
         ((40.0, 80.0, 130.0, 40.0, 80.0, 40.0), [3], 11.0),
         ((40.0, 150.0, 80.0, 80.0), [], None),
     ],
-    ids=["no level was steady yet", "in the level after it", "at a lower rate", "near the capacity, far from the rates before"],
+    ids=["no level is steady yet", "in the level after it", "at a lower rate", "near the capacity, with no such rate before"],
 )
 def test_a_backlog_after_overload_is_no_other_service(
     rates: tuple[float, ...], backlogs: list[int], recovered: float | None
@@ -156,7 +155,7 @@ def test_a_backlog_after_overload_is_no_other_service(
     timeline = session(rates, Trouble())
     found = verdict(timeline)
     assert found.regimes == ()
-    assert not any(each.other_service for each in found.levels)
+    assert [each.level for each in found.levels if each.other_service] == []
     assert [each.level for each in found.levels if wording.rate_level(each) == "a backlog was worked off"] == backlogs
     assert next((each.after_s for each in found.recoveries if each.recovered), None) == recovered
 
@@ -172,10 +171,10 @@ def test_a_backlog_after_overload_is_no_other_service(
         "a queue near the capacity",
     ],
 )
-def test_overload_of_a_service_that_does_not_change_is_no_fault_in_time(seed: int) -> None:
+def test_overload_of_an_unchanged_service_is_no_fault_in_time(seed: int) -> None:
     timeline = moving_rates("still", seed).timeline
     assert "a fault at that time" not in wording.verdict(timeline)
-    assert not any(each.inside for each in verdict(timeline).regimes)
+    assert [each.began_s for each in verdict(timeline).regimes if each.inside] == []
 
 
 @pytest.mark.parametrize(("most", "confidence", "is_near"), [(80.0, "high", False), (108.0, "medium", True)])
@@ -186,14 +185,15 @@ def test_a_long_queue_at_the_greatest_rate_leaves_doubt_whether_the_service_keep
     capacity = verdict(timeline).capacity
     assert capacity is not None
     assert (capacity.kind, capacity.confidence) == ("keeps_up", confidence)
-    assert (capacity.slower_times is not None) == is_near == ("near the capacity" in wording.verdict(timeline))
+    assert (capacity.slower_times is not None) == is_near
+    assert ("near the capacity" in wording.verdict(timeline)) == is_near
 
 
-def test_a_neighbour_who_takes_the_cpu_is_named_and_makes_no_capacity() -> None:
+def test_other_processes_that_use_the_cpu_are_named_and_give_no_capacity() -> None:
     timeline = session((20.0, 40.0, 80.0), Trouble(41.0, speed=0.3, by_neighbour=True))
     found = verdict(timeline).capacity
     assert found is None or found.kind == "keeps_up"
-    assert [mark.id for mark in standing(timeline, "bottleneck") if mark.id != "not_saturated"] == ["noisy_neighbours"]
+    assert [mark.id for mark in current_marks(timeline, "bottleneck") if mark.id != "not_saturated"] == ["noisy_neighbours"]
     words = wording.verdict(timeline)
     assert words.startswith("Other processes (busy) use")
     assert "results at 80/s offered do not describe the service" in words
@@ -201,15 +201,15 @@ def test_a_neighbour_who_takes_the_cpu_is_named_and_makes_no_capacity() -> None:
 
 def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -> None:
     timeline = session((20.0, 40.0, 60.0, 130.0, 160.0), Trouble())
-    found = [mark for mark in standing(timeline, "bottleneck") if mark.severity != "info"]
+    found = [mark for mark in current_marks(timeline, "bottleneck") if mark.severity != "info"]
     assert found
-    assert all(mark.users is None and mark.offered_per_s == 130.0 for mark in found)
+    assert {(mark.users, mark.offered_per_s) for mark in found} == {(None, 130.0)}
     assert "at 130/s offered" in wording.mark(found[0])
     assert wording.title(found[0]) in wording.verdict(timeline)
 
 
 def test_below_the_capacity_no_limit_is_reached() -> None:
-    (found,) = standing(session((20.0, 40.0, 60.0), Trouble()), "bottleneck")
+    (found,) = current_marks(session((20.0, 40.0, 60.0), Trouble()), "bottleneck")
     assert (found.id, found.offered_per_s) == ("not_saturated", 60.0)
 
 
@@ -218,17 +218,19 @@ def test_a_pool_that_is_too_small_blames_nothing_inside_the_service() -> None:
     run = VirtualRates(OpenRun(slow, np.random.default_rng(SEED), max_users=10, waiting_most=20))
     run.climb((40.0, 80.0, 160.0), LEVEL_S)
     run.end()
-    assert [mark.id for mark in standing(run.timeline, "bottleneck") if mark.severity != "info"] == []
+    assert [mark.id for mark in current_marks(run.timeline, "bottleneck") if mark.severity != "info"] == []
 
 
-@pytest.mark.parametrize("trouble", [Trouble(30.0, failing=1.0), Trouble(52.0, speed=0.5)], ids=["fault", "half"])
+@pytest.mark.parametrize(
+    "trouble", [Trouble(30.0, failing=1.0), Trouble(52.0, speed=0.5)], ids=["a fault", "half of the capacity"]
+)
 def test_live_detectors_and_reanalysis_agree(trouble: Trouble) -> None:
     changes = reanalyse(session((20.0, 40.0, 80.0), trouble, 40)).changes
     assert [each.key for each in changes if not each.key.startswith("cause:")] == []
 
 
 def test_a_cause_names_the_offered_rate_and_not_the_users_of_its_pool() -> None:
-    (cause,) = standing(session(BELOW, Trouble(30.0, failing=1.0)), "cause")
+    (cause,) = current_marks(session(BELOW, Trouble(30.0, failing=1.0)), "cause")
     assert (cause.users, cause.offered_per_s) == (None, 40.0)
     assert "at 40/s offered" in wording.mark(cause)
 
@@ -237,7 +239,7 @@ def test_a_cause_names_the_offered_rate_and_not_the_users_of_its_pool() -> None:
 def test_a_service_that_changes_its_speed_at_a_rate_that_it_serves_is_a_shift_of_latency(speed: float) -> None:
     slow = System(1 / 30, 0, servers=1, service_spread="uniform", trouble=Trouble(60.0, speed=speed))
     timeline = climbed(slow, (9.0,), 110, np.random.default_rng(SEED))
-    (shift,) = standing(timeline, "shift")
+    (shift,) = current_marks(timeline, "shift")
     assert shift.id == ("latency_rose" if speed < 1 else "latency_fell")
     assert shift.offered_per_s == 9.0
     assert [each.key for each in reanalyse(timeline).changes if not each.key.startswith("cause:")] == []
@@ -245,10 +247,10 @@ def test_a_service_that_changes_its_speed_at_a_rate_that_it_serves_is_a_shift_of
 
 def test_latency_that_grows_with_a_queue_is_no_shift() -> None:
     timeline = climbed(System(1 / 30, 0), (36.0,), 90, np.random.default_rng(SEED))
-    assert standing(timeline, "shift") == []
+    assert current_marks(timeline, "shift") == []
 
 
-def test_clients_who_give_up_once_a_queue_has_filled_are_no_fault_in_time() -> None:
+def test_clients_that_time_out_once_a_queue_has_filled_are_no_fault_in_time() -> None:
     """Near the capacity a queue wanders until it is as long as clients wait: what still succeeds is nearly as slow."""
     near = System(0.0184, 0, servers=2, service_spread="constant", noise=0.097, timeout_s=0.384)
     found = verdict(climbed(near, (21.6, 43.1, 64.7, 86.2, 107.8, 129.4, 21.6), 30, np.random.default_rng(SEED)))

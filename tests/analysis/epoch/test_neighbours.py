@@ -1,4 +1,4 @@
-"""Levels that other processes of the machine held: what counts as held, what such a level shows, and what it may never claim."""
+"""Levels that other processes of the machine disturb: when a level is disturbed, and which of its figures are used."""
 
 from __future__ import annotations
 
@@ -23,55 +23,56 @@ RECORDED = Path(__file__).parents[2] / "data" / "sessions" / "busy-neighbours.js
 TWO_CORES = msgspec.structs.replace(FACTS, cpus=2)
 ONE_THREAD = {"target.cpu_ratio": 0.83, "target.run_delay_ratio": 0.18, "target.busiest_thread_ratio": 0.82,
               "neighbours.cpu_ratio": 1.05, "host.cpu_ratio": 1.98}  # fmt: skip
-"""20 users on a service of one CPU-bound thread, beside others (recorded)."""
+"""Recorded: 20 users on a service of one CPU-bound thread, beside other processes."""
 
 
-def is_disturbed(readings: dict[str, float], *, program: str = "node", host: HostFacts = TWO_CORES, inside: float = 4.2) -> bool:
-    figures = LevelFigures(settled=True, throughput_rps=100.0, response_ms=10.0 * inside, readings=readings)
+def is_disturbed(
+    readings: dict[str, float], *, program: str = "node", host: HostFacts = TWO_CORES, in_flight: float = 4.2
+) -> bool:
+    figures = LevelFigures(settled=True, throughput_rps=100.0, response_ms=10.0 * in_flight, readings=readings)
     return NeighbourCheck(host, program).withheld(figures) is not None
 
 
-HELD = [
-    ("the same, on the one core that it may use, on a machine with cores left",
-     {"host.cpu_ratio": 0.95, "target.cpus_allowed": 1.0}, "node"),
-    ("one thread that wants its core and waits for it", {}, "node"),
+DISTURBED = [
+    ("one thread that wants the only core that it may use, on a machine with cores left",
+     {"host.cpu_ratio": 0.95, "target.cpus_allowed": 1.0}, "node", 4.2),
+    ("one thread that wants its core and waits for it", {}, "node", 4.2),
     ("a Python service, whose threads wait in turn",
-     {"target.cpu_ratio": 0.32, "target.run_delay_ratio": 0.6, "target.busiest_thread_ratio": 0.1}, "python3"),
+     {"target.cpu_ratio": 0.32, "target.run_delay_ratio": 0.6, "target.busiest_thread_ratio": 0.1}, "python3", 4.2),
     ("four workers on two cores",
      {"target.cpu_ratio": 1.0, "target.run_delay_ratio": 2.4, "target.busiest_thread_ratio": 0.3, "target.processes": 5.0},
-     "gunicorn"),
+     "gunicorn", 4.2),
     ("requests that do nothing but run and wait for a core, at low load",
-     {"target.cpu_ratio": 0.10, "target.run_delay_ratio": 0.06, "target.busiest_thread_ratio": 0.1}, "node"),
+     {"target.cpu_ratio": 0.10, "target.run_delay_ratio": 0.06, "target.busiest_thread_ratio": 0.1}, "node", 0.15),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("why", "readings", "program"), HELD, ids=[each[0] for each in HELD])
+@pytest.mark.parametrize(("why", "readings", "program", "in_flight"), DISTURBED, ids=[each[0] for each in DISTURBED])
 def test_a_level_is_disturbed_if_others_use_cpu_that_the_service_needs(
-    why: str, readings: dict[str, float], program: str
+    why: str, readings: dict[str, float], program: str, in_flight: float
 ) -> None:
-    inside = 0.15 if "low load" in why else 4.2
-    assert is_disturbed(ONE_THREAD | readings, program=program, inside=inside)
+    assert is_disturbed(ONE_THREAD | readings, program=program, in_flight=in_flight)
 
 
-FREE = [
+UNDISTURBED = [
     ("others use 0.05 cores, whatever it waits for", {"neighbours.cpu_ratio": 0.05, "target.run_delay_ratio": 0.5}, 4.2),
-    ("it does not wait: cores are left", {"target.run_delay_ratio": 0.02}, 4.2),
+    ("it does not wait for a core", {"target.run_delay_ratio": 0.02}, 4.2),
     ("it has its core, and its own threads wait for each other",
      {"target.cpu_ratio": 0.945, "target.run_delay_ratio": 0.79, "target.busiest_thread_ratio": 0.9}, 4.2),
     ("a rate limiter: its requests wait for no core", {"target.cpu_ratio": 0.04, "target.run_delay_ratio": 0.06}, 21.9),
-    ("its quota holds it back", {"target.throttled_ratio": 0.2}, 4.2),
+    ("its CPU quota limits it", {"target.throttled_ratio": 0.2}, 4.2),
     ("a core of two is left, and it may run on both", {"host.cpu_ratio": 0.95}, 4.2),
-    ("a pool inside", {"target.cpu_ratio": 0.02, "target.run_delay_ratio": 0.09}, 1.2),
+    ("a pool in the service", {"target.cpu_ratio": 0.02, "target.run_delay_ratio": 0.09}, 1.2),
     ("many processes fill the machine themselves", {"target.cpu_ratio": 1.6, "target.run_delay_ratio": 4.0,
      "target.busiest_thread_ratio": 0.3, "target.processes": 5.0, "neighbours.cpu_ratio": 0.21}, 9.0),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("why", "readings", "inside"), FREE, ids=[each[0] for each in FREE])
+@pytest.mark.parametrize(("why", "readings", "in_flight"), UNDISTURBED, ids=[each[0] for each in UNDISTURBED])
 def test_other_processes_that_do_not_slow_the_service_disturb_no_level(
-    why: str, readings: dict[str, float], inside: float
+    why: str, readings: dict[str, float], in_flight: float
 ) -> None:
-    assert not is_disturbed(ONE_THREAD | readings, inside=inside)
+    assert not is_disturbed(ONE_THREAD | readings, in_flight=in_flight)
 
 
 def test_no_level_is_disturbed_if_the_cpu_of_other_processes_is_unknown() -> None:
@@ -143,10 +144,12 @@ def test_a_plateau_caused_by_other_processes_gives_no_knee_and_no_latency_knee()
     assert (disturbed.disturbed_levels, disturbed.left_out_levels) == ((4, 5, 6), (4, 5, 6))
     alone = [Load(each.users, each.goodput_rps, each.latency_ms) for each in loads]
     found = epoch_of(closed_session(*alone, host=TWO_CORES), 0).verdict
-    assert found is not None and found.capacity.knee is not None and found.capacity.knee.kind == "knee", "it is one without them"
+    assert found is not None
+    assert found.capacity.knee is not None
+    assert found.capacity.knee.kind == "knee", "the same figures without other processes are a knee"
 
 
-def test_a_knee_is_still_found_next_to_disturbed_levels() -> None:
+def test_a_knee_is_found_from_the_undisturbed_levels() -> None:
     plateau = [Load(users, 120, 1000 * users / 120 - 50) for users in (16, 24, 32)]
     loads = [*CLIMB, Load(10, 60, 120, readings=STARVED), *plateau]
     verdict = epoch_of(closed_session(*loads, host=TWO_CORES), 0).verdict
@@ -173,8 +176,8 @@ def test_a_recording_with_busy_neighbours_gives_no_knee_and_names_the_other_proc
     assert verdict.capacity.knee is not None
     assert (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 14)
     assert verdict.left_out_levels == (5,)
-    standing = {mark.id: mark.state for mark in found.marks.values()}
-    assert standing == {"noisy_neighbours": "open", "think_time_limited": "closed"}
+    states = {mark.id: mark.state for mark in found.marks.values()}
+    assert states == {"noisy_neighbours": "open", "think_time_limited": "closed"}
     assert wording.verdict(found) == (
         "Other processes use 1.1 of 2 cores: results at 20 users do not describe the service; "
         "no knee up to 14 users (high confidence)."
@@ -182,7 +185,7 @@ def test_a_recording_with_busy_neighbours_gives_no_knee_and_names_the_other_proc
 
 
 def test_a_disturbed_level_whose_requests_only_took_longer_keeps_its_goodput_but_not_its_latency() -> None:
-    """A task queue, recorded: 120 users, replies in 3 ms that wait for a core, and work that is done behind them."""
+    """Recorded: a task queue with 120 users, whose replies take 3 ms and wait for a core, while its workers keep up."""
     slower = {"target.cpu_ratio": 0.19, "target.run_delay_ratio": 0.18, "target.busiest_thread_ratio": 0.08,
               "neighbours.cpu_ratio": 1.35, "host.cpu_ratio": 1.65}  # fmt: skip
     figures = LevelFigures(settled=True, throughput_rps=19.0, response_ms=2.6, users_mean=120.0, readings=slower)

@@ -1,4 +1,4 @@
-"""Which levels show nothing any more once workers were added (`analysis/epoch/outgrown.py`)."""
+"""Levels whose generator was saturated are left out once it has more workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capexplorer.model.level import Level
 
 
 def _levels(*levels: tuple[int, float]) -> Sequence[Level]:
-    """(workers, cores that the busiest load thread used) of each."""
+    """One closed level for each (workers, cores that the busiest load thread used)."""
     found = []
     for index, (workers, cpu) in enumerate(levels):
         level = Level(LevelOpened(t_s=float(index), index=index, users=10, spawn_rate=1.0, by="user", workers=workers), index)

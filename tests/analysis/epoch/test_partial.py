@@ -1,4 +1,4 @@
-"""Levels whose figures cover only a part of their users make no verdict."""
+"""Levels whose figures cover only a part of their requests are left out of the verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 12
 
 
 def session(*levels: tuple[int, float], warm_users: int | None = None) -> Timeline:
-    """Levels of (users, share of their requests that were counted), 100 requests a second, each of users in their first task."""
+    """Levels of (users, share of their 100 requests/s that were counted); the others are of users in their first task."""
     events: list[Event] = [HEADER]
     for index, (users, counted) in enumerate(levels):
         begin_s = 20.0 * index

@@ -1,4 +1,4 @@
-"""Ramps of an offered rate: bins in, capacity out; and whole sessions of simulated services."""
+"""Ramps of an offered rate: bins in, capacity out; and sessions of simulated services."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RISING = (5.0, 15.0, 25.0, 35.0, 45.0, 55.0)
 
 
 def bins(goodput: Sequence[float], *, seconds: float = 12, failing: bool = False) -> list[RateLevel]:
-    """Of a ramp with these rates; what is not goodput failed or is in flight."""
+    """Bins of a ramp over the rates RISING with this goodput; all other iterations failed, or are in flight."""
     return [
         level(rate, good, failed=rate - good if failing else 0.0, seconds=seconds, ramp=True)
         for rate, good in zip(RISING, goodput, strict=True)
@@ -46,13 +46,13 @@ def bins(goodput: Sequence[float], *, seconds: float = 12, failing: bool = False
         (bins((2, 2, 2, 2, 2, 2)), "at_or_below", 2),
         (bins(RISING, seconds=0.5), None, None),
     ],
-    ids=["all served", "a queue grows", "it refuses", "beyond it from the first bin on", "too few arrivals"],
+    ids=["all served", "a queue grows", "it refuses", "overload from the first bin on", "too few arrivals"],
 )
 def test_bins_are_judged_as_levels_are(ramp: list[RateLevel], kind: str | None, per_s: float | None) -> None:
     found = judge(ramp)
     assert (found.kind if found else None) == kind
     assert found is None or found.per_s == pytest.approx(per_s, rel=0.05)
-    assert found is None or found.confidence != "high"  # as of a ramp of users
+    assert found is None or found.confidence != "high"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_work_in_flight_that_grows_with_the_rate_is_no_queue() -> None:
 
 
 def _bin(rate: float) -> JudgedPart:
-    """Of 10 s, in which iterations take 2 s."""
+    """A bin of 10 s with iterations of 2 s."""
     offered = OfferedFigures(offered_per_s=rate, finished=100, from_plan_ms=Latency(mean=2000.0))
     return JudgedPart(0.0, LevelFigures(settled=True, settled_seconds=10.0, offered=offered), 0.0, 60.0)
 
@@ -109,7 +109,7 @@ def test_a_ramp_down_runs_from_its_highest_bin_and_its_work_in_flight_shrinks() 
     assert growth_of_rate(ran, -1.0) == [-20.0, -20.0]
 
 
-def test_bins_that_follow_overload_on_the_way_down_are_recovery_and_not_of_the_curve() -> None:
+def test_bins_on_the_way_down_from_overload_are_recovery_and_not_in_the_curve() -> None:
     up = bins((5, 15, 25, 25, 25, 25), failing=True)
     down = [level(rate, 0.0, failed=rate, seconds=12, ramp=True, index=1) for rate in (50.0, 40.0, 20.0, 3.0)]
     fit, recovering = split([*up, *down])
@@ -155,7 +155,7 @@ def test_a_ramp_that_stays_below_the_capacity_was_served_in_full_and_users_in_lo
     assert found.per_s == pytest.approx(58, rel=0.1)
 
 
-def test_a_service_that_sheds_is_distinguished_from_one_that_queues() -> None:
+def test_the_limit_of_a_service_that_refuses_requests_is_errors_and_not_queue_growth() -> None:
     found = verdict(ramped(System(1 / 50, 0, queue_limit=20), 120, 90, after_per_s=20)).capacity
     assert found is not None
     assert found.kind == "capacity"
@@ -169,10 +169,10 @@ def test_a_bin_near_zero_without_arrivals_is_no_fault() -> None:
     """The first bin of this ramp has no arrival; the constant rate after the ramp is served without failures."""
     found = ramped_rates("linear", 900_027).verdict
     assert found is not None
-    assert not any(regime.inside for regime in found.regimes)
+    assert [regime.began_s for regime in found.regimes if regime.inside] == []
 
 
-def test_a_clean_bin_of_the_way_down_makes_no_fault_of_failing_bins_on_the_way_up() -> None:
+def test_a_bin_without_failures_on_the_way_down_makes_no_fault_of_failing_bins_on_the_way_up() -> None:
     found = ramped_rates("timeouts", 900_018).verdict
     assert found is not None
-    assert not any(regime.inside for regime in found.regimes)
+    assert [regime.began_s for regime in found.regimes if regime.inside] == []

@@ -17,7 +17,7 @@ def users_of(levels: tuple[LadderLevel, ...]) -> list[float]:
     return [level.users for level in levels]
 
 
-def test_levels_on_the_way_down_from_overload_feed_no_fit() -> None:
+def test_levels_on_the_way_down_from_overload_are_left_out_of_the_fit() -> None:
     parts = split(ideal([10, 20, 40, 60, 100, 60, 30, 40, 120]))
     assert users_of(parts.recovery) == [60, 30]
     assert users_of(parts.fit) == [10, 20, 40, 60, 100, 40, 120]
@@ -27,12 +27,12 @@ def test_going_down_without_overload_is_not_recovery() -> None:
     assert split(ideal([10, 20, 30, 20, 10])).recovery == ()
 
 
-def test_a_level_below_all_earlier_ones_still_counts() -> None:
+def test_a_level_with_fewer_users_than_all_earlier_ones_is_in_the_fit() -> None:
     assert users_of(split(ideal([60, 80, 100, 40, 20])).fit) == [60, 80, 100, 40, 20]
     assert analyse(ideal([60, 80, 100, 40, 20])).knee is not None
 
 
-def test_a_recovery_level_that_stays_broken_does_not_move_the_knee() -> None:
+def test_a_recovery_level_with_low_goodput_does_not_move_the_knee() -> None:
     levels = ideal([10, 20, 30, 40, 60, 80])
     broken = replace(levels[1], goodput_rps=2.0, throughput_rps=2.0)
     knee = analyse([*levels, broken]).knee
@@ -42,7 +42,7 @@ def test_a_recovery_level_that_stays_broken_does_not_move_the_knee() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_with_few_requests_a_second_a_longer_average_is_needed_for_a_verdict(seed: int) -> None:
-    """11 a second, steady: five seconds of them are now and then below 90% of their mean, and once were marked so."""
+    """At 11 requests a second the mean of five seconds is sometimes below 90% of the long-term mean."""
     finished = np.random.default_rng(seed).binomial(22, 0.5, 60).astype(float).tolist()  # 0.7 of Poisson, as measured live
     before = ideal([5.5, 10, 20, 40])
     assert recovery_of(before, 40, 5.5, finished, [50.0] * 60).recovered is True
@@ -60,7 +60,7 @@ def test_recovery_takes_until_goodput_and_latency_are_back_permanently() -> None
 
 
 def test_a_backlog_that_is_still_worked_off_is_not_recovery() -> None:
-    """As the task queue at 60 users after 200: 18.5 tasks a second finished for 75 s, of which 60 users hand in 12."""
+    """Measured: the task queue at 60 users after 200: it finishes 18.5 tasks/s for 75 s, of which the 60 users send 12/s."""
     before = rates([(20, 4.0), (60, 12.0), (90, 18.0), (200, 18.5)])
     found = recovery_of(before, 200, 60, [18.5] * 75 + [12.0] * 45, [5.0] * 120)
     assert found.recovered is True
@@ -68,8 +68,8 @@ def test_a_backlog_that_is_still_worked_off_is_not_recovery() -> None:
     assert recovery_of(before, 200, 60, [18.5] * 75, [5.0] * 75).recovered is False
 
 
-def test_latency_within_the_generators_lateness_is_back() -> None:
-    """Measured: the task queue at 60 users, 3 ms instead of 2, as another program took the CPU."""
+def test_latency_that_is_higher_by_no_more_than_the_lag_of_the_generators_timers_has_recovered() -> None:
+    """Measured: the task queue at 60 users, 3 ms instead of 2 ms while another process used the CPU."""
     before = [replace(level, latency_ms=2.0) for level in rates([(20, 4.0), (60, 12.0), (90, 18.0), (200, 18.5)])]
     after = (before, 200, 60, [12.0] * 40, [3.0] * 40)
     assert recovery_of(*after, [11.0] * 40).recovered is True
@@ -83,5 +83,5 @@ def test_a_service_whose_figures_stay_worse_has_not_recovered() -> None:
     assert found.goodput_ratio == pytest.approx(0.75)
 
 
-def test_a_load_never_seen_before_cannot_be_compared() -> None:
+def test_recovery_at_a_load_that_was_not_measured_before_is_unknown() -> None:
     assert recovery_of(ideal([40, 80]), 80, 10, [20.0] * 30, [50.0] * 30).recovered is None

@@ -1,4 +1,4 @@
-"""Which program the service is, and whether one interpreter lock limits it."""
+"""Which program the service is, and whether it is one Python process, which one interpreter lock limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels are split where they change for good, and nowhere else. Series with the collapses of EXPERIMENTS.md."""
+"""Levels are split where goodput or latency changes permanently, and nowhere else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST, shifts
 
 STATIONARY = 50
-"""Series of each kind; at most one of them may be split. `make moving` has whole runs."""
+"""Number of stationary series; at most 2% of them may be split. `make moving` has whole sessions."""
 
 
 def wave(rng: np.random.Generator, count: int, correlation: float, spread: float) -> list[float]:
@@ -34,8 +34,8 @@ def counts(parts: list[tuple[float, int]], seed: int = 1, correlation: float = 0
     "parts",
     [
         pytest.param([(170, 60), (45, 30), (120, 90)], id="ports run out: 170, failures, 120"),
-        pytest.param([(64, 300), (0.1, 300)], id="the queue stands still: 64, then 0.1"),
-        pytest.param([(64, 20), (0.1, 20)], id="the same, reported soon"),
+        pytest.param([(64, 300), (0.1, 300)], id="64, then 0.1, after 300 s each"),
+        pytest.param([(64, 20), (0.1, 20)], id="64, then 0.1, after 20 s each"),
         pytest.param([(60, 60), (90, 60), (0.0, 60), (40, 60)], id="60, 90, 0, 40"),
         pytest.param([(60, 600), (90, 600), (0.0, 600), (40, 600)], id="60, 90, 0, 40 in ten minutes each"),
         pytest.param([(170, 40), (120, 40)], id="a third lost"),
@@ -51,7 +51,7 @@ def test_a_change_that_stays_is_split_where_it_happened_and_nowhere_else(parts: 
 
 
 @pytest.mark.parametrize("worst", [0.5, 0.8])
-def test_stationary_series_are_hardly_ever_split_though_looked_at_again_and_again(worst: float) -> None:
+def test_at_most_2_percent_of_stationary_series_are_split_in_checks_every_5_seconds(worst: float) -> None:
     split = 0
     for seed in range(10_000, 10_000 + STATIONARY):
         rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_latency_alone_splits_where_it_rises_permanently() -> None:
     assert found[0].at == pytest.approx(60, abs=2)
 
 
-def test_a_split_that_both_series_show_is_reported_once() -> None:
+def test_a_change_of_goodput_and_latency_is_reported_once() -> None:
     latency = [20.0 + index % 3 for index in range(60)] + [float("nan")] * 60
     found = shifts(counts([(50, 60), (0.0, 60)]), latency)
     assert [shift.column for shift in found] == ["goodput"]

@@ -1,4 +1,4 @@
-"""What bounds an exploration: machines and asks in, checks out. What was not read is unavailable, never a zero or an "ok"."""
+"""Limits of the machine for an exploration: readings and needs in, checks out. A reading that is missing is "unavailable"."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MACHINE: dict[str, Any] = {
 FEW_PORTS = Limits(network=NetworkLimits(ip_local_port_range=(32_768, 34_767), tcp_tw_reuse=0))
 
 
-def found(host: dict[str, Any], machine: dict[str, Any], asks: dict[str, Any]) -> dict[str, Check]:
+def found(host: dict[str, Any], machine: dict[str, Any], needs: dict[str, Any]) -> dict[str, Check]:
     seen = Machine(host=HostFacts(**HOST | host), **MACHINE | machine)
-    return {check.id: check for check in checks(seen, Needs(**asks))}
+    return {check.id: check for check in checks(seen, Needs(**needs))}
 
 
-def apart(generator: tuple[int, ...], target: tuple[int, ...]) -> Limits:
+def separate_cores(generator: tuple[int, ...], target: tuple[int, ...]) -> Limits:
     return Limits(generator=ProcessLimits(cpus=generator), target=ProcessLimits(cpus=target))
 
 
@@ -37,20 +37,20 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str,
     "a machine that others use": (
         {}, {"neighbours": NeighboursReading(cpu_ratio=1.6, processes={"cc1plus": 1.31})}, {}, {"neighbours": "bounds"},
     ),
-    "a machine of which it is not known": ({}, {"neighbours": NeighboursReading()}, {}, {"neighbours": "unavailable"}),
+    "a machine whose other processes were not read": ({}, {"neighbours": NeighboursReading()}, {}, {"neighbours": "unavailable"}),
     "the usual soft limit, which the target has": ({"fds_limit": 1024}, {}, {}, {"fds_target": "bounds"}),
     "a low hard limit": ({"fds_limit": 1024}, {"fds_hard_limit": 1024}, {}, {"fds_generator": "bounds", "fds_target": "bounds"}),
     "a low limit and few users": ({"fds_limit": 1024}, {"fds_hard_limit": 1024}, {"users": 800}, {}),
     "files that the profile limits": (
         {}, {}, {"users": 100, "limits": Limits(target=ProcessLimits(open_files=64))}, {"fds_target": "bounds"},
     ),
-    "a service that we do not start": (
+    "a service that capexplorer does not start": (
         {}, {"reads_other_users": False}, {"starts_target": False}, {"fds_target": "unavailable", "other_users": "missing"},
     ),
-    "rights that a target of ours does not need": ({}, {"reads_other_users": False}, {}, {}),
+    "rights that are not needed for a target that capexplorer starts": ({}, {"reads_other_users": False}, {}, {}),
     "no poll and many users": ({}, {"has_poll": False}, {}, {"kept_connections": "bounds"}),
     "no poll and few users": ({}, {"has_poll": False}, {"users": 900}, {}),
-    "a full system": ({}, {"fds_of_system": 999_000}, {}, {"fds_system": "bounds"}),
+    "nearly all descriptors of the system are used": ({}, {"fds_of_system": 999_000}, {}, {"fds_system": "bounds"}),
     "more users than ports": ({"ports_capacity": 1_000}, {}, {}, {"ports": "bounds"}),
     "no keep-alive, reuse: 28,232/s": ({}, {}, {"keep_alive": False, "wait_s": 1.0}, {}),
     "no keep-alive, no reuse: 470/s": (
@@ -65,8 +65,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str,
     "a short queue for half-open ones": ({"tcp_max_syn_backlog": 64}, {}, {}, {"syn_backlog": "bounds"}),
     "conntrack nearly full": ({"conntrack_max": 10_000}, {"conntrack": 9_000}, {}, {"conntrack": "bounds"}),
     "two cores for both": ({"cpus": 2}, {"cpus_usable": 2}, {}, {"cores": "bounds"}),
-    "two cores, each its own": ({"cpus": 2}, {"cpus_usable": 2}, {"limits": apart((0,), (1,))}, {}),
-    "two cores, but the same": ({"cpus": 2}, {"cpus_usable": 2}, {"limits": apart((0,), (0,))}, {"cores": "bounds"}),
+    "two cores, each its own": ({"cpus": 2}, {"cpus_usable": 2}, {"limits": separate_cores((0,), (1,))}, {}),
+    "two cores, but the same": ({"cpus": 2}, {"cpus_usable": 2}, {"limits": separate_cores((0,), (0,))}, {"cores": "bounds"}),
     "two cores for the generator alone": (
         {"cpus": 2}, {"cpus_usable": 2}, {"starts_target": False}, {"fds_target": "unavailable"},
     ),
@@ -80,17 +80,17 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("host", "machine", "asks", "expected"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("host", "machine", "needs", "expected"), CASES.values(), ids=CASES)
 def test_only_limits_below_the_request_are_reported_as_limits(
-    host: dict[str, Any], machine: dict[str, Any], asks: dict[str, Any], expected: dict[str, str]
+    host: dict[str, Any], machine: dict[str, Any], needs: dict[str, Any], expected: dict[str, str]
 ) -> None:
-    states = {name: check.state for name, check in found(host, machine, asks).items() if check.state != "ok"}
+    states = {name: check.state for name, check in found(host, machine, needs).items() if check.state != "ok"}
     assert states == expected
 
 
 def test_every_limit_says_where_and_how_to_raise_it() -> None:
-    for host, machine, asks, _ in CASES.values():
-        for check in found(host, machine, asks).values():
+    for host, machine, needs, _ in CASES.values():
+        for check in found(host, machine, needs).values():
             if check.state in ("bounds", "missing"):
                 assert check.bounds_at and check.lift, check
 

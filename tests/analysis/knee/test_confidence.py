@@ -1,4 +1,4 @@
-"""Little's law beyond 1.3 forbids confidence: users or requests are missing from the figures."""
+"""If Little's law leaves users' time unaccounted for by more than a factor of 1.3, the confidence of a verdict is low."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def test_a_knee_whose_users_spend_time_unaccounted_for_has_low_confidence(pause_
     assert found.evidence.unaccounted_ratio > LITTLE_MOST
 
 
-def test_a_straight_line_has_no_knee() -> None:
+def test_linear_scaling_with_time_unaccounted_for_has_low_confidence() -> None:
     low = [5, 10, 20, 30]
     assert knee(ladder(PAUSE_S, low)).confidence == "high"
     assert knee(ladder(0.0, low)).confidence == "low"
 
 
-def test_where_think_times_are_not_known_time_is_not_accounted_for() -> None:
+def test_without_measured_think_times_the_users_time_is_not_checked() -> None:
     found = knee(ladder(None))
     assert (found.confidence, found.evidence.unaccounted_ratio) == ("high", None)
 
 
-def test_an_older_log_with_waits_only_does_not_account_for_users_time() -> None:
+def test_the_users_time_is_not_checked_in_older_logs_with_waits_but_no_sleeps() -> None:
     waits = [replace(level, wait_includes_sleeps=False) for level in ladder(0.0)]
     assert knee(waits).confidence == "high"
 
@@ -65,7 +65,7 @@ def test_levels_shorter_than_three_cycles_do_not_count() -> None:
     assert unaccounted_ratio(short) is None
 
 
-def test_the_median_level_decides() -> None:
+def test_the_median_of_all_levels_decides_how_much_time_is_unaccounted_for() -> None:
     levels = ladder(PAUSE_S)
     levels[0] = replace(levels[0], wait_s=0.0)
     assert unaccounted_ratio(levels) == pytest.approx(1.0, rel=0.01)

@@ -1,4 +1,4 @@
-"""Where the low-load line meets the capacity line, and how rough a table is."""
+"""Where the low-load line meets the capacity line, and by how much a table departs from a concave curve."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_efficiency_is_1_on_the_line_and_falls_beyond_it() -> None:
     assert (errors > 0).all()
 
 
-def test_the_interval_holds_the_knee_and_grows_with_the_structural_error() -> None:
+def test_the_interval_contains_the_knee_and_grows_with_the_structural_error() -> None:
     curve = curve_of(ideal(COUNTS))
     found = crossing(curve)
     (low, high), (lower, higher) = (interval(curve, found, error) for error in (0.06, 0.12))
@@ -39,14 +39,14 @@ def test_the_interval_holds_the_knee_and_grows_with_the_structural_error() -> No
 @pytest.mark.parametrize(
     ("goodput", "expected"),
     [((10, 20, 30, 40, 50), 0.0), ((10, 20, 25, 30, 32), 0.0), ((10, 20, 30), 0.0)],
-    ids=["a straight line", "a concave curve", "too few levels to tell"],
+    ids=["a straight line", "a concave curve", "too few levels"],
 )
 def test_a_concave_curve_is_not_rough(goodput: tuple[float, ...], expected: float) -> None:
     users = np.arange(1.0, len(goodput) + 1) * 10
     assert roughness(users, np.array(goodput, float)) == expected
 
 
-def test_a_table_that_dips_is_rough_and_its_errors_are_that_wide() -> None:
+def test_the_errors_of_a_rough_table_are_larger_than_those_of_a_smooth_one() -> None:
     rough = rates([(10, 20), (20, 34), (30, 62), (40, 72), (50, 101), (60, 104)])
     smooth = rates([(10, 20), (20, 40), (30, 60), (40, 80), (50, 100), (60, 104)])
     assert (curve_of(rough).error > curve_of(smooth).error).all()

@@ -1,4 +1,4 @@
-"""Whether the top of a curve bent, is flat, or belongs to another curve."""
+"""Whether the top of a curve is bent or flat, and whether all levels belong to one curve."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def gates(users: list[float]) -> Gates:
     ],
     ids=["on the line", "just beyond the knee", "a little beyond", "far beyond"],
 )
-def test_a_curve_of_an_ideal_service_with_its_knee_at_50_users(users: list[float], bent: bool, flat: bool) -> None:
+def test_an_ideal_curve_with_its_knee_at_50_users_is_bent_beyond_it_and_flat_far_beyond(
+    users: list[float], bent: bool, flat: bool
+) -> None:
     found = gates(users)
     assert {"bent": found.bent, "flat": found.flat} == {"bent": bent, "flat": flat}, found
 
@@ -53,7 +55,7 @@ def test_a_curve_over_a_narrow_span_is_judged_by_its_slope() -> None:
     ],
     ids=["two lines", "a level far below the capacity before the plateau"],
 )
-def test_levels_of_two_services_do_not_make_one_curve(pairs: list[tuple[float, float]], consistent: bool) -> None:
+def test_levels_of_two_services_are_not_consistent(pairs: list[tuple[float, float]], consistent: bool) -> None:
     ladder = rates(pairs, seconds=20)
     curve = curve_of(ladder)
     assert is_consistent(ladder, curve, crossing(curve)) is consistent
@@ -66,9 +68,9 @@ def test_levels_of_two_services_do_not_make_one_curve(pairs: list[tuple[float, f
         ([(2, 2.7), (4, 5.4), (5, 6.8), (7, 9.1), (11, 9.0), (13, 11.5)], 0.0, False),
         ([(2, 2.7), (4, 5.4), (5, 6.8), (7, 9.1), (11, 9.0), (13, 11.5)], 0.1, True),
     ],
-    ids=["flat beyond the knee", "flat, then steep: a low-load line of its own", "clients give up beyond the knee"],
+    ids=["flat beyond the knee", "flat, then steep again", "clients give up beyond the knee"],
 )
-def test_goodput_does_not_become_flat_and_then_steep_again(
+def test_a_curve_that_is_flat_and_then_steep_again_is_inconsistent_unless_requests_fail(
     pairs: list[tuple[float, float]], failure_ratio: float, consistent: bool
 ) -> None:
     ladder = [replace(level, goodput_se_rps=0.3, failure_ratio=failure_ratio) for level in rates(pairs, seconds=27)]

@@ -1,4 +1,4 @@
-"""What the knee detector says of curves whose answer is plain."""
+"""Verdicts of the knee detector on curves whose knee is known."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_same_levels_give_the_same_verdict_in_any_order() -> None:
     assert judge(levels) == judge(levels[::-1]) == judge(levels)
 
 
-def test_the_capacity_is_not_that_of_a_level_beyond_at_which_goodput_falls() -> None:
+def test_the_capacity_is_not_the_lower_goodput_of_levels_beyond_the_knee() -> None:
     falling = rates([(6, 6), (12, 13), (24, 25.3), (27, 27), (34, 24), (40, 5)])
     falling = [replace(level, goodput_se_rps=0.07 * level.goodput_rps) for level in falling]
     knee = knee_of(falling)
@@ -68,24 +68,25 @@ def test_a_straight_line_has_no_knee_up_to_its_top() -> None:
     assert (knee.kind, knee.users, knee.confidence) == ("no_knee", 40, "high")
 
 
-def test_lines_seen_over_a_narrow_span_are_reported_without_confidence() -> None:
+def test_linear_scaling_over_a_narrow_span_of_users_has_low_confidence() -> None:
     assert knee_of(ideal([30, 31, 32])).confidence == "low"
 
 
 def test_a_curve_without_a_maximum_flattens_and_gives_a_lower_bound_of_the_knee() -> None:
     knee = knee_of(rates([(10, 20), (20, 40), (30, 60), (40, 74), (50, 86), (60, 98)]))
-    assert (knee.kind, knee.users) == ("bend", 40) or (knee.kind, knee.users) == ("bend", 30)
+    assert knee.kind == "bend"
+    assert knee.users in (30, 40)
     assert knee.evidence.knee_not_below_users == pytest.approx(49, rel=0.03)
 
 
-def test_levels_that_all_lie_beyond_the_knee_say_at_or_below_and_ask_for_lower_ones() -> None:
+def test_levels_that_all_lie_beyond_the_knee_give_a_knee_at_or_below_them_and_ask_for_lower_ones() -> None:
     verdict = judge(ideal([60, 80, 100, 120]))
     assert verdict.knee is not None
     assert (verdict.knee.kind, verdict.knee.users, verdict.knee.users_low) == ("at_or_below", 60, None)
     assert verdict.missing[0].kind == "lower_levels"
 
 
-def test_a_flat_curve_over_a_narrow_span_is_at_or_below_too() -> None:
+def test_a_flat_curve_over_a_narrow_span_gives_a_knee_at_or_below_it() -> None:
     assert knee_of(rates([(50, 100), (55, 100), (60, 100)])).kind == "at_or_below"
 
 
@@ -100,7 +101,7 @@ def test_a_fall_after_the_peak_is_distinguished_from_the_knee() -> None:
     assert knee_of(ideal([10, 20, 30, 60, 90])).peak is None
 
 
-def test_failures_do_not_make_capacity() -> None:
+def test_failed_requests_do_not_count_as_capacity() -> None:
     levels = [replace(level, throughput_rps=2.0 * level.users, failure_ratio=0.5) for level in ideal([60, 80, 100])]
     knee = knee_of(ideal([10, 20, 30, 40]) + levels)
     assert knee.users == pytest.approx(50, rel=0.02)
@@ -129,7 +130,7 @@ def test_first_requests_of_a_ramp_do_not_pull_the_knee_down() -> None:
     assert (knee_of([replace(level, arrivals_per_s=0.0) for level in biased]).users or 0) < 46
 
 
-def test_the_usl_fit_is_grey_while_data_is_thin_or_nothing_bends() -> None:
+def test_the_usl_fit_is_grey_with_few_levels_or_without_a_bend() -> None:
     def grey(users: list[float]) -> str | None:
         curve = judge(ideal(users)).curve
         assert curve is not None
@@ -173,7 +174,7 @@ def test_latency_of_levels_that_saturated_the_generator_is_not_the_services() ->
 @pytest.mark.parametrize(
     ("why", "beyond", "doubtful"),
     [
-        ("timely", {"loop_lag_ms": 3.0}, False),
+        ("timers that are on time", {"loop_lag_ms": 3.0}, False),
         ("late timers that explain the slower responses", {"loop_lag_ms": 46.0}, True),
         ("late timers, and responses that are slower by more", {"loop_lag_ms": 46.0, "response_ms": 150.0}, False),
         ("a saturated generator", {"loop_lag_ms": 3.0, "generator_saturated": True}, True),

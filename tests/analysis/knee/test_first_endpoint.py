@@ -1,4 +1,4 @@
-"""Which endpoint leaves the line first: levels with endpoints in, the endpoint out, or none."""
+"""Which endpoint degrades first: levels with endpoints in, the endpoint out, or none."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDegrad
 
 REQUESTS = 1_000
 
-At = tuple[float, float]
+MeanAndFailures = tuple[float, float]
 """Mean latency in ms, failure ratio."""
 
 
-def departure(
-    ladder: Mapping[int, Mapping[str, At]], *, requests: int = REQUESTS, lag_ms: float = 2.0
+def degradation(
+    ladder: Mapping[int, Mapping[str, MeanAndFailures]], *, requests: int = REQUESTS, lag_ms: float = 2.0
 ) -> EndpointDegradation | None:
-    """`ladder`: users to endpoints. The first two levels are the baseline; p95 is twice the mean."""
+    """The first endpoint that degrades on a ladder of {users: {endpoint: ...}}; its first two levels are the baseline, and p95 is
+    twice the mean."""
     timeline = Timeline([HEADER])
     for index, (users, endpoints) in enumerate(ladder.items()):
         t_s = 20.0 * index
@@ -43,51 +44,51 @@ def departure(
     return first_endpoint(timeline.levels, CapacityVerdict(curve=curve))
 
 
-def ladder(**latencies_ms: tuple[float, ...]) -> dict[int, dict[str, At]]:
+def ladder(**latencies_ms: tuple[float, ...]) -> dict[int, dict[str, MeanAndFailures]]:
     """Mean latencies of each endpoint at 5, 10, 20 and 40 users."""
     return {users: {f"/{name}": (ms[at], 0.0) for name, ms in latencies_ms.items()} for at, users in enumerate((5, 10, 20, 40))}
 
 
 def test_the_endpoint_that_slows_down_while_the_others_stay_is_named_with_its_p95() -> None:
-    found = departure(ladder(search=(6, 6, 60, 240), item=(5, 5, 5.5, 6), home=(2, 2, 2, 2.2)))
+    found = degradation(ladder(search=(6, 6, 60, 240), item=(5, 5, 5.5, 6), home=(2, 2, 2, 2.2)))
     assert found == EndpointDegradation(method="GET", name="/search", users=20, column="latency", before=12, after=120)
 
 
-def test_one_queue_for_all_names_none_though_the_quickest_endpoint_grows_by_the_greatest_factor() -> None:
-    assert departure(ladder(ping=(2, 2, 52, 152), report=(50, 50, 100, 200))) is None
+def test_no_endpoint_is_named_if_one_queue_adds_the_same_latency_to_all() -> None:
+    assert degradation(ladder(ping=(2, 2, 52, 152), report=(50, 50, 100, 200))) is None
 
 
-def test_a_cpu_that_all_share_names_none_though_the_slowest_endpoint_adds_most() -> None:
-    assert departure(ladder(ping=(2, 2, 10, 20), report=(50, 50, 250, 500))) is None
+def test_no_endpoint_is_named_if_all_slow_down_by_the_same_factor() -> None:
+    assert degradation(ladder(ping=(2, 2, 10, 20), report=(50, 50, 250, 500))) is None
 
 
-def test_an_endpoint_that_is_slow_at_one_level_only_has_not_left() -> None:
-    assert departure(ladder(search=(6, 6, 60, 6), item=(5, 5, 5, 5))) is None
+def test_an_endpoint_that_is_slow_at_one_level_only_has_not_degraded() -> None:
+    assert degradation(ladder(search=(6, 6, 60, 6), item=(5, 5, 5, 5))) is None
 
 
 def test_the_first_endpoint_to_degrade_is_named_even_if_another_follows() -> None:
-    found = departure(ladder(search=(6, 6, 60, 900), item=(5, 5, 5, 100)))
+    found = degradation(ladder(search=(6, 6, 60, 900), item=(5, 5, 5, 100)))
     assert found is not None
     assert (found.name, found.users) == ("/search", 20)
 
 
-def test_growth_within_the_lag_of_the_generators_timers_names_none() -> None:
-    assert departure(ladder(search=(6, 6, 30, 30), item=(5, 5, 5, 5)), lag_ms=40.0) is None
+def test_no_endpoint_is_named_if_latency_grows_within_the_lag_of_the_generators_timers() -> None:
+    assert degradation(ladder(search=(6, 6, 30, 30), item=(5, 5, 5, 5)), lag_ms=40.0) is None
 
 
-def test_few_requests_name_none() -> None:
-    assert departure(ladder(search=(6, 6, 60, 240), item=(5, 5, 5, 5)), requests=10) is None
+def test_no_endpoint_is_named_with_few_requests() -> None:
+    assert degradation(ladder(search=(6, 6, 60, 240), item=(5, 5, 5, 5)), requests=10) is None
 
 
 def test_a_single_endpoint_is_never_named() -> None:
-    assert departure(ladder(search=(6, 6, 60, 240))) is None
+    assert degradation(ladder(search=(6, 6, 60, 240))) is None
 
 
 def test_the_endpoint_that_fails_while_the_others_succeed_is_named_with_its_failures() -> None:
     failing = {
         users: {"/pay": (5.0, failed), "/item": (5.0, 0.0)} for users, failed in ((5, 0.0), (10, 0.0), (20, 0.1), (40, 0.5))
     }
-    found = departure(failing)
+    found = degradation(failing)
     assert found == EndpointDegradation(method="GET", name="/pay", users=20, column="failures", before=0.0, after=0.1)
 
 
@@ -95,16 +96,16 @@ def test_no_endpoint_is_named_if_all_fail_equally_often() -> None:
     both = {
         users: {"/pay": (5.0, failed), "/item": (5.0, failed)} for users, failed in ((5, 0.0), (10, 0.0), (20, 0.3), (40, 0.5))
     }
-    assert departure(both) is None
+    assert degradation(both) is None
 
 
-def test_failures_that_were_there_at_low_load_name_none() -> None:
+def test_no_endpoint_is_named_for_failures_that_occur_at_low_load_as_well() -> None:
     always = {users: {"/pay": (5.0, 0.2), "/item": (5.0, 0.0)} for users in (5, 10, 20, 40)}
-    assert departure(always) is None
+    assert degradation(always) is None
 
 
 def test_more_failures_than_requests_in_a_damaged_log_count_as_all_of_them() -> None:
     damaged = {users: {"/pay": (5.0, failed), "/item": (5.0, 0.0)} for users, failed in ((5, 0.0), (10, 0.0), (20, 3.0))}
-    found = departure(damaged)
+    found = degradation(damaged)
     assert found is not None
     assert (found.name, found.after) == ("/pay", 1.0)

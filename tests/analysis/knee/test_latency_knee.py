@@ -1,4 +1,4 @@
-"""The load from which latency has risen for good, whether or not throughput has a knee."""
+"""The load from which latency has risen permanently, with or without a knee of throughput."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ def found(ladder: list[LadderLevel]) -> KneeVerdict | None:
         ((20, 20, 20, 90, 20, 20), None, None),
         ((20, 20, 20, 20, 20, 90), None, None),
     ],
-    ids=["flat", "under 1.5 times", "for good", "two levels, and back", "one level alone", "the last level alone"],
+    ids=["flat", "under 1.5 times", "permanently", "two levels, and back", "one level alone", "the last level alone"],
 )
-def test_it_takes_two_levels_in_a_row(latencies_ms: tuple[float, ...], users: float | None, confidence: str | None) -> None:
+def test_a_latency_knee_needs_two_levels_in_a_row_above_1_5_times_the_latency_at_low_load(
+    latencies_ms: tuple[float, ...], users: float | None, confidence: str | None
+) -> None:
     verdict = found(levels(latencies_ms))
     assert (verdict and verdict.users, verdict and verdict.confidence) == (users, confidence)
 
 
-def test_it_lies_between_the_level_before_and_the_first_that_is_surely_above() -> None:
+def test_the_interval_of_a_latency_knee_is_from_the_level_before_it_to_the_first_level_above() -> None:
     verdict = found(levels((20, 20, 20, 40, 60, 80)))
     assert verdict is not None
     assert (verdict.users_low, verdict.users, verdict.users_high) == (30, 40, 40)
@@ -54,12 +56,12 @@ def test_it_lies_between_the_level_before_and_the_first_that_is_surely_above() -
 
 
 @pytest.mark.parametrize("left_out", [{"generator_saturated": True}, {"disturbed": True}])
-def test_latency_that_the_generator_or_other_processes_made_is_left_out(left_out: dict[str, bool]) -> None:
+def test_latency_that_the_generator_or_other_processes_caused_is_left_out(left_out: dict[str, bool]) -> None:
     ladder = levels((20, 20, 20, 40, 60, 80))
     assert found([*ladder[:3], *(replace(level, **left_out) for level in ladder[3:])]) is None
 
 
-def test_a_ramp_is_known_less_well() -> None:
+def test_the_latency_knee_of_a_ramp_has_medium_confidence() -> None:
     verdict = found(levels((20, 20, 20, 40, 60, 80), ramp=True, seconds=20.0))
     assert verdict is not None
     assert verdict.confidence == "medium"

@@ -1,4 +1,4 @@
-"""What limits a knee: the generator is ruled out first, always."""
+"""What limits a knee: the generator is examined before all other limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_latency_that_grows_with_users_is_queueing() -> None:
     assert limit_of(ideal(USERS)) == "queueing"
 
 
-def test_time_that_neither_responses_nor_waits_explain_has_no_owner_while_the_generator_was_not_measured() -> None:
+def test_the_limit_is_unknown_if_responses_and_waits_do_not_explain_the_users_time_and_the_generator_was_not_measured() -> None:
     assert limit_of(beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0)) == "unknown"
     assert limit_of(beyond(ideal(USERS), latency_ms=60.0, response_ms=60.0, failure_ratio=0.1)) == "unknown"
 
@@ -38,7 +38,7 @@ def test_a_generator_that_was_measured_idle_is_not_blamed_by_littles_law() -> No
     assert limit_of(beyond(idle, loop_lag_ms=40.0)) == "unknown"
 
 
-def test_failures_with_a_status_are_errors_however_late_the_timers_are() -> None:
+def test_most_failures_with_a_status_are_errors_even_with_late_timers() -> None:
     refused = {"failure_ratio": 0.4, "latency_ms": 60.0, "response_ms": 55.0, "loop_lag_ms": 40.0, "generator_saturated": False}
     assert limit_of(beyond(ideal(USERS), **refused)) == "unknown"
     assert limit_of(beyond(ideal(USERS), **refused, replied_ratio=1.0)) == "errors"
@@ -47,7 +47,7 @@ def test_failures_with_a_status_are_errors_however_late_the_timers_are() -> None
 
 
 EVEN, UNEVEN = {60: 0.7, 80: 0.7, 100: 0.7}, {60: 0.7, 80: 0.6, 100: 0.9}
-"""Users: share of its capacity that a limiter lets through."""
+"""By users: the share of its capacity that a rate limiter allows."""
 
 
 def failing(shares: dict[int, float], refused_ratio: float) -> list[LadderLevel]:
@@ -72,7 +72,7 @@ def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_inter
     assert uneven.users_high / uneven.users_low > 1.2 * even.users_high / even.users_low  # type: ignore[operator]
 
 
-def test_a_limit_that_refuses_has_no_capacity_that_no_level_has_shown() -> None:
+def test_with_refusals_the_capacity_does_not_exceed_the_highest_goodput_measured() -> None:
     knee = judge(failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0)).knee
     most_rps = max(level.goodput_rps + 2 * level.goodput_error_rps for level in failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0))
     assert knee is not None
@@ -86,7 +86,7 @@ def test_goodput_that_other_failures_make_uneven_is_not_a_knee() -> None:
     assert knee.kind == "bend"
 
 
-STARVED = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator held to a third of a core beside busy processes
+LATE_TIMERS = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator with a third of a core beside busy processes
     4: (77, 1.6, 4.2), 8: (150, 1.9, 7.7), 16: (305, 1.4, 6.2), 24: (461, 1.2, 5.9), 32: (586, 2.2, 13.2), 40: (761, 1.4, 6.7),
     48: (913, 1.4, 7.0), 64: (1119, 4.3, 23.1), 80: (1386, 4.7, 26.4), 96: (1755, 2.3, 16.6), 128: (1655, 19.6, 64.4),
 }  # fmt: skip
@@ -106,7 +106,7 @@ def test_responses_that_grow_by_no_more_than_the_lateness_of_the_generators_time
             generator_saturated=False,
             loop_lag_ms=lag_ms,
         )
-        for users, (rate, response_ms, lag_ms) in STARVED.items()
+        for users, (rate, response_ms, lag_ms) in LATE_TIMERS.items()
     ]
     assert limit_of(levels) == "unknown"
     assert limit_of([replace(level, generator_saturated=level.users >= 64) for level in levels]) == "generator"
@@ -116,11 +116,11 @@ def test_queueing_beside_a_busy_neighbour_is_not_blamed_on_the_generator() -> No
     assert limit_of(beyond(ideal(USERS), generator_saturated=False, loop_lag_ms=30.0)) == "queueing"
 
 
-def test_a_saturated_generator_comes_before_everything_else() -> None:
+def test_a_saturated_generator_takes_precedence_over_all_other_limits() -> None:
     assert limit_of(beyond(ideal(USERS), generator_saturated=True, failure_ratio=0.4)) == "generator"
 
 
-def test_a_generator_that_saturates_only_far_beyond_did_not_make_the_knee() -> None:
+def test_a_generator_that_saturates_only_far_beyond_the_knee_is_not_its_limit() -> None:
     levels = [replace(level, generator_saturated=level.users >= 100) for level in ideal(USERS)]
     assert limit_of(levels) == "queueing"
 
@@ -131,7 +131,7 @@ def test_failures_two_points_above_the_baselines_are_errors() -> None:
     assert limit_of(constant) == "queueing"
 
 
-def test_work_that_is_accepted_but_not_finished_is_queue_growth_although_nothing_else_shows() -> None:
+def test_work_that_is_accepted_but_not_finished_is_queue_growth_even_if_latency_stays_flat() -> None:
     tasks = [
         replace(level, work_is_metric=True, throughput_rps=6.0 * level.users, latency_ms=4.0, response_ms=4.0)
         for level in ideal(USERS)
@@ -145,7 +145,7 @@ def test_without_latency_the_limit_is_unknown() -> None:
     assert limit_of([replace(level, latency_ms=None, response_ms=None) for level in ideal(USERS)]) == "unknown"
 
 
-def test_one_baseline_level_proves_nothing_against_the_generator_unless_waits_are_known() -> None:
+def test_with_one_baseline_level_the_limit_is_unknown_unless_think_times_are_known() -> None:
     users = [20, 60, 80, 100]
     assert limit_of(beyond(ideal(users), latency_ms=50.0, response_ms=50.0)) == "unknown"
     waits = [replace(level, wait_s=0.45) for level in ideal(users)]
@@ -153,7 +153,7 @@ def test_one_baseline_level_proves_nothing_against_the_generator_unless_waits_ar
     assert limit_of(beyond(waits, latency_ms=50.0, response_ms=50.0, failure_ratio=0.1)) == "unknown"
 
 
-def test_requests_longer_than_the_window_are_not_the_generators_time() -> None:
+def test_requests_longer_than_a_level_are_not_counted_as_time_of_the_generator() -> None:
     assert (
         limit_of(beyond(ideal(USERS), latency_ms=30_000.0, response_ms=30_000.0, seconds=20.0, throughput_rps=10.0))
         != "generator"

@@ -1,4 +1,4 @@
-"""Which further levels would help, in the order in which they help."""
+"""Which further levels would make the verdict more precise, the most useful first. The ideal service has its knee at 50 users."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import pytest
 from capexplorer.analysis.knee.detector import judge
 
 from ..ladders import ideal
-
-KNEE = 50
 
 
 @pytest.mark.parametrize(
@@ -33,7 +31,7 @@ def test_below_three_user_counts_the_advice_states_how_many_are_missing(users: l
     assert found.count == count
 
 
-def test_linear_scaling_asks_for_half_as_many_users_more() -> None:
+def test_linear_scaling_asks_for_a_level_of_half_as_many_users_more() -> None:
     (found,) = judge(ideal([10, 20, 30])).missing
     assert found.users_above == 45
 

@@ -1,4 +1,4 @@
-"""The greatest load that keeps an objective."""
+"""The greatest load at which an objective is met."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from capexplorer.analysis.ladder import LadderLevel
 from ..ladders import ideal
 
 
-def timed(pairs: list[tuple[float, float]]) -> list[LadderLevel]:
+def with_p95(pairs: list[tuple[float, float]]) -> list[LadderLevel]:
     return [
         replace(level, p95_ms=p95_ms, requests=4000)
         for level, (_, p95_ms) in zip(ideal([n for n, _ in pairs]), pairs, strict=True)
@@ -20,7 +20,7 @@ def timed(pairs: list[tuple[float, float]]) -> list[LadderLevel]:
 
 
 def test_the_load_lies_between_the_last_level_that_keeps_it_and_the_first_that_breaks_it() -> None:
-    found = capacity_at(timed([(10, 100), (20, 100), (30, 200), (40, 800), (60, 2000)]), "p95_ms", 400)
+    found = capacity_at(with_p95([(10, 100), (20, 100), (30, 200), (40, 800), (60, 2000)]), "p95_ms", 400)
     assert found is not None
     assert found.state == "crossed"
     assert found.users == pytest.approx(35)
@@ -30,25 +30,25 @@ def test_the_load_lies_between_the_last_level_that_keeps_it_and_the_first_that_b
 
 
 def test_an_objective_that_every_level_keeps_is_kept_at_least_that_far() -> None:
-    found = capacity_at(timed([(10, 100), (20, 110), (30, 120)]), "p95_ms", 400)
+    found = capacity_at(with_p95([(10, 100), (20, 110), (30, 120)]), "p95_ms", 400)
     assert found is not None
     assert (found.state, found.users, found.users_low, found.users_high) == ("kept", 30, 30, None)
 
 
 def test_an_objective_that_no_level_keeps_is_broken_from_the_first() -> None:
-    found = capacity_at(timed([(10, 500), (20, 600), (30, 900)]), "p95_ms", 400)
+    found = capacity_at(with_p95([(10, 500), (20, 600), (30, 900)]), "p95_ms", 400)
     assert found is not None
     assert (found.state, found.users, found.users_high) == ("broken", None, 10)
 
 
-def test_levels_too_near_the_limit_to_show_widen_the_interval() -> None:
-    found = capacity_at(timed([(10, 100), (20, 390), (30, 410), (40, 900)]), "p95_ms", 400)
+def test_levels_within_their_error_of_the_limit_widen_the_interval() -> None:
+    found = capacity_at(with_p95([(10, 100), (20, 390), (30, 410), (40, 900)]), "p95_ms", 400)
     assert found is not None
     assert (found.users_low, found.users_high) == (10, 40)
 
 
-def test_one_level_with_bad_luck_does_not_decide() -> None:
-    found = capacity_at(timed([(10, 100), (15, 420), (20, 110), (25, 120), (30, 130), (40, 1000)]), "p95_ms", 400)
+def test_one_level_above_the_limit_between_levels_below_it_does_not_decide() -> None:
+    found = capacity_at(with_p95([(10, 100), (15, 420), (20, 110), (25, 120), (30, 130), (40, 1000)]), "p95_ms", 400)
     assert found is not None
     assert found.users is not None
     assert found.users > 30
@@ -71,12 +71,12 @@ def test_failures_are_judged_by_their_own_bounds() -> None:
 
 def test_a_level_without_any_success_keeps_no_latency_objective() -> None:
     dead = replace(ideal([40])[0], goodput_rps=0.0, failure_ratio=1.0, p95_ms=None)
-    found = capacity_at([*timed([(10, 100), (20, 100), (30, 100)]), dead], "p95_ms", 400)
+    found = capacity_at([*with_p95([(10, 100), (20, 100), (30, 100)]), dead], "p95_ms", 400)
     assert found is not None
     assert (found.state, found.users_high) == ("crossed", 40)
 
 
-def test_percentiles_on_too_few_values_are_reported() -> None:
+def test_an_objective_with_percentiles_of_too_few_values_is_reported_as_thin() -> None:
     levels = [replace(level, p99_ms=10.0, requests=900) for level in ideal([10, 20, 30])]
     found = capacity_at(levels, "p99_ms", 400)
     assert found is not None

@@ -1,4 +1,4 @@
-"""The greatest goodput, and only where goodput surely falls after it."""
+"""The peak of goodput: reported only if goodput falls significantly after it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Measurements of others: what a careful reading says of each (tests/data/README.md), and what the detector says."""
+"""Published measurements: the detector agrees with what tests/data/README.md says of each."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,14 +38,14 @@ def table(name: str) -> list[LadderLevel]:
 
 
 def by_reader(name: str) -> CapacityVerdict:
-    """Through the tests' own readers."""
+    """The verdict on levels that these tests read from the file."""
     if (TABLES / f"{name}.csv").exists():
         return judge(table(name))
     return judge([level for path in sorted(HISTORIES.glob(f"{name}*_stats_history.csv")) for level in levels(path)])
 
 
 def by_importer(name: str) -> CapacityVerdict:
-    """Through the importer, a session and its timeline, as `import` does."""
+    """The verdict on the session that the command `import` makes of the file."""
     paths = [TABLES / f"{name}.csv"]
     if not paths[0].exists():
         paths = sorted(HISTORIES.glob(f"{name}*_stats_history.csv"))
@@ -52,6 +53,7 @@ def by_importer(name: str) -> CapacityVerdict:
     return analyse([each.rates for each in measured_of(timeline.levels, first_requests=True)])
 
 
+Reader = Callable[[str], CapacityVerdict]
 READERS = pytest.mark.parametrize("read", [by_reader, by_importer])
 
 
@@ -73,9 +75,8 @@ def knee_of(verdict: CapacityVerdict) -> KneeVerdict:
     ],
 )
 def test_the_knee_and_its_limit_agree_with_the_published_ones(
-    read: object, name: str, least: float, most: float, limit: str
+    read: Reader, name: str, least: float, most: float, limit: str
 ) -> None:
-    assert callable(read)
     knee = knee_of(read(name))
     assert knee.kind == "knee"
     assert knee.users is not None
@@ -87,30 +88,26 @@ def test_the_knee_and_its_limit_agree_with_the_published_ones(
 
 
 @READERS
-def test_specsdm91_is_mildly_retrograde_beyond_72(read: object) -> None:
-    assert callable(read)
+def test_specsdm91_is_mildly_retrograde_beyond_72(read: Reader) -> None:
     peak = knee_of(read("specsdm91")).peak
     assert peak is not None
     assert (peak.users, peak.shape) == (72, "retrograde")
 
 
 @READERS
-def test_a_published_plateau_has_no_peak(read: object) -> None:
-    assert callable(read)
+def test_a_published_plateau_has_no_peak(read: Reader) -> None:
     for name in ("cisco", "myrocks-read-only", "soy-a"):
-        assert knee_of(read(name)).peak is None
+        assert knee_of(read(name)).peak is None, name
 
 
 @READERS
-def test_flask_flattens_from_18_and_has_no_knee_by_24_despite_constant_failures(read: object) -> None:
-    assert callable(read)
+def test_flask_flattens_from_18_and_has_no_knee_by_24_despite_constant_failures(read: Reader) -> None:
     knee = knee_of(read("flask-constant-errors"))
     assert (knee.kind, knee.users, knee.limit) == ("bend", 18, None)
 
 
 @READERS
-def test_goodput_collapses_while_fast_failures_push_rps_up(read: object) -> None:
-    assert callable(read)
+def test_goodput_collapses_while_fast_failures_push_rps_up(read: Reader) -> None:
     peak = knee_of(read("fast-failures")).peak
     assert peak is not None
     assert peak.shape == "collapse"
@@ -118,8 +115,7 @@ def test_goodput_collapses_while_fast_failures_push_rps_up(read: object) -> None
 
 
 @READERS
-def test_latency_first_has_no_throughput_knee_up_to_200_but_latency_rises_before(read: object) -> None:
-    assert callable(read)
+def test_latency_first_has_no_throughput_knee_up_to_200_but_latency_rises_before(read: Reader) -> None:
     verdict = read("latency-first")
     assert (knee_of(verdict).kind, knee_of(verdict).users) == ("no_knee", 200)
     assert verdict.latency_knee is not None

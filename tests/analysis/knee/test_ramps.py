@@ -1,4 +1,4 @@
-"""Ramps whose bins are short or empty: errors by counts, long holds before lucky bins, and saturation by response times."""
+"""Ramps whose bins are short or empty: errors by counts, the weight of long holds, saturation by response times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 
 
-def part(
+def ramp_bin(
     users: float, rate: float, seconds: float, *, response_s: float | None = None, arrivals_per_s: float = 0.0
 ) -> LadderLevel:
     """A bin of a ramp."""
@@ -49,91 +49,93 @@ def knee_of(levels: list[LadderLevel]) -> KneeVerdict:
     return knee
 
 
-SLOW = [
-    *(part(users, 0.0, 1.0) for users in (3, 6, 9)),
-    part(12, 1.0, 2.0, response_s=2.2),
-    part(15, 2.0, 2.0, response_s=2.4),
-    part(18, 2.5, 2.0, response_s=3.5),
-    part(22, 2.5, 2.0, response_s=5.0),
-    part(26, 2.0, 2.0, response_s=6.5),
-    part(30, 2.5, 2.0, response_s=8.0),
-    part(35, 2.5, 2.0, response_s=9.5),
-    part(40, 2.0, 2.0, response_s=11.5),
-    part(45, 2.5, 2.0, response_s=13.0),
+SLOW_RAMP = [
+    *(ramp_bin(users, 0.0, 1.0) for users in (3, 6, 9)),
+    ramp_bin(12, 1.0, 2.0, response_s=2.2),
+    ramp_bin(15, 2.0, 2.0, response_s=2.4),
+    ramp_bin(18, 2.5, 2.0, response_s=3.5),
+    ramp_bin(22, 2.5, 2.0, response_s=5.0),
+    ramp_bin(26, 2.0, 2.0, response_s=6.5),
+    ramp_bin(30, 2.5, 2.0, response_s=8.0),
+    ramp_bin(35, 2.5, 2.0, response_s=9.5),
+    ramp_bin(40, 2.0, 2.0, response_s=11.5),
+    ramp_bin(45, 2.5, 2.0, response_s=13.0),
     hold(50, 2.4, 60.0, se=0.05, response_s=18.8),
 ]
-"""10 users saturate 2.4/s; the ramp came faster than the first responses. At the top X R is 45 of 50 users."""
+"""10 users reach the capacity of 2.4/s; the ramp was faster than the first responses. At its top 45 of 50 users wait for one."""
 
 
-def test_an_empty_bin_is_known_to_one_request() -> None:
-    assert part(3, 0.0, 2.0).goodput_error_rps == 0.5
+def test_the_standard_error_of_a_bin_without_requests_is_one_request() -> None:
+    assert ramp_bin(3, 0.0, 2.0).goodput_error_rps == 0.5
     assert hold(3, 0.0, 20.0, se=0.0).goodput_error_rps == pytest.approx(1 / 20)
 
 
-def test_a_short_bin_has_the_error_of_its_count_and_of_a_few_seconds() -> None:
-    assert part(30, 100.0, 1.0).goodput_error_rps == pytest.approx(math.hypot(10.0, 10.0))
+def test_the_standard_error_of_a_short_bin_is_that_of_its_count_and_of_a_few_seconds() -> None:
+    assert ramp_bin(30, 100.0, 1.0).goodput_error_rps == pytest.approx(math.hypot(10.0, 10.0))
 
 
 def test_empty_bins_at_the_start_of_a_ramp_do_not_hide_that_it_is_saturated() -> None:
-    found = knee_of(SLOW)
+    found = knee_of(SLOW_RAMP)
     assert found.kind in ("knee", "at_or_below")
     assert found.users is not None
     assert found.users < 50
 
 
 def test_response_times_bound_the_knee_of_a_slow_ramp_from_above() -> None:
-    assert (users := saturated_users(SLOW)) is not None and 10 <= users < 50
+    users = saturated_users(SLOW_RAMP)
+    assert users is not None
+    assert 10 <= users < 50
 
 
-def test_response_times_say_nothing_without_a_ramp_with_think_time_or_while_requests_fail() -> None:
-    held = [hold(level.users, level.goodput_rps or 0.1, 20.0, se=0.05, response_s=level.response_s) for level in SLOW]
-    thinking = [*SLOW[:-1], hold(50, 2.4, 60.0, se=0.05, response_s=6.0)]
-    failing = [*SLOW[:-1], LadderLevel(users=50, goodput_rps=2.0, throughput_rps=2.4, response_ms=18_800, failure_ratio=0.2)]
+def test_response_times_do_not_bound_the_knee_without_a_ramp_with_think_time_or_with_failures() -> None:
+    held = [hold(level.users, level.goodput_rps or 0.1, 20.0, se=0.05, response_s=level.response_s) for level in SLOW_RAMP]
+    thinking = [*SLOW_RAMP[:-1], hold(50, 2.4, 60.0, se=0.05, response_s=6.0)]
+    failing = [*SLOW_RAMP[:-1], LadderLevel(users=50, goodput_rps=2.0, throughput_rps=2.4, response_ms=18_800, failure_ratio=0.2)]
     assert [saturated_users(levels) for levels in (held, thinking, failing)] == [None, None, None]
 
 
 def test_a_straight_ramp_without_think_time_is_not_saturation() -> None:
-    """X R is N at every load of a service that is never waited for."""
-    straight = [part(users, users / 2.0, 2.0, response_s=2.0) for users in range(4, 50, 4)]
+    """Without think time all users wait for a response at every load."""
+    straight = [ramp_bin(users, users / 2.0, 2.0, response_s=2.0) for users in range(4, 50, 4)]
     assert saturated_users(straight) is None
     assert knee_of([*straight, hold(50, 25.0, 60.0, se=0.5, response_s=2.0)]).kind == "no_knee"
 
 
 @pytest.mark.parametrize("seconds", [1.0, 2.0, 3.0])
-def test_two_lucky_bins_do_not_outweigh_a_long_hold(seconds: float) -> None:
-    line = [part(users, 2.1 * users, 2.0) for users in (20, 40, 60, 80, 100, 120, 140)]
-    lucky = [part(160, 396.0, seconds), part(170, 396.0, seconds)]
-    found = knee_of([*line, *lucky, hold(200, 317.0, 60.0, se=4.0)])
+def test_two_short_bins_with_high_goodput_do_not_outweigh_a_long_hold(seconds: float) -> None:
+    line = [ramp_bin(users, 2.1 * users, 2.0) for users in (20, 40, 60, 80, 100, 120, 140)]
+    high = [ramp_bin(160, 396.0, seconds), ramp_bin(170, 396.0, seconds)]
+    found = knee_of([*line, *high, hold(200, 317.0, 60.0, se=4.0)])
     assert found.capacity_rps == pytest.approx(317, rel=0.03)
 
 
 def test_many_bins_that_agree_are_not_outweighed_by_a_hold_after_the_collapse() -> None:
-    line = [part(users, 0.4 * users, 1.0) for users in range(20, 260, 20)]
-    collapsed = [part(users, 35.0, 1.0) for users in range(300, 500, 20)]
+    line = [ramp_bin(users, 0.4 * users, 1.0) for users in range(20, 260, 20)]
+    collapsed = [ramp_bin(users, 35.0, 1.0) for users in range(300, 500, 20)]
     found = knee_of([*line, *collapsed, hold(500, 40.0, 56.0, se=2.0)])
     assert found.capacity_rps is not None
     assert found.capacity_rps > 80
 
 
-def test_the_interval_of_a_ramp_is_not_moved_by_bins_that_are_high_by_luck() -> None:
+def test_the_interval_of_a_ramp_contains_the_knee_despite_poisson_scatter_of_its_bins() -> None:
     """A line to 100 users and 100/s, then 40 bins that scatter around 100/s as counts of one second do."""
     random = np.random.default_rng(1)
-    holds = []
+    covered = []
     for _ in range(20):
         rates = [min(users, 100.0) for users in range(5, 305, 5)]
-        bins = [part(5.0 * (index + 1), float(random.poisson(rate)), 1.0) for index, rate in enumerate(rates)]
+        bins = [ramp_bin(5.0 * (index + 1), float(random.poisson(rate)), 1.0) for index, rate in enumerate(rates)]
         found = knee_of(bins)
         assert found.users is not None
         assert found.users_low is not None
         assert found.users_high is not None
         assert found.users_low <= found.users <= found.users_high
-        holds.append(found.users_low <= 100 <= found.users_high)
-    assert sum(holds) >= 17
+        covered.append(found.users_low <= 100 <= found.users_high)
+    assert sum(covered) >= 17
 
 
 def test_users_who_wait_for_a_response_add_no_first_request_to_the_rate() -> None:
     """Renewal theory: a new user's first request adds half a request, less the share of its cycle that it waits for responses."""
-    quick = part(100, 50.0, 2.0, response_s=0.01, arrivals_per_s=5.0)
-    slow = part(100, 50.0, 2.0, response_s=1.9, arrivals_per_s=5.0)
+    quick = ramp_bin(100, 50.0, 2.0, response_s=0.01, arrivals_per_s=5.0)
+    slow = ramp_bin(100, 50.0, 2.0, response_s=1.9, arrivals_per_s=5.0)
     assert quick.steady_rps == pytest.approx(50 - 0.6 * 5, rel=0.01)
     assert slow.steady_rps == 50.0

@@ -1,4 +1,4 @@
-"""Where N* lies if the service refuses requests and lets more or less through from level to level."""
+"""Where N* lies if the service refuses requests, and its goodput differs from level to level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broken line and Kneedle: they confirm a knee, and find one in a straight line too, which is why they never mark one."""
+"""The broken line and Kneedle confirm a knee. They never mark one alone, since they find one in a straight line as well."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def law(rate: float, sigma: float, kappa: float, users: tuple[int, ...] = USERS)
 @pytest.mark.parametrize(
     ("rate", "sigma", "kappa"),
     [(10.0, 0.05, 0.001), (10.0, 0.05, 0.0), (10.0, 0.0, 0.001), (10.0, 0.0, 0.0)],
-    ids=["both", "contention alone", "coherency alone", "a straight line"],
+    ids=["both", "contention alone", "coherency alone", "linear scaling"],
 )
 def test_the_fit_recovers_the_coefficients_of_the_curve(rate: float, sigma: float, kappa: float) -> None:
     found = fit(law(rate, sigma, kappa), bent=True)

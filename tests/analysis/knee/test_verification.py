@@ -51,7 +51,7 @@ def slower(level: LadderLevel, factor: float) -> dict[str, Any]:
     return {"latency_ms": (level.latency_ms or 0.0) * factor}
 
 
-# -- what verifies
+# -- levels that verify a knee
 
 
 def test_after_a_search_the_knee_is_provisional_and_names_the_levels_that_would_verify_it() -> None:
@@ -79,7 +79,7 @@ def test_levels_from_which_the_knee_was_found_do_not_verify_it() -> None:
 
 
 def test_levels_from_before_the_knee_could_be_found_verify_nothing() -> None:
-    """Beyond the knee first, then from below: what completes the ladder is no repetition of it."""
+    """The first level lies beyond the knee: the lower ones complete the ladder, and do not repeat it."""
     begun_high = [100.0, 10.0, 38.0]
     assert [name for name, _, _ in open_steps(knee_after(up=begun_high))] == ["soak", "beyond", "return_to_first"]
     assert verification(knee_after([SOAK, BEYOND, BACK], up=begun_high)).state == "verified"
@@ -94,13 +94,13 @@ def test_a_short_level_is_not_a_soak(seconds: float) -> None:
     assert [name for name, _, _ in open_steps(knee_after([SOAK], at0={"seconds": seconds}))][0] == "soak"
 
 
-def test_an_imprecise_level_counts_once_it_has_had_its_time() -> None:
+def test_an_imprecise_level_counts_once_it_has_lasted_its_longest_time() -> None:
     noisy = {"goodput_se_rps": 10.0}
     assert open_steps(knee_after([SOAK], at0={"seconds": 25.0, **noisy}))[0][0] == "soak"
     assert open_steps(knee_after([SOAK], at0={"seconds": 40.0, **noisy}))[0][0] == "beyond"
 
 
-def test_a_knee_of_very_few_users_is_verified_where_whole_users_allow() -> None:
+def test_the_levels_that_verify_a_knee_of_very_few_users_have_whole_numbers_of_users() -> None:
     levels = ideal([1, 2, 3, 4, 6, 8], per_user=2.0, capacity=4.4)
     assert [(name, users) for name, users, _ in open_steps(judged(levels))] == [
         ("soak", 1),
@@ -109,7 +109,7 @@ def test_a_knee_of_very_few_users_is_verified_where_whole_users_allow() -> None:
     ]
 
 
-# -- what contradicts
+# -- levels that contradict a knee
 
 
 def test_a_service_that_does_less_than_before_contradicts_its_knee() -> None:
@@ -123,7 +123,7 @@ def test_more_goodput_than_the_curve_allows_contradicts_it_on_the_line_and_beyon
     assert disagreeing(knee_after([SOAK, BEYOND], at1={"goodput_rps": 112.0})) == [("beyond", "more_goodput")]
 
 
-def test_failures_at_seventy_percent_contradict_it_and_beyond_they_do_not() -> None:
+def test_failures_in_the_soak_contradict_a_knee_and_failures_beyond_it_do_not() -> None:
     assert disagreeing(knee_after([SOAK], at0={"failure_ratio": 0.03})) == [("soak", "failures")]
     assert disagreeing(knee_after([SOAK, BEYOND], at1={"failure_ratio": 0.3})) == []
     assert disagreeing(knee_after([SOAK], at0={"failure_ratio": 0.03, "requests": 50})) == []  # two requests
@@ -137,17 +137,17 @@ def test_a_return_that_is_slower_than_the_first_level_shows_a_shift() -> None:
     assert disagreeing(knee_after([SOAK, BEYOND, BACK], at2={**slower(first, 1.5), **lag})) == []
 
 
-def test_beyond_the_knee_responses_grow_as_littles_law_says_or_users_lose_time_elsewhere() -> None:
+def test_responses_beyond_the_knee_that_are_shorter_than_littles_law_gives_contradict_it() -> None:
     assert disagreeing(knee_after([SOAK, BEYOND], at1={"response_ms": 60.0})) == [("beyond", "time_unexplained")]
 
 
-def test_the_latest_level_decides() -> None:
+def test_of_two_levels_of_one_step_the_later_one_decides() -> None:
     slow = {"goodput_rps": 50.0}
     assert disagreeing(knee_after([SOAK, SOAK], at0=slow)) == []
     assert disagreeing(knee_after([SOAK, BEYOND, BACK, SOAK], at3=slow)) == [("soak", "less_goodput")]
 
 
-def test_a_backlog_that_is_worked_off_contradicts_nothing_and_is_not_a_soak_either() -> None:
+def test_a_level_with_a_backlog_neither_contradicts_a_knee_nor_is_a_soak() -> None:
     """The task queue at 60 users after 231: 18.5 tasks a second finished, 12 accepted."""
     counts = [replace(level, work_is_metric=True, accepted_rps=level.goodput_rps) for level in ideal([*UP, SOAK])]
     counts[-1] = replace(counts[-1], goodput_rps=100.0)
@@ -155,11 +155,11 @@ def test_a_backlog_that_is_worked_off_contradicts_nothing_and_is_not_a_soak_eith
     assert disagreeing(judged(counts)) == []
 
 
-# -- as the knee moves
+# -- a knee that moves
 
 
 def test_when_the_knee_moves_levels_from_before_no_longer_count() -> None:
-    """Its capacity has doubled: what verified 50 says nothing about 100."""
+    """Its capacity has doubled: levels that verified a knee of 50 users do not verify one of 100."""
     low, high = ideal([*UP, SOAK, BEYOND, BACK]), ideal([20, 40, 80, 120, 160, 200, 240], capacity=200.0)
     levels = [*low, *(replace(level, started_s=level.started_s + 1_000) for level in high)]
     knee = analyse(levels).knee

@@ -1,4 +1,4 @@
-"""From a timeline's levels to the detector's: what counts, and what is carried over."""
+"""The levels of a timeline as levels of the knee detector: which are used, and with which figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rates(levels: Iterable[Level], **known: Any) -> tuple[LadderLevel, ...]:
     return tuple(each.rates for each in measured_of(levels, **known))
 
 
-def test_a_settled_level_carries_all_that_the_detector_can_use() -> None:
+def test_a_settled_level_has_all_figures_of_the_detector() -> None:
     (found,) = rates(Timeline(level(0, FIGURES)).levels, saturated={0: False}, work_is_metric=True)
     assert (found.users, found.goodput_rps, found.goodput_se_rps, found.throughput_rps) == (9.8, 45.0, 1.5, 50.0)
     assert (found.latency_ms, found.latency_se_ms, found.response_ms, found.p95_ms, found.p99_ms) == (
@@ -72,7 +72,7 @@ def test_a_table_of_rates_has_no_length_and_no_count() -> None:
     assert found.goodput_error_rps == pytest.approx(0.1)
 
 
-def test_a_ramp_is_its_bins_and_an_imported_one_holds_first_requests() -> None:
+def test_a_ramp_becomes_one_level_per_bin_and_an_imported_ramp_includes_first_requests() -> None:
     bins = (LevelBin(users=4.0, figures=FIGURES), LevelBin(users=8.0, figures=FIGURES))
     events = level(0, LevelFigures(settled=False), ramp=True, bins=bins)
     assert [(part.users, part.ramp, part.arrivals_per_s) for part in rates(Timeline(events).levels)] == [
@@ -82,7 +82,7 @@ def test_a_ramp_is_its_bins_and_an_imported_one_holds_first_requests() -> None:
     assert [part.arrivals_per_s for part in rates(Timeline(events).levels, first_requests=True)] == [5.0, 5.0]
 
 
-def test_short_windows_are_as_uneven_as_their_counts_and_a_few_seconds_of_a_machine() -> None:
+def test_the_error_of_a_short_level_is_that_of_its_count_and_of_a_few_seconds_of_a_machine() -> None:
     figures = LevelFigures(settled=True, settled_seconds=1.0, requests=25, goodput_rps=25.0, throughput_rps=25.0)
     (found,) = rates(Timeline(level(0, figures)).levels)
     assert found.goodput_error_rps == pytest.approx(math.hypot(5.0, 2.5))

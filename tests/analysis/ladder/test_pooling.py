@@ -1,4 +1,4 @@
-"""Levels of one user count as one level."""
+"""Levels with the same number of users are pooled into one."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def of_two(**changes: Any) -> LadderLevel:
     return found
 
 
-def test_one_level_a_count_ascending() -> None:
+def test_pooled_levels_are_one_per_user_count_in_ascending_order() -> None:
     levels = [replace(ONE, users=users) for users in (20, 10.3, 9.8, 0.4)]
     assert [round(level.users, 2) for level in pooled(levels)] == [0.4, 10.05, 20]
 
 
-def test_two_equal_levels_are_known_better_than_one() -> None:
+def test_the_standard_error_of_two_equal_levels_is_smaller_than_that_of_one() -> None:
     found = of_two()
     assert found.goodput_se_rps == pytest.approx(3.0 / 2**0.5)
     assert found.latency_se_ms == pytest.approx(1.0 / 2**0.5)
 
 
-def test_the_better_known_level_counts_more() -> None:
+def test_the_level_with_the_smaller_standard_error_has_the_greater_weight() -> None:
     assert of_two(goodput_rps=110.0, goodput_se_rps=9.0).goodput_rps == pytest.approx(101.0)
 
 

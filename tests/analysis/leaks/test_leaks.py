@@ -1,4 +1,4 @@
-"""Leaks: seconds at one user count in, what grows for good out. Shapes of healthy services are drawn by `simulation.growth`."""
+"""Leaks: readings of each second in, marks of steady growth out. Readings of healthy services come from `simulation.growth`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def seconds(
 
 
 def held(count: int, **shapes: Callable[[int], float]) -> dict[str, Mark]:
+    """Marks after `count` seconds at 8 users whose readings have these shapes."""
     return marks(held_session((8, seconds(count, **shapes))))
 
 
@@ -57,7 +58,7 @@ def test_a_slow_descriptor_leak_needs_a_longer_observation() -> None:
 
 
 def test_a_leak_that_has_reached_its_limit_is_still_reported() -> None:
-    """From 30 to 100 in 35 s, and there it stays."""
+    """Descriptors grow from 30 to their limit of 100 in 35 s, and stay there."""
     timeline = held_session((8, seconds(120, fds=lambda s: min(100, 30 + 2 * s))), fds_limit=100)
     assert marks(timeline)["fd_leak"].finding.figures()["limit_in_s"] < 5
 
@@ -76,7 +77,7 @@ def test_a_leak_that_has_reached_its_limit_is_still_reported() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_descriptors_that_are_opened_once_and_stay_open_are_not_a_leak(why: str, fds: Callable[[int], float]) -> None:
-    assert all(held(count, fds=fds) == {} for count in (20, 30, 45, 60))
+    assert [count for count in (20, 30, 45, 60) if held(count, fds=fds)] == []
 
 
 def test_connections_that_users_open_late_are_not_a_leak() -> None:
@@ -113,18 +114,18 @@ def test_slower_growth_of_memory_needs_a_longer_observation(per_s: float, within
         ("a warm-up of a minute", lambda s: 40e6 + 30e6 * (1 - math.exp(-s / 20))),
         ("a cache that fills for a minute", lambda s: 40e6 + 30e6 * min(s / 60, 1)),
         ("logarithmic growth", lambda s: 40e6 + 3e6 * math.log1p(s)),
-        ("an arena a thread, ever rarer", lambda s: 40e6 + 1e6 * math.floor(20 * (1 - math.exp(-s / 30)))),
-        ("a collector", lambda s: 40e6 + 30e6 * (s % 25) / 25),
-        ("a deploy", lambda s: 40e6 if s < 70 else 80e6),
+        ("an arena for each new thread, less and less often", lambda s: 40e6 + 1e6 * math.floor(20 * (1 - math.exp(-s / 30)))),
+        ("a garbage collector", lambda s: 40e6 + 30e6 * (s % 25) / 25),
+        ("a deployment", lambda s: 40e6 if s < 70 else 80e6),
         ("noise", lambda s: 40e6 + 5e6 * (s * 7919 % 13) / 13),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_memory_that_warms_up_or_oscillates_is_not_a_leak(why: str, rss: Callable[[int], float]) -> None:
-    assert all(held(count, rss=rss) == {} for count in (60, 90, 120, 180, 300))
+    assert [count for count in (60, 90, 120, 180, 300) if held(count, rss=rss)] == []
 
 
-def test_growth_with_users_is_not_a_leak() -> None:
+def test_memory_that_grows_with_the_number_of_users_is_not_a_leak() -> None:
     levels = [(users, seconds(60, rss=lambda s, users=users: 40e6 + 1e6 * users)) for users in (10, 20, 40, 80)]  # type: ignore[misc]
     assert marks(held_session(*levels)) == {}
 
@@ -142,7 +143,7 @@ def test_a_container_shows_its_own_limit() -> None:
     assert mark.finding.figures()["limit_in_s"] == pytest.approx(((512 << 20) - 179e6) / 1e6, rel=0.05)
 
 
-# -- what explains it, and when it is over
+# -- what explains a leak, and when it ends
 
 
 def test_growth_per_request_is_distinguished_from_growth_per_hour() -> None:
@@ -174,32 +175,32 @@ def test_a_leak_ends_when_the_target_restarts() -> None:
 # -- the generator
 
 
-def own(per_s: float, count: int = 400) -> list[Second]:
+def generator_seconds(per_s: float, count: int = 400) -> list[Second]:
     return [Second(generator_rss_bytes=120e6 + per_s * s) for s in range(count)]
 
 
 def test_the_generators_own_growth_matters_when_its_limit_is_near() -> None:
     small = HostFacts(system="Linux", cpus=4, memory_bytes=8 << 30, cgroup_memory_bytes=1 << 30)
-    assert "generator_memory" in marks(held_session((8, own(0.5 * MB)), host=small))
-    assert marks(held_session((8, own(0.05 * MB)), host=FACTS)) == {}
+    assert "generator_memory" in marks(held_session((8, generator_seconds(0.5 * MB)), host=small))
+    assert marks(held_session((8, generator_seconds(0.05 * MB)), host=FACTS)) == {}
 
 
-# -- many of them
+# -- many simulated services
 
 
-def first_marked_at(readings: Iterable[Second], looks: Container[int]) -> int | None:
-    """The first of these seconds of a level at which something is marked."""
+def first_marked_at(readings: Iterable[Second], checked_at_s: Container[int]) -> int | None:
+    """The first of the seconds `checked_at_s` of a level at which there is a mark."""
     timeline = held_session((8, []))
     for second, reading in enumerate(readings, 1):
         timeline.apply(sample(1.0 + second, 0, 8, reading))
-        if second in looks and marks(timeline):
+        if second in checked_at_s and marks(timeline):
             return second
     return None
 
 
 @pytest.mark.parametrize("shape", sorted(growth.HEALTHY))
-def test_healthy_services_are_hardly_ever_marked(shape: str) -> None:
-    """Four looks at each of 6 services of ten minutes; for 200 of each see docs/measurements.md."""
+def test_healthy_services_are_not_marked(shape: str) -> None:
+    """6 services for ten minutes each, checked four times; docs/measurements.md has 200 of each shape."""
     times = np.arange(1.0, 601.0)
     for seed in range(6):
         series = growth.HEALTHY[shape](np.random.default_rng(1_000 + seed), times)
@@ -228,7 +229,7 @@ def test_the_slope_of_a_line_is_exact(per_s: float) -> None:
     assert reported.sure is (per_s > 0)
 
 
-def test_spikes_and_gaps_do_not_move_it() -> None:
+def test_spikes_and_gaps_do_not_change_the_trend() -> None:
     times = np.arange(0.0, 200.0)
     values = 50 + 0.5 * times
     values[::17] += 900

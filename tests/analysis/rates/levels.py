@@ -1,4 +1,4 @@
-"""Levels of offered rates as tables: what was offered, and what became of it."""
+"""Rate levels as tests write them: the offered rate, and how its iterations ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = 20
 
 
 def level(rate: float, good: float | None = None, *, failed: float = 0.0, dropped: float = 0.0, **known: Any) -> RateLevel:
-    """Rates a second; what is neither good, failed nor dropped is in flight. `good`: all of it, unless given."""
+    """Rates per second. `good`: that succeeded, by default all. Iterations that did not succeed, fail or drop are in flight."""
     seconds = known.pop("seconds", SECONDS)
     counts = [round(each * seconds) for each in (rate, rate if good is None else good, failed, dropped)]
     return RateLevel(

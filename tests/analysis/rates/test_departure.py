@@ -1,4 +1,4 @@
-"""Whether one level served in full what was offered, and if not, why not."""
+"""Whether one level served the offered rate in full, and if not, why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOW = LowLoad(service_ms=20.0)
         (level(100, 90, failed=10, failed_ms=2), "fails"),
         (level(100, 99, failed=1), "kept"),
         (level(100, 60, dropped=40, at_cap=True, service_ms=500), "dropped"),
-        (level(10, 9, seconds=6), "unsure"),  # 60 arrivals do not tell
+        (level(10, 9, seconds=6), "unsure"),  # 60 arrivals are too few
         (level(5, seconds=10), "unsure"),
     ],
     ids=str,
@@ -36,7 +36,9 @@ def test_a_level_is_kept_queues_fails_drops_or_is_unsure(found: RateLevel, state
     "found",
     [
         level(100, 80, generator_saturated=True),
-        level(100, 60, dropped=40, at_cap=True, service_ms=25),  # the pool is too small, and the service as quick as ever
+        level(
+            100, 60, dropped=40, at_cap=True, service_ms=25
+        ),  # the pool of users is too small: the service time has not changed
         level(100, 60, dropped=40, at_cap=True, service_ms=500, dropped_by_generator=True),
         level(100, 80, at_cap=True, service_ms=50),
     ],

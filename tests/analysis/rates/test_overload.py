@@ -1,4 +1,4 @@
-"""What happens at rates beyond the capacity, and whether goodput falls there."""
+"""How a service behaves at rates beyond its capacity, and whether its goodput falls there."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def test_a_service_that_keeps_up_at_all_rates_is_reported_up_to_the_highest() ->
     assert (found.kind, found.per_s, found.confidence, found.limit) == ("keeps_up", 75, "high", None)
 
 
-def test_a_queue_without_bound_and_its_capacity() -> None:
+def test_a_queue_that_grows_without_bound_gives_the_capacity_and_its_interval() -> None:
     found = judged([*SERVED, level(125, 100, service_ms=900), level(150, 101, service_ms=2000)])
     assert (found.kind, found.limit, found.confidence, found.kept_per_s) == ("capacity", "queue_growth", "high", 75)
     assert found.per_s == pytest.approx(100.5, rel=0.01)
@@ -32,7 +32,7 @@ def test_a_queue_without_bound_and_its_capacity() -> None:
     assert overload.growth_per_s == pytest.approx(49, rel=0.01)
 
 
-def test_a_service_that_sheds_differs_in_the_verdict() -> None:
+def test_the_limit_of_a_service_that_refuses_requests_is_errors() -> None:
     found = judged([*SERVED, level(125, 100, failed=25, failed_ms=1), level(150, 100, failed=50, failed_ms=1)])
     assert (found.kind, found.limit) == ("capacity", "errors")
     assert found.overload is not None

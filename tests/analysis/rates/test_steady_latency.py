@@ -45,7 +45,7 @@ def test_latency_of_one_rate_differs_only_where_nothing_else_explains_it(now: Ra
     assert latency_differs(on_ladder(USUAL), on_ladder(now)) is differs
 
 
-def test_near_its_capacity_a_queue_wanders_for_longer_than_a_level_lasts() -> None:
+def test_latencies_near_the_capacity_are_not_compared_since_a_level_is_too_short() -> None:
     assert not latency_differs(on_ladder(at(600.0)), on_ladder(at(200.0)))
 
 
@@ -55,7 +55,7 @@ def test_other_processes_or_a_late_generator_explain_a_slower_level() -> None:
     assert not latency_differs(on_ladder(slow, loop_lag_ms=30.0), on_ladder(USUAL))
 
 
-def test_the_error_is_that_of_a_queue_which_comes_back_slowly() -> None:
+def test_the_standard_error_of_latency_is_that_of_a_correlated_m_m_1_queue() -> None:
     n = 1000
     assert steady_latency_error_ms(USUAL) == pytest.approx(2 * (1 + 1.0) / n**0.5 * 20.0)
     assert steady_latency_error_ms(replace(USUAL, from_plan_ms=None)) is None

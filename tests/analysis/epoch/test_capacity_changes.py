@@ -1,0 +1,107 @@
+"""A fall or rise of goodput that load does not explain begins another regime: levels of two services are not one curve."""
+
+from __future__ import annotations
+
+import pytest
+
+from capexplorer.analysis.epoch.epoch import epoch_of
+
+from ..loads import Load, closed_session
+from .regime_sessions import CLIMB, WAIT_S, Seconds, clean, regimes, session
+
+
+def test_a_fall_inside_a_level_near_the_knee_begins_a_regime_even_if_the_level_was_slightly_below_the_low_load_line() -> None:
+    level = [(rate, 0) for rate in (108, 114, 102, 110, 106, 60, 54, 62, 58, 60, 56)]
+    levels = (8, clean(40)), (16, clean(80)), (24, level), (32, [(rate, 0) for rate in (58, 62, 56, 60, 58, 62, 57, 60, 59)])
+    assert [users for _, users in regimes(epoch_of(session(*levels), 0))] == [[8, 16, 24], [24, 32]]
+
+
+def test_after_an_undecided_fall_the_levels_before_it_give_the_verdict() -> None:
+    epoch = epoch_of(session(*CLIMB, (32, clean(60)), (40, clean(62)), (48, clean(61))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[8, 16, 24], [32, 40, 48]]
+    assert epoch.is_undecided
+    assert epoch.judged is epoch.regimes[0]
+
+
+@pytest.mark.parametrize(("response_ms", "retrograde"), [(1000.0, True), (6000.0, False)], ids=["shorter", "longer"])
+def test_a_level_shorter_than_its_responses_does_not_show_that_goodput_continues_to_fall(
+    response_ms: float, retrograde: bool
+) -> None:
+    epoch = epoch_of(session(*CLIMB, (32, clean(60)), (40, clean(20, 3)), response_ms=response_ms), 0)
+    assert (len(epoch.regimes) == 1) is retrograde
+
+
+def test_a_recovering_level_with_more_users_is_not_a_plateau_of_the_levels_before_a_fault() -> None:
+    stalled: Seconds = [(0, 0)] * 9
+    epoch = epoch_of(session(*CLIMB, (32, stalled), (40, [(110, 12)] * 9)), 0)
+    assert [levels for _, levels in regimes(epoch)][0] == [8, 16, 24]
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "no_knee"
+
+
+def test_noise_between_levels_after_a_fall_does_not_make_the_service_retrograde() -> None:
+    epoch = epoch_of(session((20, clean(100)), (40, clean(200)), (60, clean(140)), (80, clean(152)), (100, clean(130))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[20, 40], [60, 80, 100]]
+
+
+def test_a_level_far_beyond_an_earlier_regime_does_not_continue_it() -> None:
+    epoch = epoch_of(session((2, clean(10)), (4, clean(20)), (8, clean(80)), (16, clean(160)), (48, clean(90))), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[2, 4], [8, 16], [48]]
+
+
+@pytest.mark.parametrize("good", range(3, 7))
+def test_a_capacity_that_halves_inside_a_level_gives_no_knee_between_both_capacities(good: int) -> None:
+    levels = [*CLIMB, (32, clean(160, good) + clean(80, 9 - good)), (40, clean(80)), (48, clean(80))]
+    epoch = epoch_of(session(*levels), 0)
+    assert regimes(epoch) == [(None, [8, 16, 24, 32]), ("goodput", [32, 40, 48])]
+    for reported in epoch.verdict.regimes if epoch.verdict is not None else ():
+        assert reported.knee is None or reported.knee.kind != "knee"
+
+
+def test_low_loads_after_the_capacity_halved_belong_to_the_changed_service() -> None:
+    halved = (48, clean(163, 8) + clean(72, 11))
+    before, after = [(6, clean(21)), (12, clean(42)), (24, clean(84)), halved], [(63, clean(71)), (82, clean(70))]
+    epoch = epoch_of(session(*before, *after, (12, clean(41)), (3, clean(11))), 0)
+    assert regimes(epoch) == [(None, [6, 12, 24, 48]), ("goodput", [48, 63, 82, 12, 3])]
+    assert epoch.verdict is not None
+    assert epoch.verdict.capacity.knee is not None
+    assert epoch.verdict.capacity.knee.kind == "knee"
+    assert epoch.verdict.capacity.knee.users == pytest.approx(20.5, rel=0.05)
+
+
+def test_a_plateau_from_which_more_users_return_to_the_low_load_line_belongs_to_another_regime() -> None:
+    loads = [Load(users, rate, 50.0, WAIT_S) for users, rate in ((8, 40), (16, 80), (24, 100), (32, 100), (40, 200), (48, 240))]
+    assert regimes(epoch_of(closed_session(*loads), 0)) == [(None, [8, 16, 24, 32]), ("goodput", [40, 48])]
+
+
+def test_a_fall_in_one_step_stays_undecided_and_one_that_continues_with_load_is_retrograde() -> None:
+    line = [Load(users, 5.0 * users, 50.0, WAIT_S) for users in (8, 16, 24)]
+    one = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S)), 0)
+    two = epoch_of(closed_session(*line, Load(32, 60, 300.0, WAIT_S), Load(40, 35, 900.0, WAIT_S)), 0)
+    assert regimes(one) == [(None, [8, 16, 24]), ("goodput", [32])]
+    assert not one.has_fault
+    assert regimes(two) == [(None, [8, 16, 24, 32, 40])]
+
+
+def test_a_curve_is_a_bend_and_no_knee_if_the_first_load_has_less_goodput_when_it_returns() -> None:
+    up = [Load(users, min(5.0 * users, 100.0), 50.0, WAIT_S) for users in (8, 16, 24, 32, 40)]
+    for back, kind in ((40.0, "knee"), (25.0, "bend")):
+        verdict = epoch_of(closed_session(*up, Load(8, back, 50.0, WAIT_S)), 0).verdict
+        assert verdict is not None
+        assert verdict.capacity.knee is not None
+        assert verdict.capacity.knee.kind == kind
+
+
+def test_a_return_with_less_goodput_after_a_collapse_contradicts_the_knee() -> None:
+    rising = [(2, clean(20)), (3, clean(26)), (5, clean(27)), (6, clean(31)), (8, clean(36))]
+    collapsed = (11, [(45, 40)] * 9)
+    known = epoch_of(session(*rising, collapsed, (2, clean(20))), 0).verdict
+    slower = epoch_of(session(*rising, collapsed, (2, [(14, 2)] * 9)), 0)
+    assert known is not None
+    assert known.capacity.knee is not None
+    assert known.capacity.knee.kind == "knee"
+    assert slower.verdict is not None
+    assert slower.verdict.capacity.knee is not None
+    assert slower.verdict.capacity.knee.kind == "bend"
+    assert slower.verdict.capacity.knee.evidence.return_agrees is False
