@@ -1,4 +1,4 @@
-"""A tick as numbers has each column by its name, once."""
+"""The columns of a tick: each has a name, which occurs once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def test_a_tick_has_every_column_and_no_other() -> None:
     assert sorted(row(TICK)) == sorted((*COLUMNS, *FOLD_COLUMNS))
 
 
-def test_a_second_has_what_a_level_needs_in_its_order() -> None:
+def test_the_values_of_a_second_have_the_columns_of_a_level_in_their_order() -> None:
     assert tuple(second_values(TICK)) == SECOND_COLUMNS
     assert set(READINGS) <= set(SECOND_COLUMNS)
 
 
-def test_ticks_taken_together_have_the_columns_of_each_alone() -> None:
+def test_several_ticks_at_once_give_the_same_columns_as_one_by_one() -> None:
     endpoints = (EndpointTick(name="/a", requests=4, failures=1, latency_sum_ms=0.1, warmup_requests=2, warmup_failures=1),) * 3
     ticks = (
         TICK,

@@ -1,4 +1,4 @@
-"""Each endpoint's seconds stay in step with the timeline's, whenever it appears, is idle or comes again."""
+"""Each endpoint has a value for every second of the timeline, also before its first request and while it is idle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def columns(*seconds: Sample) -> EndpointColumns:
     return found
 
 
-def test_seconds_before_it_appeared_are_unknown_and_idle_ones_have_no_requests() -> None:
+def test_seconds_before_the_first_request_of_an_endpoint_are_unknown_and_idle_seconds_have_a_rate_of_0() -> None:
     found = columns(second("/a"), second("/a", "/b"), second("/a"), second("/b"), second("/a")).of(("GET", "/b"))
     assert found is not None
     assert list(found["throughput_rps"]) == pytest.approx([math.nan, 2.0, 0.0, 2.0, 0.0], nan_ok=True)
@@ -30,7 +30,7 @@ def test_seconds_before_it_appeared_are_unknown_and_idle_ones_have_no_requests()
     assert list(found["mean_ms"]) == pytest.approx([math.nan, 5.0, math.nan, 5.0, math.nan], nan_ok=True)
 
 
-def test_an_endpoint_that_never_appeared_and_those_beyond_the_bound_have_none() -> None:
+def test_an_endpoint_without_requests_and_endpoints_beyond_the_maximum_have_no_columns() -> None:
     found = columns(second(*(f"/{number}" for number in range(ENDPOINTS_MOST + 1))))
     assert found.of(("GET", "/nothing")) is None
     assert found.of(("GET", f"/{ENDPOINTS_MOST - 1}")) is not None

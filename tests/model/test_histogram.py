@@ -1,4 +1,4 @@
-"""The measurement core: what a latency becomes, and what comes back out of it."""
+"""The histogram of latencies: what is recorded, merged, encoded, and read as percentiles."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_histograms_are_exchanged_with_the_hdrhistogram_library_in_both_directio
     assert LatencyHistogram.decode(theirs.encode().decode("ascii")) == ours
 
 
-def test_values_outside_1_us_to_1_h_are_at_the_bound_and_are_counted() -> None:
+def test_values_outside_1_us_to_1_h_are_clamped_and_counted() -> None:
     histogram = LatencyHistogram()
     assert histogram.record_us([-5, 0, 0.4, 1, 1000, HIGHEST_US, HIGHEST_US + 1, math.inf, math.nan]) == 6
     assert histogram.count == 9
@@ -150,7 +150,7 @@ def test_a_copy_is_independent_and_a_cleared_histogram_is_empty() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "not base64 at all!", "AAAA", "HISTFAAAAB", "é" * 40, "A" * 4000])
-def test_text_that_is_not_a_histogram_is_a_value_error(text: str) -> None:
+def test_text_that_is_not_a_histogram_raises_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="not a latency histogram"):
         LatencyHistogram.decode(text)
 
@@ -162,7 +162,7 @@ def test_a_histogram_of_another_layout_is_refused() -> None:
 
 
 @given(st.data())
-def test_a_damaged_histogram_never_gives_anything_but_a_value_error(data: st.DataObject) -> None:
+def test_a_damaged_histogram_is_decoded_or_raises_a_value_error(data: st.DataObject) -> None:
     text = list(recorded(range(1, 5000, 7)).encode())
     for _ in range(data.draw(st.integers(1, 4))):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.sampled_from("ABCxyz019+/"))
@@ -172,8 +172,8 @@ def test_a_damaged_histogram_never_gives_anything_but_a_value_error(data: st.Dat
         pass
 
 
-def test_a_histogram_that_nobody_has_any_more_is_freed_at_once() -> None:
-    gc.disable()  # 190 KB each: a collector that is not busy would leave a hundred of them
+def test_a_histogram_without_references_is_freed_without_a_garbage_collection() -> None:
+    gc.disable()  # 190 KB each: a hundred would wait for a collection
     try:
         histogram = LatencyHistogram()
         histogram.record_us([5.0])

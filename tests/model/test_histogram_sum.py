@@ -1,4 +1,4 @@
-"""A sum of histograms equals one histogram of all values, and a kept copy has no counters until it is asked for."""
+"""A sum of histograms equals one histogram of all values; a copy allocates its counters only when they are read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ def second(value_us: float) -> LatencyHistogram:
     return histogram
 
 
-def test_a_sum_of_more_seconds_than_wait_has_all_their_values() -> None:
+def test_a_sum_of_more_seconds_than_may_wait_to_be_merged_has_all_their_values() -> None:
     total = HistogramSum()
     for number in range(MOST_WAITING + 3):
         total.add(second(1.0 + number % 7).encode())
     assert total.histogram.count == MOST_WAITING + 3
 
 
-def test_a_copy_is_independent_and_small_until_it_is_asked_for() -> None:
+def test_a_copy_is_independent_and_has_no_counters_until_they_are_read() -> None:
     total = HistogramSum()
     total.add(second(5.0).encode())
     twin = total.copy()

@@ -73,7 +73,7 @@ def test_a_level_of_users_has_no_iterations() -> None:
     assert fold.figures().offered is None
 
 
-def test_a_level_without_its_last_seconds_is_as_if_they_had_never_been_added() -> None:
+def test_a_level_without_its_last_second_equals_a_level_to_which_it_was_never_added() -> None:
     whole, part = LevelFold(), LevelFold()
     for sample in (FIRST, SECOND):
         whole.add(sample)
@@ -98,14 +98,14 @@ def test_a_tick_has_columns_of_its_iterations() -> None:
     assert row(second(1.0, None))["offered_per_s"] is None
 
 
-def test_a_timeline_names_the_rate_that_is_offered() -> None:
+def test_a_timeline_has_the_rate_that_is_offered() -> None:
     timeline = Timeline([LevelOpened(t_s=0, index=0, users=0, spawn_rate=1, by="user", offered_per_s=0.05)])
     assert timeline.offered_per_s == 0.05
     timeline.apply(LevelOpened(t_s=1, index=1, users=5, spawn_rate=1, by="user"))
     assert timeline.offered_per_s is None
 
 
-def test_a_second_of_a_rate_level_is_read_as_it_was_written() -> None:
+def test_a_second_of_a_rate_level_is_decoded_as_it_was_encoded() -> None:
     sample = canonical(second(1.0, tick(10, planned=1, rate=0.05)))
     assert codec.decode(codec.encode(sample)) == sample
     assert sample.offered is not None

@@ -1,4 +1,4 @@
-"""The one fold: whatever the events come from, the same events make the same timeline."""
+"""The timeline folds events: the same events give the same timeline, live or from a log."""
 
 from __future__ import annotations
 
@@ -77,22 +77,22 @@ def snapshot(timeline: Timeline) -> dict[str, object]:
     }
 
 
-def test_folding_one_by_one_or_from_a_list_is_the_same() -> None:
+def test_events_one_by_one_or_from_a_list_give_the_same_timeline() -> None:
     one_by_one = Timeline()
     for event in SESSION:
         one_by_one.apply(event)
-        snapshot(one_by_one)  # looking does not change it
+        snapshot(one_by_one)  # reading does not change it
     assert snapshot(one_by_one) == snapshot(Timeline(SESSION)) == snapshot(Timeline(iter(SESSION)))
 
 
-def test_an_empty_timeline_can_be_drawn() -> None:
+def test_an_empty_timeline_has_no_level_no_phase_and_no_ticks() -> None:
     empty = Timeline()
     assert (len(empty), empty.level, empty.wanted, empty.phase, empty.last, empty.index_at(5.0)) == (0, None, 0, None, None, -1)
 
 
 def test_every_column_grows_by_one_a_tick() -> None:
     timeline = Timeline([opened(0, 0.0), tick(1.0), busy_sample(2.0)])
-    assert {len(column) for column in timeline.columns.values()} == {2} == {len(timeline)}
+    assert {len(column) for column in timeline.columns.values()} == {len(timeline)} == {2}
 
 
 READINGS = {
@@ -112,7 +112,7 @@ def test_unmeasured_values_are_nan_and_never_zero() -> None:
     assert columns["failures_rps"][0] == 0.0
 
 
-def test_a_target_of_which_a_part_cannot_be_read_is_not_summed() -> None:
+def test_a_sum_over_targets_is_nan_if_a_reading_of_one_of_them_is_missing() -> None:
     targets = (TargetReading(pid=1, cpu_ratio=0.5, rss_bytes=5), TargetReading(pid=2, rss_bytes=6))
     columns = Timeline([tick(1.0, targets=targets, host=HostReading(cpu_ratio=0.0))]).columns
     assert math.isnan(columns["target_cpu_ratio"][0])
@@ -204,18 +204,18 @@ def test_the_log_keeps_the_latest_lines() -> None:
     assert (len(timeline.log), timeline.log[0].text, timeline.log[-1].text) == (LOG_LINES, "10", str(LOG_LINES + 9))
 
 
-def test_time_is_that_of_the_latest_event_and_never_runs_back() -> None:
+def test_the_time_of_a_timeline_is_that_of_its_latest_event_and_never_decreases() -> None:
     timeline = Timeline([tick(5.0), Note(t_s=4.0, text="late"), Ended(t_s=6.0, reason="quit")])
     assert timeline.last_s == 6.0
     assert timeline.ended is not None
 
 
 @pytest.mark.parametrize("lost", range(len(SESSION)))
-def test_a_log_that_lost_a_line_can_be_folded(lost: int) -> None:
+def test_a_log_without_one_of_its_lines_can_be_folded(lost: int) -> None:
     snapshot(Timeline([*SESSION[:lost], *SESSION[lost + 1 :]]))
 
 
-def test_a_log_that_lost_most_of_its_lines_in_any_order_can_be_folded() -> None:
+def test_half_of_the_lines_of_a_log_in_any_order_can_be_folded() -> None:
     dice = random.Random(7)
     for _ in range(200):
         kept = [event for event in SESSION if dice.random() < 0.5]

@@ -1,0 +1,58 @@
+"""Ticks of one second as tests write them, and the fold of several."""
+
+from __future__ import annotations
+
+import math
+
+from capexplorer.model.events import EndpointTick, Sample
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.readings import TargetReading, TcpReading
+
+
+def endpoint(
+    latencies_ms: list[float], name: str = "/a", failures: int = 0, failure_ms: float = 0.0, **more: int
+) -> EndpointTick:
+    """One endpoint's second: these successes, and so many failures of `failure_ms` in total."""
+    histogram = LatencyHistogram()
+    histogram.record_us([value * 1000 for value in latencies_ms])
+    return EndpointTick(
+        name=name,
+        method="GET",
+        requests=len(latencies_ms) + failures,
+        failures=failures,
+        latency=histogram.encode() if latencies_ms else None,
+        latency_sum_ms=math.fsum(latencies_ms),
+        failure_latency_sum_ms=failure_ms,
+        **more,
+    )
+
+
+def second(t_s: float, *endpoints: EndpointTick, settled: bool = True, users: int = 10, **more: object) -> Sample:
+    given_values: dict[str, object] = {
+        "t_s": t_s, "duration_s": 1.0, "level": 0, "users": users, "wanted": users, "settled": settled,
+        "phase": "settled" if settled else "settling", "endpoints": endpoints,
+        "work": float(sum(each.requests - each.failures for each in endpoints)),
+    }  # fmt: skip
+    return Sample(**(given_values | more))  # type: ignore[arg-type]
+
+
+def folded(*samples: Sample) -> LevelFold:
+    fold = LevelFold()
+    for sample in samples:
+        fold.add(sample)
+    return fold
+
+
+def reading(
+    t_s: float, *, settled: bool = True, users: int = 10, queue: int | None = None, queued: float | None = None
+) -> Sample:
+    """A second without requests, with readings of a target, of TCP and of an application metric."""
+    return second(
+        t_s,
+        settled=settled,
+        users=users,
+        targets=(TargetReading(pid=1, listen_queue=queue, processes_ended=2),),
+        tcp=TcpReading(listen_overflows=int(t_s)),
+        app={} if queued is None else {"queued": queued},
+    )
