@@ -1,4 +1,4 @@
-"""What the policy of the autopilot sees: levels, verdicts and verifications of a service with its knee at 50 users."""
+"""The input of the autopilot policy: levels, verdicts and verifications of a service with its knee at 50 users."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def verdict(
     )
 
 
-def known(
+def policy_input(
     *levels: InputLevel,
-    says: CapacityVerdict | None = None,
+    current: CapacityVerdict | None = None,
     open_s: float = 10.0,
     max_users: int = 1_000,
     latest: tuple[int, int] = (100, 0),
@@ -86,7 +86,7 @@ def known(
     undecided: bool = False,
 ) -> AutopilotInput:
     return AutopilotInput(
-        levels=levels, open_s=open_s, verdict=says or verdict(), max_users=max_users, latest_requests=latest[0],
+        levels=levels, open_s=open_s, verdict=current or verdict(), max_users=max_users, latest_requests=latest[0],
         latest_failures=latest[1], ports_used_ratio=ports[0], exhausted_in_s=ports[1], generator_saturated=generator,
         fault=fault, undecided=undecided,
     )  # fmt: skip

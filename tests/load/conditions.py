@@ -1,5 +1,4 @@
-"""Conditions that requests meet, played for real with all clients,
-and the id that each points at: data for tests and a recording."""
+"""Conditions in which requests fail, with real servers and all clients, and the cause of each: data for tests and a recording."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from .servers import closed_port, full_backlog, self_signed, server
 
 CLIENTS = ("http_user", "fast_http_user", "lean_http_user")
 
-IDS: dict[str, str | None] = {
+CAUSES: dict[str, str | None] = {
     "half": "incomplete_response",
     "half-chunk": "incomplete_response",
     "half-chunks": "incomplete_response",
@@ -44,9 +43,9 @@ IDS: dict[str, str | None] = {
     "check-of-nothing": "connection_refused",
     "check-that-forgives": None,
 }
-"""None: a success."""
+"""By condition: the cause that the failure points at; None for a success."""
 
-STARVED_IDS = {
+STARVED_CAUSES = {
     "no-network": "network_unreachable",
     "no-route": "host_unreachable",
     "no-ports": "ephemeral_port_exhaustion",
@@ -58,7 +57,7 @@ NAMESPACE = ("unshare", "-Urn")
 
 
 def play_reported(folder: Path) -> Played:
-    """Against real servers on loopback."""
+    """What the clients report against real servers on loopback."""
     with server() as running, full_backlog() as full, server(self_signed(folder)) as with_tls:
         return play(
             "load.scenes.reported", url=running.url, refused=f"http://127.0.0.1:{closed_port()}", full=full, tls=with_tls.url
@@ -66,7 +65,7 @@ def play_reported(folder: Path) -> Played:
 
 
 def play_starved() -> Played:
-    """In a namespace of its own."""
+    """What the clients report in a network namespace without ports, routes or descriptors."""
     return play("load.scenes.starved", within=NAMESPACE)
 
 

@@ -12,7 +12,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from .conditions import IDS, STARVED_IDS, play_reported, play_starved, rows
+from .conditions import CAUSES, STARVED_CAUSES, play_reported, play_starved, rows
 from .patched import Played
 
 FILE = Path(__file__).parents[1] / "data/exceptions/linux.json"
@@ -21,16 +21,16 @@ LIBRARIES = ("locust", "requests", "urllib3", "geventhttpclient", "gevent")
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        cases = _cases(play_reported(Path(folder)), IDS) + _cases(play_starved(), dict(STARVED_IDS))
+        cases = _cases(play_reported(Path(folder)), CAUSES) + _cases(play_starved(), dict(STARVED_CAUSES))
     source = f"recorded with Python {sys.version.split()[0]}, " + ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     lines = ",\n".join("  " + json.dumps(case, ensure_ascii=False) for case in cases)
     FILE.write_text(f'{{"system": "Linux",\n "source": {json.dumps(source)},\n "cases": [\n{lines}\n]}}\n')
     print(f"{len(cases)} exceptions")
 
 
-def _cases(seen: Played, ids: dict[str, str | None]) -> list[dict[str, object]]:
+def _cases(seen: Played, causes: dict[str, str | None]) -> list[dict[str, object]]:
     return [
-        {"client": client, "condition": condition, "id": ids[condition]}
+        {"client": client, "condition": condition, "id": causes[condition]}
         | {name: reported["signature"][name] for name in ("status", "reused") if name in reported["signature"]}
         | {"chain": [{key: value for key, value in link.items() if value is not None} for link in reported["chain"]]}
         for client, condition, reported in rows(seen)

@@ -1,4 +1,4 @@
-"""A small HTTP server whose path says how it misbehaves. In plain threads of the test's process, which nothing patches."""
+"""A small HTTP server that misbehaves as the path of a request says. It runs in native threads of the test's process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import brotli
 
@@ -31,9 +32,12 @@ BROKEN_OFF = {
     "/garbage": b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
     "/garbage-gzip": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nno gzip!",
     "/garbage-chunk": _CHUNKED + b"not a length\r\nfirst\r\n0\r\n\r\n",
+    "/closed-later": OK,
 }
-"""What is sent before the connection is closed in order."""
+"""By path: what is sent before the connection is closed. Only `/closed-later` is a whole reply."""
 
+CUT_OFF = ("/reset", "/silence", "/hang", "/endless")
+"""Paths whose connection is closed without a whole reply."""
 
 BOMB_BYTES = 300_000_000
 
@@ -91,7 +95,7 @@ class Server:
             head = b""
             while chunk := connection.recv(65536):
                 head += chunk
-                if head.startswith(b"\x16\x03"):  # TLS to a plain port: servers answer in plain text that they do not understand
+                if head.startswith(b"\x16\x03"):  # TLS to a plain port: servers reply 400 in plain text
                     connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
                     break
                 if b"\r\n\r\n" in head and not self._answer(connection, head.decode("latin-1")):
@@ -104,68 +108,73 @@ class Server:
     def _answer(self, connection: socket.socket, head: str) -> bool:
         """Whether the connection stays open."""
         target = urlsplit(head.split(" ", 2)[1])
-        self.requests[target.path] += 1
-        match target.path:
-            case "/reset":
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                return False
-            case "/silence":
-                return False
-            case path if path in BROKEN_OFF:
-                connection.sendall(BROKEN_OFF[path])
-                return False
-            case "/every-other-reset":
-                if self.requests[target.path] % 2 == 0:
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                    return False
-            case "/hang":
-                self._ended.wait(TIMEOUT_S)
-                return False
-            case "/redirect":
-                to = unquote(parse_qs(target.query)["to"][0])
-                connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n".encode())
-                return True
-            case "/bomb":
-                encoding = target.query or "gzip"
-                body = _bomb(encoding)
-                head_lines = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n"
-                connection.sendall(head_lines.encode() + body)
-                return True
-            case "/endless":
-                connection.sendall(_CHUNKED)
-                while not self._ended.is_set():
-                    connection.sendall(b"10000\r\n" + bytes(65_536) + b"\r\n")
-                return False
-            case "/exhausted":
-                body = b'{"error": "upstream pool exhausted", "session_token": "abc.def"}'
-                head_lines = f"HTTP/1.1 503 Told\r\nSet-Cookie: sid=s3cret\r\nContent-Length: {len(body)}\r\n\r\n"
-                connection.sendall(head_lines.encode())
-                time.sleep(0.05)
-                connection.sendall(body)
-                return True
-            case "/connections":
-                head_lines = (
-                    f"HTTP/1.1 200 OK\r\nX-Connections: {self.connections}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-                )
-                connection.sendall(head_lines.encode())
-                return False
-            case "/closed-later":
-                connection.sendall(OK)
-                return False
-            case "/sticky":
-                connection.sendall(OK)  # whatever was asked about the connection
-                return True
-        if target.path.strip("/").isdigit():
-            connection.sendall(f"HTTP/1.1 {target.path.strip('/')} Told\r\nContent-Length: 2\r\n\r\nno".encode())
+        path = target.path
+        self.requests[path] += 1
+        if path == "/every-other-reset" and self.requests[path] % 2 == 0:
+            path = "/reset"
+        if path in CUT_OFF:
+            self._cut_off(connection, path)
+            return False
+        if path in BROKEN_OFF:
+            connection.sendall(BROKEN_OFF[path])
+            return False
+        if path == "/connections":
+            connection.sendall(_reply_head(200, f"X-Connections: {self.connections}", "Connection: close"))
+            return False
+        if path == "/exhausted":
+            _send_a_body_late(connection)
+            return True
+        if (reply := _reply_to(target)) is not None:
+            connection.sendall(reply)
             return True
         closing = "connection: close" in head.lower()
         connection.sendall(OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") if closing else OK)
         return not closing
 
+    def _cut_off(self, connection: socket.socket, path: str) -> None:
+        """What happens to a connection before it is closed without a whole reply."""
+        match path:
+            case "/reset":
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            case "/hang":
+                self._ended.wait(TIMEOUT_S)
+            case "/endless":
+                connection.sendall(_CHUNKED)
+                while not self._ended.is_set():
+                    connection.sendall(b"10000\r\n" + bytes(65_536) + b"\r\n")
+
+
+def _reply_head(status: int, *headers: str, body_bytes: int = 0) -> bytes:
+    lines = (f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *headers, f"Content-Length: {body_bytes}", "", "")
+    return "\r\n".join(lines).encode()
+
+
+def _reply_to(target: SplitResult) -> bytes | None:
+    """The reply of a path other than an ordinary one, after which the connection stays open."""
+    match target.path:
+        case "/redirect":
+            return _reply_head(302, f"Location: {unquote(parse_qs(target.query)['to'][0])}")
+        case "/bomb":
+            encoding = target.query or "gzip"
+            body = _bomb(encoding)
+            return _reply_head(200, f"Content-Encoding: {encoding}", body_bytes=len(body)) + body
+        case "/sticky":  # stays open even if the request asks to close it
+            return OK
+        case path if path.strip("/").isdigit():
+            return _reply_head(int(path.strip("/")), body_bytes=2) + b"no"
+    return None
+
+
+def _send_a_body_late(connection: socket.socket) -> None:
+    body = b'{"error": "upstream pool exhausted", "session_token": "abc.def"}'
+    connection.sendall(_reply_head(503, "Set-Cookie: sid=s3cret", body_bytes=len(body)))
+    time.sleep(0.05)
+    connection.sendall(body)
+
 
 @contextlib.contextmanager
 def server(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
-    """A server for a while."""
+    """A server until the end of the `with` block."""
     running = Server(tls)
     try:
         yield running
@@ -174,7 +183,7 @@ def server(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
 
 
 def closed_port() -> int:
-    """A port of loopback on which nobody listens."""
+    """A port of loopback on which no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
@@ -182,7 +191,7 @@ def closed_port() -> int:
 
 @contextlib.contextmanager
 def full_backlog() -> Iterator[str]:
-    """The URL of a listener that accepts nothing and whose queue is full: the kernel drops what comes."""
+    """The URL of a listener that accepts nothing and whose queue is full: the kernel drops further connections."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, contextlib.ExitStack() as waiting:
         for _ in range(4):
             client = waiting.enter_context(socket.socket())
@@ -192,7 +201,7 @@ def full_backlog() -> Iterator[str]:
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """TLS with a certificate that nobody has reason to trust."""
+    """TLS with a self-signed certificate."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",

@@ -1,4 +1,4 @@
-"""What clients repeat by themselves is counted below their retry logic, and stays as it is."""
+"""Attempts that clients repeat by themselves are counted, without a change of what the clients do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_resets_that_fast_http_user_hides_are_counted_and_its_requests_stay_succ
     assert 19 <= count <= 20
 
 
-def test_http_user_hides_nothing(seen: Played) -> None:
+def test_http_user_hides_no_failures(seen: Played) -> None:
     found = seen["hidden_resets"]["HttpUser"]
     assert found == {"requests": 20, "failures": [["GET", "/every-other-reset", "ConnectionResetError", 10]], "retried": []}
 

@@ -29,7 +29,7 @@ def errors() -> list[float]:
     ]
 
 
-def test_the_knee_is_found_near_the_truth() -> None:
+def test_the_knee_is_found_within_15_or_25_percent_of_the_true_one() -> None:
     assert np.mean(np.array(errors()) <= 0.15) >= 0.63  # 6 systems: 85% less a standard error and a half
     assert np.mean(np.array(errors()) <= 0.25) >= 0.83
 
@@ -53,13 +53,14 @@ def test_intervals_of_found_knees_contain_the_true_knee() -> None:
     assert np.mean(held) >= 0.8
 
 
-def test_every_exploration_comes_to_an_end_at_low_users() -> None:
+def test_every_exploration_that_finds_a_knee_ends_with_as_few_users_as_it_began() -> None:
     for flight in flights():
         assert flight.ending is not None
-        assert flight.steps[-1] <= max(1, flight.steps[0]) or flight.ending != "knee"
+        if flight.ending == "knee":
+            assert flight.steps[-1] <= max(1, flight.steps[0])
 
 
-def test_a_system_that_never_saturates_is_climbed_to_the_guard_and_given_no_knee() -> None:
+def test_a_system_that_never_saturates_is_explored_up_to_max_users_and_has_no_knee() -> None:
     flight = fly(*linear_system(SEED), max_users=200)
     assert flight.verdict.knee is not None
     assert flight.verdict.knee.kind == "no_knee"

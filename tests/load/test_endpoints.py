@@ -1,4 +1,4 @@
-"""Endpoint names kept few. (This module needs no gevent: `capexplorer.load.endpoints` imports nothing.)"""
+"""The number of endpoint names is bounded: ids are grouped, and further names are counted together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from capexplorer.load.endpoints import NAMES, NAMES_GROUPED, EndpointNames, grou
         ("/naïve/ü17ü", "/naïve/{id}"),
     ],
 )
-def test_parts_that_look_like_ids_become_id_and_versions_stay(name: str, expected: str) -> None:
+def test_parts_that_look_like_ids_are_replaced_and_versions_are_kept(name: str, expected: str) -> None:
     assert grouped(name) == expected
 
 
@@ -46,7 +46,7 @@ def test_up_to_200_names_stay_as_they_are() -> None:
     assert not names.grouping
 
 
-def test_past_200_names_ids_are_grouped_those_known_before_too() -> None:
+def test_from_201_names_on_ids_are_grouped_including_those_of_earlier_names() -> None:
     names = EndpointNames()
     for n in range(NAMES + 1):
         last = names.canonical("GET", f"/u/{n}")
@@ -57,7 +57,7 @@ def test_past_200_names_ids_are_grouped_those_known_before_too() -> None:
     assert names.canonical("GET", "/health") == ("GET", "/health")
 
 
-def test_beyond_500_names_the_rest_is_counted_together() -> None:
+def test_beyond_500_names_further_names_are_counted_together() -> None:
     names = EndpointNames()
     words = [f"/{a}{b}/x" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
     found = {names.canonical("GET", word) for word in words}

@@ -1,4 +1,4 @@
-"""Failures as a stream: few keys, few bytes a second, and none is lost."""
+"""The stream of failures: a bounded number of keys and bytes per second, and no failure is lost."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_full_text_of_a_signature_comes_once_with_its_first_tick() -> None:
     assert [tick.example for tick in ticks_of(stream)] == [None]
 
 
-def test_an_example_that_did_not_fit_into_a_tick_follows_with_its_failure() -> None:
+def test_an_example_that_does_not_fit_into_a_tick_follows_with_its_failure() -> None:
     stream, seen = FailureStream(), Counter[str]()
     for n in range(40):
         stream.add("/a", "GET", refused(f"kind {chr(97 + n)}"), "x" * 190 + str(n))

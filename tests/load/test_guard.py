@@ -32,7 +32,7 @@ def test_loopback_addresses_are_recognised(host: str, expected: bool) -> None:
     assert is_loopback(host) == expected
 
 
-def test_loopback_by_address_and_by_name_is_reached_by_both_clients(seen: Played) -> None:
+def test_loopback_is_reached_by_address_and_by_name_by_all_clients(seen: Played) -> None:
     assert seen["loopback"] == [True] * 6
     assert seen["redirects_to_loopback"] == [True] * 3
 
@@ -42,11 +42,11 @@ def test_an_address_needs_no_resolver_thread(seen: Played) -> None:
 
 
 @pytest.mark.parametrize("scene", ["absolute_urls", "names", "redirects"])
-def test_another_host_is_refused_to_all_clients(seen: Played, scene: str) -> None:
+def test_requests_of_all_clients_to_another_host_are_refused(seen: Played, scene: str) -> None:
     assert seen[scene] == [True] * 3
 
 
-def test_another_host_is_refused_to_raw_sockets(seen: Played) -> None:
+def test_raw_sockets_cannot_connect_or_send_to_another_host(seen: Played) -> None:
     refused = f"HostNotAllowed {errno.EACCES}"
     plain, v6, connect_ex, datagram, message, created = seen["raw_sockets"]
     assert (plain, v6, created) == (refused, refused, refused)
@@ -67,7 +67,7 @@ def test_a_proxy_may_be_used_for_loopback(seen: Played) -> None:
     assert seen["proxies_on_loopback"]["to_loopback"] == "200"
 
 
-def test_proxies_of_the_environment_are_ignored(seen: Played) -> None:
+def test_proxies_of_the_environment_are_removed(seen: Played) -> None:
     assert seen["proxies_of_the_environment"] == [["HTTP_PROXY", "http_proxy"], True, None]
 
 
@@ -88,7 +88,7 @@ ELSEWHERE_HOSTS = 'mount --bind "$0" /etc/hosts && ip link set lo up && exec "$@
 REFUSED = [f"HostNotAllowed {errno.EACCES}", f"PermissionError {errno.EACCES}", *[f"HostNotAllowed {errno.EACCES}"] * 3]
 """connect, connect_ex, sendto, sendmsg, create_connection."""
 NO_ROUTE = [f"OSError {errno.ENETUNREACH}"] * 5
-"""What the kernel says where the guard says nothing."""
+"""Errors of the kernel, where the guard allows the connection."""
 
 
 @pytest.fixture(scope="module")

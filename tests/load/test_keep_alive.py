@@ -1,4 +1,4 @@
-"""A user keeps its connection whatever its descriptor's number, and a connection that ended is counted by who ended it."""
+"""Users keep their connections, also those with high descriptor numbers; a connection that ended is counted by who closed it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ REQUESTS = 5
 
 COUNTS = {
     "kept": (1, 0, 0),
-    "told to close": (REQUESTS, REQUESTS, 0),
-    "closed while idle": (REQUESTS, REQUESTS - 1, 0),  # nobody has looked at the last one
+    "asked to close by the reply": (REQUESTS, REQUESTS, 0),
+    "closed while idle": (REQUESTS, REQUESTS - 1, 0),  # the last one is closed without being noticed
     "closed by the user": (REQUESTS, 0, REQUESTS),
     "closed as the user asked": (REQUESTS, 0, REQUESTS),
     "timed out": (1, 0, 1),
@@ -30,5 +30,5 @@ def seen() -> Played:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("condition", COUNTS)
-def test_connections_are_kept_and_their_ends_counted_by_who_ended_them(seen: Played, client: str, condition: str) -> None:
+def test_connections_are_kept_and_counted_by_who_closed_them(seen: Played, client: str, condition: str) -> None:
     assert tuple(seen["kept"][client][condition]) == COUNTS[condition]

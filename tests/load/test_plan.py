@@ -1,4 +1,4 @@
-"""Plans: what is typed becomes steps, and a cursor says when the next is due. Pure: time is handed in."""
+"""Plans: text is parsed to steps, and a cursor gives the step that is due at a time."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ BEYOND = {
 
 
 @pytest.mark.parametrize(("text", "message"), BEYOND.values(), ids=BEYOND)
-def test_a_plan_beyond_its_bounds_is_one_short_line(text: str, message: str) -> None:
+def test_a_plan_beyond_its_bounds_is_refused_in_one_short_line(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text, "--plan", 2000)
     line = str(caught.value)
@@ -131,14 +131,14 @@ def test_a_plan_beyond_its_bounds_is_one_short_line(text: str, message: str) -> 
 
 
 @pytest.mark.parametrize("text", ["5:720h", f"{'loop 1 (' * 8}5:1s{')' * 8}", f"5{' ' * 4000}1s"], ids=["days", "deep", "blanks"])
-def test_a_plan_may_go_up_to_its_bounds(text: str) -> None:
+def test_a_plan_at_its_bounds_is_accepted(text: str) -> None:
     assert len(parse(text, "--plan", 2000)) == 1
 
 
 def test_durations_count_from_the_end_of_spawning() -> None:
     cursor = PlanCursor((Step(10, 5.0), Step(20, 3.0)))
     assert cursor.due(0.0) == Step(10, 5.0)
-    assert cursor.due(100.0) is None  # spawning may take as long as it takes
+    assert cursor.due(100.0) is None  # while users are spawned no step is due
     assert cursor.next_s is None
     cursor.spawned(101.0)
     assert cursor.next_s == 106.0

@@ -14,7 +14,7 @@ def names(group: str) -> set[str]:
     return {each.name for each in metadata.entry_points(group=group)}
 
 
-def test_entry_points_that_are_read_once_are_the_installed_ones() -> None:
+def test_entry_points_that_are_read_once_equal_the_installed_ones() -> None:
     groups = ("console_scripts", "gevent.plugins.monkey.will_patch_all", "no.such.group")
     installed = [names(group) for group in groups]
     with plugins_read_once():

@@ -1,4 +1,4 @@
-"""Whether a service that runs already can be reached: real servers, asked by the real load thread."""
+"""Whether a running service can be reached from the load thread: real servers."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def test_a_service_that_answers_anything_is_reachable(seen: Played, kind: str) -
         ("https to http", "no TLS (wrong version number)"),
     ],
 )
-def test_the_reason_is_given_in_a_few_words(seen: Played, kind: str, why: str) -> None:
+def test_an_unreachable_service_has_a_reason_of_a_few_words(seen: Played, kind: str, why: str) -> None:
     assert seen["asked"][kind] == why

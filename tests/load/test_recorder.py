@@ -1,4 +1,4 @@
-"""From the request event to a tick: what counts, what is warm-up, what is work."""
+"""From request events to a tick: which requests count, which are warm-up, and which are finished work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_on_start_and_the_first_cycle_are_warm_up_until_the_user_waits(seen: Pla
     }  # fmt: skip
 
 
-def test_greenlets_that_a_user_spawns_count_at_once(seen: Played) -> None:
+def test_requests_of_greenlets_that_a_user_spawned_are_not_warm_up(seen: Played) -> None:
     assert seen["requests_of_greenlets_that_a_user_spawned"] == [1, 0]
 
 
@@ -39,7 +39,7 @@ def test_a_drain_takes_everything_once_and_its_totals_agree(seen: Played) -> Non
 def test_beyond_the_limit_kinds_of_failure_are_merged_and_all_are_counted(seen: Played) -> None:
     found = seen["many_kinds_of_failure"]
     assert found["failed"] == found["counted"] == 200
-    assert 0 < found["told_at_once"] < 20
+    assert 0 < found["reported_at_once"] < 20
     assert found["kinds"] == TEXTS + 1
 
 
@@ -47,15 +47,15 @@ def test_custom_events_with_unexpected_values_are_recorded_as_text(seen: Played)
     assert seen["odd_values"] == [["", "x", 1, 1], ["GET", "/a", 1, 1], ["WS", "17", 1, 1]]
 
 
-def test_names_that_explode_are_grouped_and_no_request_is_lost(seen: Played) -> None:
-    assert seen["names_that_explode"] == [True, 1000, ["/item/{id}"]]
+def test_a_thousand_endpoint_names_are_grouped_and_no_request_is_lost(seen: Played) -> None:
+    assert seen["a_thousand_names"] == [True, 1000, ["/item/{id}"]]
 
 
 def test_lag_is_none_until_the_timer_has_run(seen: Played) -> None:
     assert seen["lag_of_a_free_hub"] == [None, True, True]
 
 
-def test_a_stuck_hub_counts_as_lag_while_it_is_stuck_and_after(seen: Played) -> None:
-    while_stuck_ms, after_ms = seen["lag_of_a_stuck_hub"]
+def test_a_blocked_hub_counts_as_lag_while_it_is_blocked_and_after(seen: Played) -> None:
+    while_stuck_ms, after_ms = seen["lag_of_a_blocked_hub"]
     assert while_stuck_ms > 100
     assert after_ms > 100

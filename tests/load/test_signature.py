@@ -1,4 +1,4 @@
-"""The signature of an exception, which distinguishes causes: real chains of all clients (docs/causes.md), and hand-made ones."""
+"""The signature of an exception, by which causes are distinguished: of all clients (docs/causes.md), and of constructed ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from capexplorer.analysis.causes.classify import classify
 from capexplorer.load.signature import DEPTH, TEXT_LENGTH, example, links, reduce
 from capexplorer.model.events import FailureSignature
 
-from .conditions import CLIENTS, IDS, STARVED_IDS, has_namespaces, play_reported, play_starved
+from .conditions import CAUSES, CLIENTS, STARVED_CAUSES, has_namespaces, play_reported, play_starved
 from .patched import Played
 
 
@@ -43,13 +43,13 @@ def cause_id(reported: dict[str, Any] | None) -> str | None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize(("condition", "expected"), IDS.items(), ids=IDS)
+@pytest.mark.parametrize(("condition", "expected"), CAUSES.items(), ids=CAUSES)
 def test_an_exception_of_a_client_indicates_its_cause(seen: Played, client: str, condition: str, expected: str | None) -> None:
     assert cause_id(seen[client][condition]) == expected
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize(("condition", "expected"), STARVED_IDS.items(), ids=STARVED_IDS)
+@pytest.mark.parametrize(("condition", "expected"), STARVED_CAUSES.items(), ids=STARVED_CAUSES)
 def test_an_exception_of_a_client_without_resources_indicates_its_cause(
     starved: Played, client: str, condition: str, expected: str
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_check_carries_the_status_of_the_reply(seen: Played, client: str) -> N
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_texts_are_on_one_line_and_bounded_and_do_not_vary(seen: Played, client: str) -> None:
+def test_texts_are_one_bounded_line_without_addresses_urls_or_long_numbers(seen: Played, client: str) -> None:
     for reported in seen[client].values():
         text = "" if reported is None else reported["signature"].get("text", "")
         assert len(text) <= TEXT_LENGTH
@@ -91,7 +91,7 @@ def test_a_check_is_grouped_by_the_text_before_the_colon(seen: Played) -> None:
 
 
 def test_attempts_of_a_request_are_not_counted_for_the_next_one(seen: Played) -> None:
-    assert seen["nothing_is_left_with_the_greenlet"] == []
+    assert seen["attempts_left_on_the_greenlet"] == []
 
 
 def test_varying_parts_are_folded_and_distinguishing_parts_stay() -> None:
@@ -104,7 +104,7 @@ def test_varying_parts_are_folded_and_distinguishing_parts_stay() -> None:
     assert texts == {"<Connection at #> to 127.0.0.1:#, user# # ms, #, {url} status 503"}
 
 
-def test_numbers_of_resolvers_and_tls_are_not_the_systems() -> None:
+def test_error_numbers_of_resolvers_and_tls_are_not_errnos() -> None:
     assert reduce(socket.gaierror(12, "bad hints")).errno is None
     assert reduce(ssl.SSLError(1, "wrong version number")).errno is None
     hidden = socket.gaierror(-3, "no name")
@@ -137,11 +137,11 @@ def test_text_is_cut_and_put_on_one_line() -> None:
         (ValueError("x" * 10_000), "x" * TEXT_LENGTH),
     ],
 )
-def test_an_example_says_in_full_what_a_signature_folds(failure: BaseException | str, reported: str) -> None:
+def test_an_example_has_in_full_the_text_that_a_signature_folds(failure: BaseException | str, reported: str) -> None:
     assert example(failure) == reported
 
 
-def test_the_first_errno_of_the_chain_wins_breadth_first() -> None:
+def test_the_errno_is_the_first_of_the_chain_in_breadth_first_order() -> None:
     inner = OSError(errno.ECONNREFUSED, "refused")
     middle = OSError(errno.ECONNRESET, "reset")
     middle.__cause__ = inner
@@ -150,7 +150,7 @@ def test_the_first_errno_of_the_chain_wins_breadth_first() -> None:
     assert reduce(outer).types == ("RuntimeError", "ConnectionResetError", "ConnectionRefusedError")
 
 
-def test_reason_original_cause_context_and_args_are_followed() -> None:
+def test_an_errno_is_found_through_reason_original_cause_context_and_args() -> None:
     class Carrier(Exception):
         pass
 
@@ -185,7 +185,7 @@ def test_an_invalid_status_becomes_none(status: object) -> None:
     assert reduce(failure).status is None
 
 
-def test_a_text_instead_of_an_exception_is_taken() -> None:
+def test_a_text_instead_of_an_exception_becomes_the_text_of_the_signature() -> None:
     assert (reduce("boom").types, reduce("boom").text) == (("str",), "boom")
 
 

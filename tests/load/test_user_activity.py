@@ -1,4 +1,4 @@
-"""Waits and task time between requests, for each kind of user that Locust has; and from when on a user's requests count."""
+"""Waits and sleeps between requests for each kind of Locust user, and from when on a user's requests count."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .patched import Played, play
 from .servers import server
 
 PAUSE_S = 0.05
-"""That the users of the scenes sleep or wait."""
+"""Sleep or wait of the users of the scenes."""
 RESPONSE_S = 0.01
-"""That their requests take at least."""
+"""Shortest response time of their requests."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def seen() -> Iterator[Played]:
 )
 def test_requests_count_once_a_user_has_completed_a_cycle(seen: Played, kind: str) -> None:
     found = seen["all_kinds"]
-    assert found["complete"], f"not all became warm: {found}"
+    assert found["complete"], f"not all users became warm: {found}"
     assert found["counted"][kind] >= 20
     assert found["warmup"][kind] >= 1, "its first request is warm-up"
 
@@ -45,7 +45,7 @@ def test_a_task_that_only_sleeps_makes_its_user_warm(seen: Played) -> None:
     assert seen["all_kinds"]["warm_users"] == 9
 
 
-def test_each_sleep_between_two_requests_is_a_pause_as_long_as_it_was_asked_for(seen: Played) -> None:
+def test_each_sleep_between_two_requests_is_a_pause_of_the_requested_length(seen: Played) -> None:
     sleeps, sleep_sum_s, waits, tasks = seen["sleeps_inside_a_task"]
     assert sleeps >= 20
     assert sleep_sum_s / sleeps == pytest.approx(PAUSE_S, rel=0.01)

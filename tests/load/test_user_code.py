@@ -1,4 +1,4 @@
-"""Nothing that user code does ends the load thread unseen."""
+"""Errors of user code are counted, and the load thread continues; if it ends, that is reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def seen() -> Played:
 
 
 @pytest.mark.parametrize(
-    ("raised", "type_"),
+    ("raised", "type_name"),
     [
         ("sys.exit", "SystemExit"),
         ("beside", "SystemExit"),
@@ -25,8 +25,8 @@ def seen() -> Played:
         ("Timeout", "Timeout"),
     ],
 )
-def test_what_a_task_raises_is_counted_and_the_thread_lives_on(seen: Played, raised: str, type_: str) -> None:
-    assert seen["raising"][raised] == [True, True, True, [type_], True, True]
+def test_an_exception_of_a_task_is_counted_and_the_load_thread_continues(seen: Played, raised: str, type_name: str) -> None:
+    assert seen["raising"][raised] == [True, True, True, [type_name], True, True]
 
 
 def test_exceptions_of_on_start_and_init_are_counted_too(seen: Played) -> None:
@@ -35,7 +35,7 @@ def test_exceptions_of_on_start_and_init_are_counted_too(seen: Played) -> None:
     assert init == [True, True]
 
 
-def test_an_error_that_locust_reports_before_the_user_dies_counts_once(seen: Played) -> None:
+def test_an_error_that_locust_reports_before_it_ends_the_user_counts_once(seen: Played) -> None:
     assert seen["each_death_counts_once"] in (0, 1)  # the latest may not be replaced yet
 
 
@@ -56,13 +56,13 @@ def test_an_invalid_wait_time_is_a_user_error_and_not_a_wait(seen: Played, wait:
 
 @pytest.mark.parametrize(("value", "shown"), [("nan", "nan"), ("inf", "inf"), ("text", "'soon'")])
 def test_an_invalid_request_event_is_left_out_and_reported(seen: Played, value: str, shown: str) -> None:
-    """Infinite response times once ended the pump."""
+    """Infinite response times once ended the pump thread."""
     text = f"InvalidRequestEvent: request '{value}' took {shown} ms, 3 bytes: not numbers"
     assert seen["odd_requests"][value] == [text, ["well"], True]
 
 
 @pytest.mark.parametrize("how", ["kills", "stops", "reschedules"])
-def test_users_that_end_or_reschedule_themselves_are_not_an_error(seen: Played, how: str) -> None:
+def test_users_that_end_or_reschedule_themselves_raise_no_error(seen: Played, how: str) -> None:
     assert seen["users_that_end_by_themselves"][how] == [True, True, True, [], True, True]
 
 
@@ -79,7 +79,7 @@ def test_an_on_stop_that_never_returns_does_not_block_a_step_and_is_reported(see
     ]
 
 
-def test_processes_that_users_start_can_be_waited_for(seen: Played) -> None:
+def test_users_can_start_child_processes_and_wait_for_them(seen: Played) -> None:
     played = seen["children"]
     assert played["errors"] == []
     expected = {
@@ -96,7 +96,7 @@ def test_processes_that_users_start_can_be_waited_for(seen: Played) -> None:
 
 
 @pytest.mark.parametrize("how", ["stop", "quit"])
-def test_a_locustfile_may_end_the_load_and_a_person_may_step_again(seen: Played, how: str) -> None:
+def test_after_a_locustfile_ended_the_load_a_step_starts_users_again(seen: Played, how: str) -> None:
     assert seen["ended_by_the_locustfile"][how] == [True, True, 1, True, True, True]
 
 

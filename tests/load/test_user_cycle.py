@@ -1,4 +1,4 @@
-"""When a user is warm, and what of its sleeps is think time. Times in seconds."""
+"""When a user is warm, and which of its sleeps are think time. Times in seconds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_first_wait_makes_a_user_warm() -> None:
     assert requests(user, 0.3) == [True]
 
 
-def test_requests_of_on_start_never_count_however_long_it_takes() -> None:
+def test_requests_of_on_start_are_warm_up_even_if_it_takes_minutes() -> None:
     user = UserCycle()
     assert requests(user, 1.0, 20.0, 90.0) == [False, False, False]
     assert not user.is_warm_at(100.0)
@@ -48,11 +48,11 @@ def test_a_slow_service_makes_users_warm_after_twice_their_longest_response() ->
     assert requests(in_tasks(), 4.0, 8.0, 12.0, response_s=4.0) == [False, True, True]
 
 
-def test_the_first_request_of_all_never_counts_however_slow() -> None:
+def test_the_first_request_is_warm_up_even_if_it_is_slow() -> None:
     assert requests(in_tasks(), 14.0, response_s=14.0) == [False]
 
 
-def test_after_30_s_in_its_tasks_a_user_is_warm_though_nothing_came_back() -> None:
+def test_after_30_s_in_its_tasks_a_user_is_warm_even_without_a_response() -> None:
     user = in_tasks(5.0)
     assert not user.is_warm_at(5.0 + WARM_MOST_S - 0.1)
     assert user.is_warm_at(5.0 + WARM_MOST_S)
@@ -68,7 +68,7 @@ def test_sleeps_between_two_requests_are_think_time() -> None:
 
 
 def test_sleeps_within_a_response_are_not_think_time() -> None:
-    """A client of the user's own that polls until its task is done, and fires one event for the whole."""
+    """A client of user code that polls until its task has finished, and fires one event for all polls."""
     user = in_tasks()
     for at_s in (0.0, 0.1, 0.2):
         user.sleeps(at_s, 0.1)
@@ -84,7 +84,7 @@ def test_a_sleep_before_a_response_that_sleeps_itself_is_think_time_alone() -> N
 
 
 def test_the_time_that_a_sleep_is_late_is_not_think_time() -> None:
-    """What the generator costs stays lost time, which Little's law shows."""
+    """Time that the generator adds stays unaccounted for, which Little's law shows."""
     user = in_tasks()
     user.sleeps(0.0, 1.0)
     assert user.think_s(now_s=1.5, response_s=0.1) == pytest.approx(1.0)

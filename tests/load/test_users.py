@@ -1,4 +1,4 @@
-"""Users: what a profile declares is what the server sees; a wrong locustfile is one line."""
+"""Users send the requests that a profile declares; a wrong locustfile is refused in one line."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def seen(served: Server, tmp_path_factory: pytest.TempPathFactory) -> Played:
 
 
 @pytest.mark.parametrize(("name", "message"), [(name, message) for name, (_, message) in LOCUSTFILES.items()], ids=LOCUSTFILES)
-def test_a_locustfile_is_taken_or_refused_in_one_line(seen: Played, name: str, message: str) -> None:
+def test_a_locustfile_is_accepted_or_refused_in_one_line(seen: Played, name: str, message: str) -> None:
     assert seen["locustfiles"][name].startswith(message)
     assert "\n" not in seen["locustfiles"][name]
 
@@ -82,7 +82,7 @@ def test_a_given_url_replaces_the_users_own_host(seen: Played) -> None:
     assert seen["a_given_url_replaces_the_users_own_host"] == ["http://127.0.0.1:1"] * 2
 
 
-def test_every_kind_of_wait_is_locusts(seen: Played) -> None:
+def test_every_kind_of_wait_has_the_times_of_locust(seen: Played) -> None:
     waits = seen["wait_times"]
     assert waits["number"] == [0.25] * 3
     assert waits["constant"] == [0.5] * 3
@@ -95,11 +95,11 @@ def test_every_kind_of_wait_is_locusts(seen: Played) -> None:
 
 def test_tasks_are_picked_by_weight(seen: Played) -> None:
     found = seen["weights"]["seen"]
-    everything = sum(found.values())
+    total = sum(found.values())
     assert set(found) == {"/a", "/b", "/c"}
     assert seen["weights"]["tasks"] == 10  # 5 + 3 + 2: the greatest common divisor is taken out
     for name, share in (("/a", 0.5), ("/b", 0.3), ("/c", 0.2)):
-        assert found[name] / everything == pytest.approx(share, abs=0.08)  # 4 sigma at 600 requests
+        assert found[name] / total == pytest.approx(share, abs=0.08)  # 4 sigma at 600 requests
 
 
 def test_the_clients_in_use_are_known_by_name(seen: Played) -> None:
@@ -129,7 +129,7 @@ def test_a_status_outside_the_expected_ones_is_a_failure(seen: Played) -> None:
 
 @pytest.mark.parametrize("client", ["fast", "requests", "lean"])
 @pytest.mark.parametrize("path", ["ok", "sticky"])
-def test_kept_connections_are_one_a_user_and_closed_ones_one_a_request(seen: Played, client: str, path: str) -> None:
+def test_keep_alive_opens_one_connection_per_user_and_its_absence_one_per_request(seen: Played, client: str, path: str) -> None:
     requests, connections, failures = seen["connections"][f"{client}-kept-{path}"]
     assert (connections, failures) == (2, 0)
     requests, connections, failures = seen["connections"][f"{client}-closed-{path}"]
@@ -138,5 +138,5 @@ def test_kept_connections_are_one_a_user_and_closed_ones_one_a_request(seen: Pla
 
 
 @pytest.mark.parametrize(("client", "kind"), [("fast", "RetriesExceeded"), ("requests", "ReadTimeout"), ("lean", "TimeoutError")])
-def test_the_timeout_of_the_profile_holds(seen: Played, client: str, kind: str) -> None:
+def test_the_timeout_of_the_profile_applies(seen: Played, client: str, kind: str) -> None:
     assert kind in seen["timeouts"][client]

@@ -1,4 +1,4 @@
-"""`${NAME}` in a task is an environment variable's value when it is sent, and a reference wherever it is recorded."""
+"""`${NAME}` in a task is replaced by the environment variable when a request is sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TASK = Task(
 ENVIRONMENT = {"KEY": "k1", "TOKEN": "t1", "PASSWORD": "p1"}
 
 
-def test_references_are_replaced_wherever_they_stand() -> None:
+def test_references_are_replaced_in_path_headers_json_and_body() -> None:
     assert expanded(TASK, ENVIRONMENT) == Task(
         name="/a",
         path="/a?key=k1",

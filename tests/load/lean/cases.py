@@ -1,4 +1,4 @@
-"""Replies as bytes on the wire, and what a client must make of them. Data of the tests and of the process that plays them."""
+"""Replies as bytes, and the result that a client must report. Data of the tests and of the process that runs the scenes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Case(NamedTuple):
     kept: bool = True
     """The lean client uses the connection again."""
     others: dict[str, tuple[int, str] | str] = {}
-    """What another client makes of it, where that differs."""
+    """Results of other clients, where they differ."""
 
 
 def ok(headers: str, body: bytes = b"", status: str = "200 OK", version: str = "1.1") -> bytes:
@@ -36,7 +36,7 @@ PLAIN = ok("Content-Length: 2", b"ok")
 CHUNKED = "Transfer-Encoding: chunked"
 INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
-INCOMPLETE, MALFORMED, TOO_LARGE = "incomplete_response", "malformed_response", "body_too_large"
+INCOMPLETE, MALFORMED = "incomplete_response", "malformed_response"
 
 ZIPPED = gzip.compress(b"ok")
 
@@ -55,9 +55,9 @@ CASES: dict[str, Case] = {
     "until the end": Case(ok("Content-Type: text/plain", b"ok"), (200, "ok"), closes=True, kept=False),
     "1.0 until the end": Case(ok("Server: old", b"ok", version="1.0"), (200, "ok"), closes=True, kept=False),
     "1.0 with a length": Case(ok("Content-Length: 2", b"ok", version="1.0"), (200, "ok"), closes=True, kept=False),
-    "1.0 that stays": Case(ok("Content-Length: 2; Connection: keep-alive", b"ok", version="1.0"), (200, "ok")),
-    "said to be closed": Case(ok("Content-Length: 2; Connection: close", b"ok"), (200, "ok"), closes=True, kept=False),
-    "said to be closed, and left open": Case(ok("Content-Length: 2; Connection: close", b"ok"), (200, "ok"), kept=False),
+    "1.0 kept open": Case(ok("Content-Length: 2; Connection: keep-alive", b"ok", version="1.0"), (200, "ok")),
+    "announced to close": Case(ok("Content-Length: 2; Connection: close", b"ok"), (200, "ok"), closes=True, kept=False),
+    "announced to close, and left open": Case(ok("Content-Length: 2; Connection: close", b"ok"), (200, "ok"), kept=False),
     # chunks
     "chunks": Case(ok(CHUNKED, chunked(b"o", b"k")), (200, "ok")),
     "one chunk": Case(ok(CHUNKED, chunked(b"ok")), (200, "ok")),
@@ -66,8 +66,8 @@ CASES: dict[str, Case] = {
     "capitals and zeros": Case(ok(CHUNKED, b"000A\r\n0123456789\r\n0\r\n\r\n"), (200, "0123456789")),
     "trailers": Case(ok(CHUNKED, chunked(b"ok", trailer=b"X-Checksum: 1\r\n")), (200, "ok")),
     "chunk of no length": Case(ok(CHUNKED, b"no length\r\nok\r\n0\r\n\r\n"), MALFORMED, closes=True, kept=False),
-    "chunk longer than said": Case(ok(CHUNKED, b"1\r\nok\r\n0\r\n\r\n"), MALFORMED, closes=True, kept=False),
-    # without a body, whatever they announce
+    "chunk longer than its length": Case(ok(CHUNKED, b"1\r\nok\r\n0\r\n\r\n"), MALFORMED, closes=True, kept=False),
+    # without a body, whatever their headers announce
     "head": Case(ok("Content-Length: 1000"), (200, ""), method="HEAD"),
     "head in chunks": Case(ok(CHUNKED), (200, ""), method="HEAD"),
     "head of gzip": Case(ok("Content-Length: 30; Content-Encoding: gzip"), (200, ""), method="HEAD",

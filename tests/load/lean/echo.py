@@ -1,4 +1,4 @@
-"""A server that answers each request with what it was, as JSON; some paths say more. In plain threads of the test's process."""
+"""A server that replies to each request with its method, path, headers and body as JSON. In threads of the test's process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXTRA = {
 
 @contextlib.contextmanager
 def echo() -> Iterator[str]:
-    """Its URL."""
+    """The URL of such a server, until the end of the `with` block."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
         threading.Thread(target=_accept, args=(listener,), daemon=True).start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -51,7 +51,7 @@ def _answer(connection: socket.socket, lines: list[str]) -> bool:
         return False
     if path == "/trickle":
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-        while True:  # until the client has had enough
+        while True:  # until the client closes the connection
             connection.sendall(b"x")
             time.sleep(0.05)
     body = _body(connection, int(headers.get("content-length", 0)))

@@ -1,4 +1,4 @@
-"""Replies of every shape, right and wrong: what the lean client makes of them, beside the other clients."""
+"""Valid and invalid replies: the results of the lean client and of the other clients."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def outcome(found: Any) -> tuple[int, str] | str:
 
 @pytest.mark.parametrize("client", ["http_user", "fast_http_user", "lean_http_user"])
 @pytest.mark.parametrize("name", CASES)
-def test_a_reply_is_taken_as_http_says_or_fails_with_its_cause(seen: Played, name: str, client: str) -> None:
+def test_a_reply_is_accepted_as_http_defines_or_fails_with_its_cause(seen: Played, name: str, client: str) -> None:
     case = CASES[name]
     assert outcome(seen[client][name][0]) == case.others.get(client, case.expected)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_connection_is_used_again_only_where_nothing_is_left_on_it(seen: Played, name: str) -> None:
+def test_a_connection_is_used_again_only_if_no_bytes_are_left_on_it(seen: Played, name: str) -> None:
     assert seen["lean_http_user"][name][1] == CASES[name].kept
 
 

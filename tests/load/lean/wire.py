@@ -1,4 +1,4 @@
-"""A server of raw sockets that sends what it is asked to: `/CASE/CUT`, the bytes of a case in pieces."""
+"""A server that sends the bytes of a case in pieces: the path is `/CASE/CUT`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAUSE_S = 0.002
 
 
 class Wire:
-    """Until closed; a thread a connection."""
+    """Serves until closed, with a thread for each connection."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -73,7 +73,7 @@ def pieces(sent: bytes, cut: str) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def wire() -> Iterator[Wire]:
-    """A server for a while."""
+    """A server until the end of the `with` block."""
     running = Wire()
     try:
         yield running

@@ -1,4 +1,4 @@
-"""Arrivals meet users: in which order, what is dropped and why, and that every iteration is accounted for."""
+"""Arrivals are dispatched to users: the order, which are dropped and why, and that every iteration is accounted for."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from capexplorer.model.events import Drops, OfferedTick
 
 
 class Rig:
-    """A pool of users who run what they get, in virtual time."""
+    """A pool of users that run their arrivals, in virtual time."""
 
     def __init__(self, users: int = 0, max_users: int = 100, rate: float = 10.0, lost: str = "") -> None:
-        """`lost`: the first report of this kind does not arrive."""
+        """`lost`: the kind of report whose first one does not arrive."""
         self.ledger = Ledger()
         self.ledger.offered_per_s = rate
         self.lost = lost
@@ -114,7 +114,7 @@ def test_an_arrival_takes_only_a_user_of_its_class() -> None:
     assert rig.tick().running == 1
 
 
-def test_beyond_a_seconds_arrivals_the_queue_is_full() -> None:
+def test_the_queue_is_full_with_the_arrivals_of_one_second() -> None:
     for rate, most in ((0.5, QUEUE_LEAST), (50.0, 50)):
         rig = Rig(rate=rate)
         rig.arrive(200)
@@ -125,8 +125,8 @@ def test_beyond_a_seconds_arrivals_the_queue_is_full() -> None:
 @pytest.mark.parametrize(
     ("users", "max_users", "task_s", "expected"),
     [
-        (5, 10, 0.1, Drops(starting=1)),  # users may still be added
-        (10, 10, 0.1, Drops(target=1)),  # 10/s of 0.1 s need one user: the target holds ten
+        (5, 10, 0.1, Drops(starting=1)),  # more users may be added
+        (10, 10, 0.1, Drops(target=1)),  # 10/s of 0.1 s need one user: the target keeps ten busy
         (10, 10, 2.0, Drops(max_users=1)),  # 10/s of 2 s need twenty, and ten are allowed
     ],
 )
@@ -155,7 +155,7 @@ def test_an_arrival_that_was_handled_too_late_is_dropped_as_late() -> None:
     assert (tick.started, tick.dropped) == (1, Drops(late=2))
 
 
-def test_the_end_of_a_rate_drops_what_queues_and_frees_the_idle() -> None:
+def test_the_end_of_a_rate_drops_queued_iterations() -> None:
     rig = Rig(users=1)
     rig.arrive(3)
     assert rig.dispatch.clear() == []
@@ -208,7 +208,7 @@ def test_each_iteration_is_accounted_for(seed: int) -> None:
 
 
 @pytest.mark.parametrize("lost", ["started", "queued", "finished"])
-def test_a_report_that_is_lost_shows_against_the_load_threads_own_count(lost: str) -> None:
+def test_a_lost_report_is_found_by_comparison_with_the_count_of_the_load_thread(lost: str) -> None:
     rig = Rig(users=1, lost=lost)
     rig.arrive(3)
     rig.end()

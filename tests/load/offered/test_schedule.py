@@ -16,12 +16,12 @@ KOLMOGOROV_999 = 1.949
 GAPS = 10_000
 
 
-def arrivals(rate: float, count: int, kind: Arrivals = "poisson", seed: int = 1, look_s: float = 0.01) -> list[float]:
-    """The arrivals that a loop takes which polls the schedule every `look_s` seconds."""
+def arrivals(rate: float, count: int, kind: Arrivals = "poisson", seed: int = 1, poll_s: float = 0.01) -> list[float]:
+    """The first `count` arrivals, taken from the schedule every `poll_s` seconds."""
     schedule, now_s = ArrivalSchedule(rate, kind, 0.0, Random(seed)), 0.0
     found: list[float] = []
     while len(found) < count:
-        now_s += look_s
+        now_s += poll_s
         found += schedule.due(now_s)
     return found[:count]
 
@@ -67,8 +67,8 @@ def test_even_arrivals_are_not_a_poisson_process() -> None:
 
 
 def test_even_arrivals_have_equal_gaps_and_do_not_depend_on_when_they_are_taken() -> None:
-    for look_s in (0.001, 0.37):
-        assert gaps(arrivals(50.0, 100, "even", look_s=look_s))[1:] == pytest.approx([0.02] * 99)
+    for poll_s in (0.001, 0.37):
+        assert gaps(arrivals(50.0, 100, "even", poll_s=poll_s))[1:] == pytest.approx([0.02] * 99)
 
 
 def test_arrivals_of_workers_are_not_synchronised() -> None:
@@ -96,7 +96,7 @@ def test_a_rate_that_rises_has_as_many_arrivals_as_its_integral() -> None:
     assert count == pytest.approx(199 * 200 / 2, abs=3.3 * math.sqrt(199 * 200 / 2))
 
 
-def test_a_process_that_stood_still_plans_nothing_for_that_time() -> None:
+def test_no_arrivals_are_planned_for_time_that_was_skipped() -> None:
     schedule = ArrivalSchedule(100.0, "poisson", 0.0, Random(1))
     schedule.skip_to(3_600.0)
     assert len(list(schedule.due(3_601.0))) < 200

@@ -1,4 +1,4 @@
-"""Users of many kinds, all at once in one load host; each names its requests after itself. No network: they fire the event."""
+"""Users of many kinds in one load host. They fire request events named after their class, without a network."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PAUSE_S = 0.05
 RESPONSE_S = 0.01
 
 
-def _ask(user: Any, *, polls: bool = False) -> None:
-    """A request of 10 ms, as a client of the user's own would make it; one that polls sleeps meanwhile."""
+def _request(user: Any, *, polls: bool = False) -> None:
+    """Fires the event of a request that took 10 ms; a client that polls sleeps during that time."""
     user = getattr(user, "user", user)  # of a task set
     began_s = time.monotonic()
     if polls:
@@ -45,17 +45,17 @@ class ManySteps(User):
     @task
     def steps(self) -> None:
         for number in range(100_000):
-            _ask(self)
+            _request(self)
             (time.sleep, gevent.sleep, gevent.hub.sleep)[number % 3](PAUSE_S)
 
 
 class NeverSleeps(User):
-    """The same without a pause, by a client that polls."""
+    """One task that takes minutes, without sleeps between requests, by a client that polls."""
 
     @task
     def steps(self) -> None:
         while True:
-            _ask(self, polls=True)
+            _request(self, polls=True)
 
 
 class Waits(User):
@@ -63,7 +63,7 @@ class Waits(User):
 
     @task
     def ask(self) -> None:
-        _ask(self)
+        _request(self)
 
 
 class Throughput(Waits):
@@ -87,7 +87,7 @@ class Interrupts(User):
     class Visit(TaskSet):
         @task
         def page(self) -> None:
-            _ask(self)
+            _request(self)
             time.sleep(PAUSE_S)
             self.interrupt()  # type: ignore[no-untyped-call]
 
@@ -99,11 +99,11 @@ class Sequence(User):
 
         @task
         def first(self) -> None:
-            _ask(self)
+            _request(self)
 
         @task
         def second(self) -> None:
-            _ask(self)
+            _request(self)
 
 
 class LogsIn(User):
@@ -112,14 +112,14 @@ class LogsIn(User):
     def on_start(self) -> None:
         until_s = time.monotonic() + WARM_LEAST_S + 0.5
         while time.monotonic() < until_s:
-            _ask(self)
+            _request(self)
             time.sleep(PAUSE_S)
         self.environment.started = True
 
     @task
     def steps(self) -> None:
         while True:
-            _ask(self)
+            _request(self)
             time.sleep(PAUSE_S)
 
 
@@ -164,9 +164,9 @@ def _alone(kind: type[User], requests: int = 20) -> _Run:
 
 
 def all_kinds() -> dict[str, Any]:
-    asking = [kind.__name__ for kind in KINDS if kind is not OnlySleeps]
+    requesting = [kind.__name__ for kind in KINDS if kind is not OnlySleeps]
     run = _Run(*KINDS)
-    complete = run.until(lambda run: all(run.counted.get(name, 0) >= 20 for name in asking) and run.warm_users == len(KINDS))
+    complete = run.until(lambda run: all(run.counted.get(name, 0) >= 20 for name in requesting) and run.warm_users == len(KINDS))
     run.host.stop()
     return {"complete": complete, "counted": run.counted, "warmup": run.warmup, "warm_users": run.warm_users}
 
@@ -188,7 +188,7 @@ def tasks_that_interrupt_their_set() -> list[float]:
 
 
 def http_clients(url: str) -> dict[str, list[float]]:
-    """Long tasks by both clients against a real server."""
+    """Long tasks of FastHttpUser and HttpUser against a real server."""
     found = {}
     for base in (FastHttpUser, HttpUser):
 

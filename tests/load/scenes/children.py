@@ -1,4 +1,4 @@
-"""A task's child processes, started in each way that Python has; what a user waits for is its own child's."""
+"""Child processes of a task, started in each way that Python has; a user waits only for its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def started() -> dict[str, Any]:
-    """What each of them came to."""
+    """The output or exit code of each."""
     echo = subprocess.run(["echo", "hi"], capture_output=True, text=True, check=True).stdout.strip()
     cat = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     answer = cat.communicate(b"through")[0].decode()

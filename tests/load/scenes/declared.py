@@ -1,4 +1,4 @@
-"""Users of a profile and of locustfiles, driven by a real LoadHost."""
+"""Users of a profile and of locustfiles, run by a real LoadHost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _profile(**fields: Any) -> Users:
 
 
 def _run(declared: Users, url: str, enough: Callable[[list[Tick]], bool], count: int = 2) -> list[Tick]:
-    """Drive users of a profile until enough was seen (20 s at most)."""
+    """The ticks of users of a profile until `enough` (20 s at most)."""
     host = LoadHost(lambda report: None)
     host.start()
     host.load(lambda: workload.from_profile(declared, url), url, own_events=True)
@@ -50,7 +50,7 @@ def _by_name(ticks: list[Tick]) -> dict[str, int]:
 
 
 def wait_times() -> dict[str, list[float]]:
-    class Somebody:
+    class FakeUser:
         _cp_last_run, _cp_last_wait_time = 0.0, 0.0
 
     declared = {
@@ -60,9 +60,9 @@ def wait_times() -> dict[str, list[float]]:
     found = {}
     for name, wait in declared.items():
         function = workload.wait_time(_profile(wait_s=wait).wait_s)
-        somebody = Somebody()
-        somebody._cp_last_run = time.perf_counter()
-        found[name] = [function(somebody) for _ in range(2000 if name in ("between", "poisson") else 1)]
+        user = FakeUser()
+        user._cp_last_run = time.perf_counter()
+        found[name] = [function(user) for _ in range(2000 if name in ("between", "poisson") else 1)]
     return {name: [min(each), sum(each) / len(each), max(each)] for name, each in found.items()}
 
 
@@ -89,7 +89,7 @@ def paces(url: str) -> list[float | None]:
 
 
 def whole_requests(url: str) -> dict[str, Any]:
-    """Method, path, headers and JSON reach the server (which counts paths); the name is the row."""
+    """A request with method, path, headers and JSON; the server counts requests by path."""
     task = {"name": "orders", "path": "/orders", "method": "post", "headers": {"X-Test": "1"}, "json": {"n": 1}}
     ticks = _run(_profile(task=[task], wait_s=0.05), url, _requests(4))
     endpoint = next(each for tick in ticks for each in tick.endpoints)
@@ -116,7 +116,7 @@ def expected_statuses(url: str) -> dict[str, Any]:
 
 
 def connections(url: str) -> dict[str, Any]:
-    """How many requests were made with each setting; the server knows over how many connections."""
+    """[requests, connections, failures] by client, keep-alive and path."""
     made = {}
     for client in ("fast", "requests", "lean"):
         for keep_alive in (True, False):
@@ -147,7 +147,7 @@ def timeouts(url: str) -> dict[str, list[str]]:
 
 
 def locustfiles(folder: str) -> dict[str, str]:
-    """What each wrong locustfile is reported to be."""
+    """The error of each wrong locustfile, or what was found in it."""
     texts = {}
     for path in sorted(Path(folder).glob("*.py")) + [Path(folder) / "gone.py"]:
         try:

@@ -1,4 +1,4 @@
-"""Load that tries to leave loopback, by every way a locustfile has."""
+"""Requests and connections of a locustfile to addresses other than loopback, in every way that it has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from capexplorer.load.workload import HTTP_USERS
 from .outcome import error_of
 
 ELSEWHERE = "192.0.2.1"
-"""TEST-NET-1: nobody is there, should the guard fail."""
+"""TEST-NET-1, an address without a host, in case the guard fails."""
 
 _shown: list[str] = []
 _guard = HostGuard(["Service.Example"], _shown.append)
@@ -116,7 +116,7 @@ def allowed_names() -> list[bool]:
 
 
 def proxies_on_loopback(url: str) -> dict[str, str]:
-    """What comes of a request to elsewhere that a proxy on loopback would forward; it answers all that it is sent with 200."""
+    """The result of a request to another host through a proxy on loopback, which replies 200 to everything."""
     host, port = urlsplit(url).hostname, urlsplit(url).port
 
     def of_requests() -> Any:
@@ -138,7 +138,7 @@ def proxies_on_loopback(url: str) -> dict[str, str]:
     def to_loopback() -> Any:
         return requests.get(f"{url}/ok", proxies={"http": url}, timeout=3).status_code
 
-    return {act.__name__: _answered(act) for act in (of_requests, of_urllib, tunnel, of_the_fast_client, to_loopback)}
+    return {act.__name__: _result(act) for act in (of_requests, of_urllib, tunnel, of_the_fast_client, to_loopback)}
 
 
 def proxies_of_the_environment(url: str) -> list[Any]:
@@ -147,7 +147,7 @@ def proxies_of_the_environment(url: str) -> list[Any]:
     return [forgotten, "no_proxy" in os.environ, urllib.request.getproxies().get("http")]
 
 
-def _answered(act: Callable[[], Any]) -> str:
+def _result(act: Callable[[], Any]) -> str:
     try:
         return str(act())
     except Exception as error:

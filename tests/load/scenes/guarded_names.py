@@ -1,4 +1,4 @@
-"""Names that resolve to other addresses than they should. Played where /etc/hosts says so, in a network without a way out."""
+"""Names that /etc/hosts maps to unexpected addresses. Run in a network namespace without a route to other hosts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _guard.install()
 
 
 def _to(host: str, port: int = 9, kind: int = socket.SOCK_STREAM) -> list[str]:
-    """Each way that takes a name."""
+    """The errors of each call that takes a name."""
 
     def connect() -> None:
         with socket.socket(type=kind) as sock:
@@ -52,12 +52,12 @@ def localhost_elsewhere_of_requests() -> str:
 
 
 def localhost_here() -> list[str]:
-    """Another name of loopback, which leads where it should."""
+    """Another name of loopback, which resolves to 127.0.0.1."""
     return _to("localhost.localdomain")
 
 
 def address_of_an_allowed_name() -> list[str]:
-    """Before that name was ever looked up."""
+    """A connection to the address of an allowed name that was not resolved before."""
     return _to("10.99.0.7")
 
 

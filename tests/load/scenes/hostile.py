@@ -1,4 +1,4 @@
-"""User code that raises what ends a thread, waits for nothing, never returns, or starts processes."""
+"""User code that raises what would end a thread, returns invalid wait times, never returns, or starts processes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from capexplorer.load import bounded_waits
 from capexplorer.load.load_reports import RunnerEnded
 
 from .children import started
-from .hosted import _Idle, _kind, _Rig
+from .rig import Idle, Rig, user_class
 
 
 def _task(body: Any, **attributes: Any) -> type[User]:
-    return _kind("Hostile", tasks=[body], **attributes)
+    return user_class("Hostile", tasks=[body], **attributes)
 
 
 def _played(kind: type[User], errors: int = 3) -> list[Any]:
-    """[step reported, errors counted, both users there, types of errors, stopped in time, the thread lived until then]."""
-    rig = _Rig(kind)
+    """[step reported, errors counted, both users run, types of errors, stopped in time, the load thread was alive until then]."""
+    rig = Rig(kind)
     rig.host.set_users(2, 100.0)
     reported = rig.until(lambda: rig.spawned(2) == 1)
     counted = rig.until(lambda: len(rig.host.errors.waiting) >= errors)
@@ -49,11 +49,11 @@ def raising() -> dict[str, Any]:
     def beside(user: User) -> None:
         gevent.spawn(sys.exit, 3).join()
 
-    _Idle.wait_time = constant(0.3)
+    Idle.wait_time = constant(0.3)
     found = {"sys.exit": _played(_task(exits)), "beside": _played(_task(beside))}
     for error in (KeyboardInterrupt, GeneratorExit, SystemError, gevent.Timeout):
         found[error.__name__] = _played(_task(raises(error)))
-    _Idle.wait_time = constant(0.05)
+    Idle.wait_time = constant(0.05)
     return found
 
 
@@ -65,12 +65,12 @@ def exits_in_on_start_and_in_init() -> list[Any]:
         gevent.sleep(0.3)
         sys.exit(1)
 
-    return [_played(_kind("U", on_start=on_start)), _played(_kind("U", __init__=init), 1)[:2]]
+    return [_played(user_class("U", on_start=on_start)), _played(user_class("U", __init__=init), 1)[:2]]
 
 
 def each_death_counts_once() -> int:
     """Errors beyond one a replaced user: Locust reports an exception in `on_start` before it ends the user."""
-    rig = _Rig(_kind("U", on_start=lambda self: dict[str, str]()["seat"]))
+    rig = Rig(user_class("U", on_start=lambda self: dict[str, str]()["seat"]))
     rig.host.set_users(1, 100.0)
     rig.until(lambda: rig.host.replaced >= 2)
     rig.host.stop()
@@ -89,7 +89,7 @@ def waits() -> dict[str, Any]:
     times = {name: partial(_same, value) for name, value in wrong.items()} | {"raises": raises}
     found: dict[str, Any] = {}
     for name, wait_time in times.items():
-        rig = _Rig(_kind("Waiter", wait_time=wait_time))
+        rig = Rig(user_class("Waiter", wait_time=wait_time))
         rig.host.set_users(1, 100.0)
         rig.until(lambda rig=rig: len(rig.host.errors.waiting) >= 2)  # type: ignore[misc]
         error = rig.host.errors.waiting[0]
@@ -99,7 +99,7 @@ def waits() -> dict[str, Any]:
 
 
 def odd_requests() -> dict[str, Any]:
-    """Of events that user code fires itself."""
+    """Request events that user code fires itself, with invalid response times."""
     found: dict[str, Any] = {}
     for name, response_time in {"nan": math.nan, "inf": math.inf, "text": "soon"}.items():
 
@@ -108,7 +108,7 @@ def odd_requests() -> dict[str, Any]:
             fired(request_type="X", name=name, response_time=response_time, response_length=3)
             fired(request_type="X", name="well", response_time=2.0, response_length=3)
 
-        rig = _Rig(_task(fire))
+        rig = Rig(_task(fire))
         rig.host.set_users(1, 100.0)
         rig.until(lambda rig=rig: len(rig.host.errors.waiting) >= 3)  # type: ignore[misc]
         names = [endpoint.name for endpoint in rig.host.recorder.drain().endpoints]
@@ -140,9 +140,9 @@ def no_tasks() -> list[Any]:
 
 
 def an_on_stop_that_never_returns() -> list[Any]:
-    """The step down goes on without that user, who is woken out of its sleep."""
+    """The step down continues without that user, whose sleep is interrupted."""
     bounded_waits.STALLED_S = 2.0
-    rig = _Rig(_kind("U", on_stop=lambda self: gevent.sleep(1e6)))
+    rig = Rig(user_class("U", on_stop=lambda self: gevent.sleep(1e6)))
     rig.host.set_users(2, 100.0)
     rig.until(lambda: rig.spawned(2) == 1)
     rig.host.set_users(1, 100.0)
@@ -154,7 +154,7 @@ def an_on_stop_that_never_returns() -> list[Any]:
 
 
 def children() -> dict[str, Any]:
-    """In two users at once, so that each waits for its own."""
+    """In two users at the same time, each of which waits for its own child processes."""
     found: list[dict[str, Any]] = []
 
     def start(user: User) -> None:
@@ -166,7 +166,7 @@ def children() -> dict[str, Any]:
         found.append({**started(), "killed": late.wait(), "missing": _missing()})
         user.wait()  # type: ignore[no-untyped-call]
 
-    rig = _Rig(_task(start))
+    rig = Rig(_task(start))
     rig.host.set_users(2, 100.0)
     rig.until(lambda: len(found) >= 2 or bool(rig.host.errors.waiting))
     errors = [f"{each.type}: {each.text} {each.line}" for each in rig.host.errors.waiting]
@@ -190,8 +190,8 @@ def ended_by_the_locustfile() -> dict[str, Any]:
             getattr(user.environment.runner, how)()
 
         fired: list[str] = []
-        kind = _kind("U", tasks=[end], on_stop=lambda self, fired=fired: fired.append("on_stop"))
-        rig = _Rig(kind)
+        kind = user_class("U", tasks=[end], on_stop=lambda self, fired=fired: fired.append("on_stop"))
+        rig = Rig(kind)
         rig.host._environment.events.test_stop.add_listener(lambda fired=fired, **_: fired.append("test_stop"))
         rig.host.set_users(3, 100.0)
         reported = rig.until(lambda rig=rig: sum(isinstance(each, RunnerEnded) for each in rig.reports) == 1)  # type: ignore[misc]
@@ -208,6 +208,6 @@ def a_hub_that_is_destroyed() -> list[Any]:
     def destroy(user: User) -> None:
         gevent.get_hub().destroy(destroy_loop=True)
 
-    rig = _Rig(_task(destroy))
+    rig = Rig(_task(destroy))
     rig.host.set_users(1, 100.0)
     return [rig.until(lambda: rig.host.thread.has_ended), rig.host.users, rig.host.thread.ended_by is not None, rig.host.stop()]

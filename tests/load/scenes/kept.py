@@ -39,7 +39,7 @@ def _user(kind: type[locust.User], url: str) -> Any:
 
 def _counted(ask: Any) -> list[int]:
     """[connects, closed by the service, closed by users] while `ask` ran."""
-    gc.collect()  # urllib3 closes connections of a session that nobody has any more
+    gc.collect()  # urllib3 closes connections of a session without references
     recorder = Recorder()
     recorder.connects_so_far = lambda: _guard.connects
     recorder.drain()
@@ -60,12 +60,12 @@ def _closed(user: Any, path: str) -> None:
 
 
 def kept(url: str) -> dict[str, dict[str, list[int]]]:
-    """By client and what happens to its connections. `/closed-later` closes after its reply, without having said so."""
+    """By client and what happens to its connections. `/closed-later` closes after its reply without announcing it."""
     held, found = _high_descriptors(), {}
     for kind in workload.HTTP_USERS:
         found[kind.__name__] = {
             "kept": _counted(lambda kind=kind: _requests(_user(kind, url), "/ok")),
-            "told to close": _counted(lambda kind=kind: _requests(_user(kind, url), "/connections")),
+            "asked to close by the reply": _counted(lambda kind=kind: _requests(_user(kind, url), "/connections")),
             "closed while idle": _counted(lambda kind=kind: _with_pauses(_user(kind, url), "/closed-later")),
             "closed by the user": _counted(lambda kind=kind: _closed(_user(kind, url), "/ok")),
             "closed as the user asked": _counted(lambda kind=kind: _requests(_user(kind, url), "/ok", {"connection": "Close"})),

@@ -1,4 +1,4 @@
-"""Requests that are kept whole, by the clients that users have."""
+"""Requests that are kept in full, for each client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from capexplorer.session.redact_request import RequestRedaction
 
 
 def _kept(kind: type[locust.User], url: str, closed_url: str) -> list[dict[str, Any]]:
-    """A failed POST, the same over its connection, and a connection that is refused."""
+    """A failed POST, a second one over the same connection, a failed check, and a connection that is refused."""
     environment, recorder = Environment(user_classes=[]), Recorder()
     recorder.sampling = RequestSampling(RequestRedaction(["t0p-secret-id"]))
     recorder.begin_level(3)

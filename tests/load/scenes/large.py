@@ -1,4 +1,4 @@
-"""Replies without measure, to all clients, and what they cost in memory. The bound is that of `native.patch`: 64 MB."""
+"""Very large replies to all clients, and their use of memory. The bound is that of `native.patch`: 64 MB."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ def peak_mb() -> float:
 
 
 def streamed(url: str) -> list[int]:
-    """In parts there is no bound."""
+    """Bytes that were read in parts, which have no bound."""
     environment = Environment(user_classes=[])
     read: list[int] = []
     plain = type("Plain", (locust.HttpUser,), {"host": url, "abstract": False})(environment)
     response = plain.client.get("/endless", stream=True)
-    read.append(_until_over(response.iter_content(1_000_000)))
+    read.append(_read_until(response.iter_content(1_000_000)))
     response.close()
     fast = type("Fast", (locust.FastHttpUser,), {"host": url, "abstract": False})(environment)
     answer = fast.client.get("/endless", stream=True)
-    read.append(_until_over(answer.iter_content(1_000_000, decode_content=False)))
+    read.append(_read_until(answer.iter_content(1_000_000, decode_content=False)))
     answer.release()
     return read
 
 
-def _until_over(parts: Any, enough: int = 70_000_000) -> int:
+def _read_until(parts: Any, enough: int = 70_000_000) -> int:
     read = 0
     for part in parts:
         read += len(part)

@@ -1,4 +1,4 @@
-"""The lean client as user code sees it: requests that reach the service as written, and responses with the usual names."""
+"""The lean client in user code: requests, responses, checks, cookies, redirects, timeouts and TLS."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def requests_that_cannot_be_sent(echo: str) -> list[str]:
 
 
 def a_large_body(echo: str) -> list[Any]:
-    """Larger than all buffers, and one that is refused before it was read."""
+    """A body that is larger than all buffers, and one that is refused before the service has read it."""
     seen = _Reported(echo)
     whole = seen.client.post("/large", b"x" * 8_000_000).json()["bytes"]
     refused = seen.client.post("/refuse-early", b"x" * 8_000_000)
@@ -123,7 +123,7 @@ def rest(echo: str) -> list[Any]:
 
 
 def cookies(echo: str) -> list[Any]:
-    """Only for users that want them."""
+    """The cookie header of a user that keeps no cookies, and of one that does."""
     found = []
     for keeps in (False, True):
         client = _Reported(echo, keeps_cookies=keeps).client
@@ -133,7 +133,7 @@ def cookies(echo: str) -> list[Any]:
 
 
 def redirects(echo: str) -> list[Any]:
-    """Only when asked."""
+    """Redirects with and without `allow_redirects`."""
     seen = _Reported(echo.replace("http://", "http://ann:pw@"))
     plain = seen.client.get("/moved").status_code
     followed = seen.client.post("/moved", "body", allow_redirects=True)
@@ -145,7 +145,7 @@ def redirects(echo: str) -> list[Any]:
 
 
 def a_reply_that_trickles(echo: str) -> list[str]:
-    """The bound is of the whole request, not of each piece."""
+    """The timeout limits the whole request, not each piece of the reply."""
     seen = _Reported(echo, network_timeout=0.5)
     seen.client.get("/trickle")
     return [type(seen.events[0]["exception"]).__name__]
@@ -175,7 +175,7 @@ def over_tls(tls: str) -> list[Any]:
 
 
 def many_small_chunks() -> str:
-    """A body over the bound in chunks of one byte: they are not kept as pieces."""
+    """A body over the bound in chunks of one byte."""
     reply = Reply(is_head=False, most_bytes=50_000)
     try:
         reply.take(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")

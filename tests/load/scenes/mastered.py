@@ -1,4 +1,4 @@
-"""A run's side of workers, with workers that are a socket and a few messages: Locust's own protocol, without users."""
+"""The run that workers connect to. The workers are fakes: a socket with messages of Locust's protocol, without users."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from capexplorer.load.workload import Workload
 from capexplorer.model.events import EndpointTick
 from capexplorer.profile import Task, Users
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 Message: Any = protocol.Message
 ZMQ: Any = zmq.Context.instance()
 JOB_GIVEN = Job(users=Users(task=(Task(name="/a"),)), url="http://127.0.0.1:1", locustfile="a.py", digest="d1")
@@ -57,7 +57,7 @@ class _Rig:
         return [report for report in self.reports if isinstance(report, kind)]
 
     def until(self, done: Callable[[], Any], *workers: _FakeWorker) -> bool:
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         while not done() and time.monotonic() < deadline_s:
             for worker in workers:
                 worker.serve(0.01)
@@ -159,13 +159,13 @@ def a_silent_worker_is_lost_and_its_users_run_elsewhere() -> list[Any]:
     change = rig.of(WorkersChanged)[-1]
     moved = rig.until(lambda: sum(one.counts.values()) == 6 and rig.host.users == 6, one)
     two.report()
-    told_to_end = rig.until(lambda: "quit" in {message.type for message in two.seen}, two)
+    quit_sent = rig.until(lambda: "quit" in {message.type for message in two.seen}, two)
     rig.host.stop()
-    return [lost, 2.5 < after_s < 4.0, change.change, change.name, change.count, moved, told_to_end]
+    return [lost, 2.5 < after_s < 4.0, change.change, change.name, change.count, moved, quit_sent]
 
 
 def workers_take_over_the_users_of_this_process() -> list[Any]:
-    """They run here until the worker is there, and then there alone; a step later goes to the worker."""
+    """The users run in this process until the worker has joined, and then only in the worker, which gets later steps."""
     reports: list[Report] = []
     host = LoadHost(reports.append)
     host.start()
@@ -217,7 +217,7 @@ HERE_ELSEWHERE = WorkerHello(versions=jobs.versions(), host="there", pid=2, cpus
 
 
 def who_may_join() -> dict[str, Any]:
-    """The answer to a hello, by what is wrong with it; and what a plain Locust worker gets."""
+    """The answer to a hello by what is wrong with it, and the answer to a plain Locust worker."""
     rig = _Rig()
     found: dict[str, Any] = {}
     asking = {
@@ -230,7 +230,7 @@ def who_may_join() -> dict[str, Any]:
         socket.identity = f"asker_{index}".encode()
         socket.connect(f"tcp://127.0.0.1:{rig.engine.port}")
         socket.send(Message(HELLO, hello, "").serialize())
-        answer = Message.unserialize(socket.recv()) if socket.poll(PATIENCE_S * 1000) else None
+        answer = Message.unserialize(socket.recv()) if socket.poll(TIMEOUT_S * 1000) else None
         found[name] = answer and [answer.type, jobs.decode(answer.data, Job) == JOB_GIVEN if answer.type == JOB else answer.data]
     plain = _FakeWorker(rig, "plain_1", hello=None)
     found["plain"] = rig.until(lambda: plain.of(REFUSED), plain) and plain.of(REFUSED)[0]
@@ -240,7 +240,7 @@ def who_may_join() -> dict[str, Any]:
     return found
 
 
-def plain_workers_are_welcome_where_they_are_let_in() -> list[Any]:
+def plain_workers_join_where_they_are_allowed() -> list[Any]:
     rig = _Rig(plain=True)
     plain = _FakeWorker(rig, "box_1", hello=None)
     joined = rig.until(lambda: rig.of(WorkersChanged), plain)
@@ -262,7 +262,7 @@ def plain_workers_are_welcome_where_they_are_let_in() -> list[Any]:
     return [joined, change.plain, change.name, came, drained.tick.all_requests, drained.workers.plain]
 
 
-def garbage_stops_nothing() -> list[Any]:
+def messages_that_cannot_be_read_stop_nothing() -> list[Any]:
     rig = _Rig()
     socket: Any = ZMQ.socket(zmq.DEALER)
     socket.connect(f"tcp://127.0.0.1:{rig.engine.port}")

@@ -1,4 +1,4 @@
-"""Rates offered to users that need no network: what becomes of iterations, added up over all ticks."""
+"""Rates offered to users that need no network: counts of iterations, added up over all ticks."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class _Rig:
         return [stopped, self.is_conserved, self.in_flight]
 
 
-def any_user_runs_its_tasks_at_the_rate_whatever_its_wait() -> list[Any]:
+def users_run_tasks_at_the_rate_and_ignore_their_wait_time() -> list[Any]:
     rig = _Rig(_kind("U"))
     found = [rig.offer(100.0), rig.until(lambda: rig.totals["finished"] >= 100)]
     return [*found, rig.totals["failed"], rig.dropped.total, *rig.ends()]
 
 
-def a_step_of_the_rate_and_back_to_users() -> list[Any]:
+def steps_of_the_rate_and_back_to_users() -> list[Any]:
     """Users of the level before the rate wait for an hour, and are in the pool at once; after it they wait again."""
     rig = _Rig(_kind("U"))
     rig.host.set_users(3, 100.0)
@@ -101,7 +101,7 @@ def a_full_pool_queues_and_then_drops() -> list[Any]:
     return [*found, *rig.ends()]
 
 
-def tasks_that_raise_fail_and_those_that_leave_do_not() -> list[Any]:
+def tasks_that_raise_fail_and_those_that_stop_their_user_do_not() -> list[Any]:
     """The third ends its user, who is replaced."""
     turns = Counter[str]()
 
@@ -122,7 +122,7 @@ def each_task_of_a_nested_task_set_is_an_iteration() -> list[Any]:
     class Inner(TaskSet):
         @task
         def one(self) -> None:
-            self.wait()  # type: ignore[no-untyped-call]  # a wait inside a task is none between two
+            self.wait()  # type: ignore[no-untyped-call]  # a wait inside a task is not one between two tasks
             self.interrupt()  # type: ignore[no-untyped-call]
 
     rig = _Rig(_kind("U", Inner, wait_time=constant(0.01)))

@@ -1,4 +1,4 @@
-"""What a connection or a send came to. A module of its own: those beside it install a guard as they are imported."""
+"""The error of a connection or a send. A module without a guard: those that use it install one when they are imported."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from capexplorer.load.reach import why_unreachable
 
 
 def asked(urls: dict[str, str]) -> dict[str, str | None]:
-    """What is said of each by its kind; users of the kinds that begin with `tcp` speak no HTTP."""
+    """By kind: why the URL cannot be reached, or None. Users of kinds that begin with `tcp` do not use HTTP."""
     host = LoadHost(lambda report: None)
     host.start()
 

@@ -1,4 +1,4 @@
-"""Clients that repeat requests by themselves, seen by a recorder."""
+"""Clients that repeat requests by themselves, and what a recorder counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each client makes of each case of `lean.cases`, and whether it then uses the connection again."""
+"""The result of each client for each case of `lean.cases`, and whether it then uses the connection again."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def lean_http_user(url: str) -> dict[str, Any]:
 
 
 def every_cut() -> dict[str, list[str]]:
-    """Cuts of each reply at which the lean client's parser makes something else of it than whole. Without sockets: thousands."""
+    """Cuts of each reply at which the lean client's parser has another result than for the whole; without sockets."""
     found = {}
     for name, case in CASES.items():
         cuts = ["bytes", *map(str, range(1, min(len(case.sent), 2_000)))]

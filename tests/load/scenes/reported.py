@@ -16,7 +16,7 @@ from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.signature import _status, fold, links, reduce
 
 Client = Callable[..., Any]
-"""`client(url, path, ...)`: the last of its requests, as its signature and as the exceptions it was made of; None: a success."""
+"""`client(url, path, ...)`: the signature and the exceptions of its last request; None for a success."""
 
 STATUSES = (404, 429, 500, 502, 503, 504, 507)
 BROKEN = (
@@ -107,5 +107,5 @@ def checks() -> list[str]:
     return [reduce(CatchResponseError(text)).text for text in texts]
 
 
-def nothing_is_left_with_the_greenlet() -> list[str]:
+def attempts_left_on_the_greenlet() -> list[str]:
     return sorted(name for name in vars(getcurrent()) if name == "attempts")

@@ -1,4 +1,4 @@
-"""What the clients raise where the machine has nothing left. In a network namespace, made by whoever plays this."""
+"""Exceptions of the clients without routes, ports or descriptors. Run in a network namespace (see `load.conditions`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .reported import Client, _client
 
 @contextlib.contextmanager
 def _four_ports() -> Iterator[str]:
-    """The URL of a listener to which all source ports are taken."""
+    """The URL of a listener to which all source ports are in use."""
     Path("/proc/sys/net/ipv4/ip_local_port_range").write_text("40000 40003")
     with socket.create_server(("127.0.0.1", 39000)), contextlib.ExitStack() as taken:
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""Seconds of workers as data, for the tests beside it."""
+"""Seconds that workers report, as tests write them."""
 
 from __future__ import annotations
 

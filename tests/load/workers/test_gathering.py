@@ -1,4 +1,4 @@
-"""Which seconds of several workers make a tick, and when it is whole."""
+"""Which seconds of several workers make a tick, and when the tick is whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _of(*workers: str, since_s: float = 0.0) -> Gathering:
     return gathering
 
 
-def test_a_tick_is_whole_when_every_worker_gave_the_second_that_ends_with_it() -> None:
+def test_a_tick_is_whole_when_every_worker_has_reported_the_second_that_ends_with_it() -> None:
     gathering = _of("a", "b")
     gathering.add("a", second(10.01))
     assert not gathering.is_complete(10.0)
@@ -24,14 +24,14 @@ def test_a_tick_is_whole_when_every_worker_gave_the_second_that_ends_with_it() -
     assert (found.is_whole, found.late) == (True, frozenset())
 
 
-def test_a_worker_that_gave_nothing_is_late_and_the_tick_is_not_whole() -> None:
+def test_a_worker_without_a_report_is_late_and_the_tick_is_not_whole() -> None:
     gathering = _of("a", "b")
     gathering.add("a", second(10.0))
     found = gathering.take(10.0)
     assert (found.is_whole, found.late) == (False, frozenset({"b"}))
 
 
-def test_what_comes_late_makes_the_tick_that_it_comes_with_not_whole() -> None:
+def test_a_tick_with_late_seconds_is_not_whole_and_drops_none_of_them() -> None:
     gathering = _of("a", "b")
     for worker in "ab":
         gathering.add(worker, second(9.0))
@@ -49,13 +49,13 @@ def test_what_comes_late_makes_the_tick_that_it_comes_with_not_whole() -> None:
     assert gathering.take(12.0).is_whole
 
 
-def test_a_second_of_another_length_is_not_this_tick() -> None:
+def test_a_second_of_another_length_makes_a_tick_not_whole() -> None:
     gathering = _of("a", since_s=9.9)
     gathering.add("a", second(12.0, lasted_s=3.0))
     assert not gathering.take(12.0).is_whole, "it began before the worker was expected"
 
 
-def test_what_ends_after_the_tick_waits_for_the_next_one() -> None:
+def test_a_second_that_ends_after_the_tick_waits_for_the_next_one() -> None:
     gathering = _of("a")
     gathering.add("a", second(10.0))
     gathering.add("a", second(11.0))
@@ -97,5 +97,5 @@ def test_seconds_of_a_plain_locust_worker_are_taken_one_a_tick_however_late() ->
     assert gathering.is_complete(13.0)
     taken = [gathering.take(boundary_s) for boundary_s in (11.0, 12.0, 13.0)]
     assert [[each.ended_s for _, each in found.seconds] for found in taken] == [[8.0], [9.0], [10.0]]
-    assert all(found.is_whole for found in taken)
+    assert [found.is_whole for found in taken] == [True] * 3
     assert not gathering.take(14.0).is_whole

@@ -1,4 +1,4 @@
-"""A run's side of workers: who may join, how users are spread, who is lost, and what strangers may send."""
+"""The run that workers connect to: which may join, how users are spread, lost workers, and messages that cannot be read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_silent_worker_is_lost_within_four_seconds_and_its_users_run_elsewhere
     assert found == [True, True, "lost", "2", 1, True, True]
 
 
-def test_workers_take_over_the_users_of_this_process_once_they_are_there(seen: Played) -> None:
+def test_workers_take_over_the_users_of_this_process_once_they_have_joined(seen: Played) -> None:
     assert seen["workers_take_over_the_users_of_this_process"] == [True, True, 4, True, 0, 4, True, True, True]
 
 
@@ -48,8 +48,13 @@ def test_only_workers_of_this_version_get_the_job(seen: Played) -> None:
 
 
 def test_plain_locust_workers_join_where_they_are_allowed(seen: Played) -> None:
-    assert seen["plain_workers_are_welcome_where_they_are_let_in"] == [True, True, "1@box", True, 9, 1]
+    assert seen["plain_workers_join_where_they_are_allowed"] == [True, True, "1@box", True, 9, 1]
 
 
-def test_garbage_of_strangers_stops_nothing_and_a_worker_that_sends_some_is_given_up(seen: Played) -> None:
-    assert seen["garbage_stops_nothing"] == [True, True, True, "its message `capexplorer_clock` cannot be read: TypeError"]
+def test_messages_that_cannot_be_read_stop_nothing_and_a_worker_that_sends_one_is_lost(seen: Played) -> None:
+    assert seen["messages_that_cannot_be_read_stop_nothing"] == [
+        True,
+        True,
+        True,
+        "its message `capexplorer_clock` cannot be read: TypeError",
+    ]

@@ -33,7 +33,7 @@ def test_percentiles_of_several_workers_are_those_of_all_requests_together() -> 
     assert found.latency_sum_ms == pytest.approx(sum(latencies_ms))
 
 
-def test_counts_and_sums_add() -> None:
+def test_counts_and_sums_of_workers_are_added() -> None:
     one = second(
         10.0, endpoint("/a", 1.0, 2.0, failures=1), endpoint("/b", 5.0), connects=3, activity=Activity(2, 1.5, 1, 0.5, 4, 2)
     )
@@ -57,7 +57,7 @@ def _failing(count: int, name: str = "/a", text: str = REFUSED.text) -> WorkerSe
     return second(10.0, failures=(FailureTick(name=name, method="GET", signature=signature, count=count, example=f"[{count}]"),))
 
 
-def test_equal_failures_of_workers_are_one_and_the_first_example_stays() -> None:
+def test_equal_failures_of_workers_are_added_and_the_first_example_is_kept() -> None:
     merging = Merging()
     tick = merging.tick([_failing(2), _failing(5)])
     assert [(each.count, each.example) for each in tick.failures] == [(7, "[2]")]
@@ -77,7 +77,7 @@ def test_failures_of_many_workers_stay_within_the_bytes_of_one_tick_and_none_is_
     assert counted == 100
 
 
-def test_a_second_of_a_worker_is_read_as_it_was_written() -> None:
+def test_a_second_of_a_worker_is_decoded_as_it_was_encoded() -> None:
     made = second(10.0, endpoint("/a", 1.0, 2.0), activity=Activity(1, 0.5))
     assert decode(encode(made)) == made
 

@@ -1,4 +1,4 @@
-"""An offered rate among workers: split evenly, and put together from what they report."""
+"""An offered rate among workers: it is split evenly, and their reports are merged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_workers_part_of_a_rate_is_decoded_as_it_was_encoded() -> None:
     assert from_message(to_message(WHOLE)) == WHOLE
 
 
-def test_counts_add_and_the_latest_worker_says_how_late_the_schedule_was() -> None:
+def test_counts_are_added_and_the_lag_of_the_schedule_is_that_of_the_latest_worker() -> None:
     merged = MergedRate().tick(
         [("a", tick(10, 20, late_p99_ms=1.0)), ("b", tick(30, planned=3, queued=2, dropped=Drops(target=1), late_p99_ms=5.0))],
         ["a", "b"],
@@ -50,7 +50,7 @@ def test_without_an_offered_rate_the_merged_tick_has_none() -> None:
     assert MergedRate().tick([("a", None)], ["a"]) is None
 
 
-def test_what_a_lost_worker_had_in_flight_was_stopped_with_it() -> None:
+def test_iterations_in_flight_of_a_lost_worker_count_as_dropped_because_it_stopped() -> None:
     merged = MergedRate()
     first = merged.tick([("a", tick(5, planned=4, running=3)), ("b", tick(5, planned=2, running=1))], ["a", "b"])
     after = merged.tick([("b", tick(5, planned=1, running=1))], ["b"])
@@ -59,7 +59,7 @@ def test_what_a_lost_worker_had_in_flight_was_stopped_with_it() -> None:
     assert (first.in_flight, after.in_flight_before, after.in_flight, after.dropped) == (4, 4, 1, Drops(stopped=3))
 
 
-def test_what_a_worker_reports_late_counts_when_it_comes() -> None:
+def test_a_late_report_of_a_worker_counts_in_the_tick_in_which_it_arrives() -> None:
     merged = MergedRate()
     merged.tick([("a", tick(planned=2, running=2)), ("b", tick(planned=1, running=1))], ["a", "b"])
     missing = merged.tick([("b", tick(running=1))], ["a", "b"])

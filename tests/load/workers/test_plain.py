@@ -1,4 +1,4 @@
-"""What plain Locust workers report, and clocks of workers elsewhere."""
+"""Reports of plain Locust workers, and clocks of workers on other machines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _report(requests: int, failures: int = 0) -> dict[str, Any]:
     return {"stats": [entry], "errors": errors, "user_count": 3}
 
 
-def test_a_report_is_cut_into_its_seconds_and_nothing_is_lost() -> None:
+def test_a_report_is_split_into_its_seconds_and_no_request_is_lost() -> None:
     stats = PlainStats()
     assert stats.seconds(_report(5), 0.5, 100.0) == [], "the length of the first report is unknown"
     seconds = stats.seconds(_report(100, failures=10), 0.5, 103.0)

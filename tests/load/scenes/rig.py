@@ -1,0 +1,53 @@
+"""A load host with users that need no network, and what it reports."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from locust import User, constant, task
+
+from capexplorer.load import native
+from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.workload import Workload
+
+TIMEOUT_S = 60.0
+
+
+class Idle(User):
+    """A user whose task does nothing; it waits for 50 ms between tasks."""
+
+    abstract = True
+    wait_time = constant(0.05)
+
+    @task
+    def nothing(self) -> None:
+        pass
+
+
+def user_class(name: str, **attributes: Any) -> type[User]:
+    return type(name, (Idle,), {"abstract": False, **attributes})
+
+
+class Rig:
+    """A host that runs these user classes, and its reports."""
+
+    def __init__(self, *classes: type[User], shape: Any = None, own_events: bool = True) -> None:
+        self.reports: list[Report] = []
+        self.host = LoadHost(self.reports.append)
+        self.host.start()
+        self.host.load(lambda: Workload(classes, shape), None, own_events=own_events)
+
+    def until(self, done: Callable[[], bool]) -> bool:
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while not done() and time.monotonic() < deadline_s:
+            native.sleep(0.02)
+        return done()
+
+    def reaches(self, users: int) -> bool:
+        return self.until(lambda: self.host.users == users)
+
+    def spawned(self, users: int) -> int:
+        return sum(isinstance(each, Spawned) and each.users == users for each in self.reports)
