@@ -1,4 +1,4 @@
-"""How a session is named in the commands that are printed after the screen."""
+"""What is printed after the screen has ended: the verdict, and commands for the session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capexplorer.commands.afterwards import print_session, program_name, session
 from capexplorer.model.timeline import Timeline
 
 
-def test_a_session_among_the_usual_ones_is_named_by_its_id_and_another_by_its_path(tmp_path: Path) -> None:
+def test_a_session_in_the_sessions_folder_is_named_by_its_id_and_another_by_its_path(tmp_path: Path) -> None:
     assert session_name(paths.sessions() / "a.jsonl") == "a"
     assert session_name(tmp_path / "a.jsonl") == str(tmp_path / "a.jsonl")
 
@@ -30,7 +30,7 @@ def test_the_program_is_named_so_that_the_shell_finds_it(tmp_path: Path, monkeyp
     assert program_name() == "capexplorer"
 
 
-def test_nothing_is_printed_of_a_session_that_was_not_saved(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_for_a_session_that_was_not_saved(capsys: pytest.CaptureFixture[str]) -> None:
     print_session(Timeline(), None)
     assert capsys.readouterr() == ("", "")
 

@@ -9,6 +9,6 @@ from capexplorer.commands.run_arguments import RunArguments
 from capexplorer.model.offered import Arrivals
 
 
-@pytest.mark.parametrize(("asked", "found"), [(None, "poisson"), ("even", "even"), ("poisson", "poisson")])
-def test_the_arrivals_option_overrides_the_profile(asked: Arrivals | None, found: str) -> None:
-    assert resolve(RunArguments(profile="sleepers", arrivals=asked)).profile.users.arrivals == found
+@pytest.mark.parametrize(("given", "expected"), [(None, "poisson"), ("even", "even"), ("poisson", "poisson")])
+def test_the_arrivals_option_overrides_the_profile(given: Arrivals | None, expected: str) -> None:
+    assert resolve(RunArguments(profile="sleepers", arrivals=given)).profile.users.arrivals == expected

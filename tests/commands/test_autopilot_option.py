@@ -1,4 +1,4 @@
-"""`--autopilot` alone, and with what it steps: what follows it is its value only if it is one."""
+"""`--autopilot` without a value, and with `users` or `rate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell offers after a part of a word: commands, options, profiles, sessions."""
+"""Shell completion of commands, options, profiles and sessions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from click.shell_completion import ShellComplete
 from capexplorer import cli, configuration
 
 
-def offered(args: list[str], begun: str) -> list[str]:
+def offered(args: list[str], prefix: str) -> list[str]:
     shell = ShellComplete(cli.group, {}, "capexplorer", "_CAPEXPLORER_COMPLETE")
-    return [item.value for item in shell.get_completions(args, begun)]
+    return [item.value for item in shell.get_completions(args, prefix)]
 
 
 @pytest.mark.parametrize(
-    ("args", "begun", "expected"),
+    ("args", "prefix", "expected"),
     [
         ([], "prof", ["profiles"]),
         (["run"], "--heads", []),
@@ -28,8 +28,8 @@ def offered(args: list[str], begun: str) -> list[str]:
         (["completion"], "f", ["fish"]),
     ],
 )
-def test_names_with_the_typed_prefix_are_offered(args: list[str], begun: str, expected: list[str]) -> None:
-    assert offered(args, begun) == expected
+def test_names_with_the_typed_prefix_are_offered(args: list[str], prefix: str, expected: list[str]) -> None:
+    assert offered(args, prefix) == expected
 
 
 def test_sessions_are_offered_from_the_users_own_folder_the_newest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What a headless run says of a level that is over, in one line."""
+"""The line that a headless run prints when a level ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def at_rate(figures: LevelFigures, *bins: LevelBin) -> LevelClosed:
     return LevelClosed(t_s=30.0, index=0, users=0, offered_per_s=200.0, started_s=0.0, figures=figures, bins=bins)
 
 
-def test_the_line_of_a_rate_level_says_what_became_of_its_iterations() -> None:
+def test_the_line_of_a_rate_level_has_its_finished_failed_and_dropped_iterations() -> None:
     offered = OfferedFigures(
         offered_per_s=200.0, finished_per_s=151.2, finished_se_per_s=1.0, failed=2, dropped=Drops(target=90, stopped=3),
         from_plan_ms=Latency(p95=812.5),
@@ -57,7 +57,7 @@ def test_an_unsettled_rate_level_is_printed_as_not_settled() -> None:
     assert level_line(at_rate(figures)) == "level   200/s offered: did not settle, 7 failures"
 
 
-def test_the_line_of_a_ramp_of_rates_has_the_most_that_finished() -> None:
+def test_the_line_of_a_ramp_of_rates_has_the_highest_rate_of_finished_iterations() -> None:
     bins = [
         LevelBin(users=9.0, figures=LevelFigures(settled=True, offered=OfferedFigures(offered_per_s=rate, finished_per_s=done)))
         for rate, done in ((10.0, 10.0), (60.0, 45.31), (80.0, 40.0))

@@ -1,4 +1,4 @@
-"""`capexplorer init`: a service of one's own is started, asked once, and described in a profile."""
+"""`capexplorer init`: the user's service is started, each request is sent once, and a profile is written."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
-    """A terminal on which these lines are typed; what is left of them."""
+    """Makes `input` return these lines, as if typed in a terminal; returns the list of those that are not read yet."""
     left = list(answers)
     monkeypatch.setattr(os, "isatty", lambda fd: True)
     monkeypatch.setattr(builtins, "input", lambda question: left.pop(0))
@@ -93,20 +93,20 @@ def test_questions_are_asked_again_until_the_service_answers(
     assert (written("mine").ready, [task.name for task in written("mine").users.task]) == ("/health", ["/items"])
 
 
-def test_a_command_without_a_port_is_looked_up_where_it_listens() -> None:
+def test_the_port_of_a_command_without_a_placeholder_is_found_where_it_listens() -> None:
     port = free_port()
     assert cli.run(["init", "--target-cmd", COMMAND.format(port=port), "--ready", "/health", "--request", "/items"]) == 0
     assert written().ready == f"http://127.0.0.1:{port}/health"
 
 
-def test_a_command_with_a_secret_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_secret_in_the_command_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--target-cmd", f"env TOKEN=hunter2XYZ {COMMAND}", "--ready", "/health", "--request", "/items"]
     assert cli.run(["init", *given]) == 0
     assert "The command holds what looks like a secret" in capsys.readouterr().out
-    assert written(Path.cwd().name).ready == "/health"  # `env` is no name of a service
+    assert written(Path.cwd().name).ready == "/health"  # named after the folder, since `env` is not the service
 
 
-def test_a_locustfile_takes_the_place_of_requests(folder: Path) -> None:
+def test_a_locustfile_replaces_requests(folder: Path) -> None:
     (folder / "users.py").write_text("")
     (folder / "deep").mkdir()
     given = ["--host", "http://127.0.0.1:9", "-f", "users.py", "-o", "deep/x.toml"]
@@ -133,7 +133,7 @@ def test_a_service_that_cannot_start_is_one_line_with_its_last_output(capsys: py
     assert "no database" in capsys.readouterr().err
 
 
-def test_the_end_of_the_input_leaves_without_a_profile(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_at_the_end_of_its_input_init_ends_without_a_profile(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     answering(monkeypatch)
 
     def end(question: str) -> str:
@@ -163,7 +163,7 @@ def redirecting() -> Iterator[str]:
         thread.join()
 
 
-def test_a_single_request_follows_the_guard_of_all_load(redirecting: str) -> None:
+def test_a_single_request_is_sent_only_to_hosts_that_the_guard_allows(redirecting: str) -> None:
     answer = send(Task(name="/"), redirecting, HostGuard())  # localhost, which has ::1 before the address of the service
     assert not isinstance(answer, str)
     assert answer.status == 302

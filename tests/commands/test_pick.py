@@ -1,4 +1,4 @@
-"""What the picker's choice runs."""
+"""The command that a choice in the picker runs."""
 
 from __future__ import annotations
 

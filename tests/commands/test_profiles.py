@@ -1,4 +1,4 @@
-"""`capexplorer profiles`: each plan in a line, within 80 columns, whatever else lies in the folder."""
+"""`capexplorer profiles`: a line for each plan, at most 80 columns wide, even if other profiles in the folder are wrong."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_plan_is_a_line_with_its_length(reported: list[str]) -> None:
+def test_a_plan_is_a_line_with_its_duration(reported: list[str]) -> None:
     assert "    --plan short  5:10s, 20:30s (40 s)" in reported
 
 
-def test_a_plan_that_looks_for_the_knee_has_no_length_that_is_known(reported: list[str]) -> None:
+def test_a_plan_that_searches_for_the_knee_has_no_duration(reported: list[str]) -> None:
     assert "    --plan knee   find knee, hold 60% knee 24h" in reported
 
 
-def test_a_plan_in_lines_is_reported_in_one_and_loops_are_counted_as_often_as_they_run(reported: list[str]) -> None:
+def test_a_plan_of_several_lines_is_reported_in_one_and_its_duration_includes_each_run_of_a_loop(reported: list[str]) -> None:
     assert "    --plan long  1:1m, 2:1m, loop 2 (3:30s, 4:1h) (2 h 3 min)" in reported
 
 
-def test_a_plan_that_cannot_be_run_is_listed_with_its_reason(reported: list[str]) -> None:
+def test_a_plan_that_cannot_be_parsed_is_listed_without_a_duration(reported: list[str]) -> None:
     assert "    --plan odd   many" in reported
 
 
@@ -73,7 +73,7 @@ def test_a_bad_profile_is_listed_with_its_error_and_the_others_follow(reported: 
     assert "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in reported
 
 
-def test_json_has_plans_as_written_and_their_lengths(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_plans_as_written_and_their_durations(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["profiles", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["aaa"]["plans"]["short"] == "5:10s,20:30s"

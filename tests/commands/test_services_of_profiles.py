@@ -1,4 +1,4 @@
-"""What a run explores: what the command line says, else the profile's command, URL or target."""
+"""Which service a run explores: that of the command line, else the command, URL or target of the profile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def profile(folder: Path, service: str) -> str:
 
 
 @pytest.mark.parametrize("service", ["", 'url = "http://127.0.0.1:9"', 'command = "other {port}"', 'target = "mixed"'])
-def test_a_command_on_the_command_line_satisfies_any_profile(service: str, tmp_path: Path) -> None:
+def test_a_command_on_the_command_line_replaces_the_service_of_any_profile(service: str, tmp_path: Path) -> None:
     found = resolve(RunArguments(profile=profile(tmp_path, service), target_cmd="./shop --port {port}", ready="/up"))
     assert found.spec is not None
     assert found.url is None
@@ -27,7 +27,7 @@ def test_a_command_on_the_command_line_satisfies_any_profile(service: str, tmp_p
 
 
 @pytest.mark.parametrize("service", ["", 'url = "http://127.0.0.1:9"', 'command = "other {port}"', 'target = "mixed"'])
-def test_a_url_on_the_command_line_satisfies_any_profile(service: str, tmp_path: Path) -> None:
+def test_a_url_on_the_command_line_replaces_the_service_of_any_profile(service: str, tmp_path: Path) -> None:
     found = resolve(RunArguments(profile=profile(tmp_path, service), host="http://127.0.0.1:7"))
     assert (found.spec, found.url) == (None, "http://127.0.0.1:7")
 
@@ -48,7 +48,7 @@ def test_a_command_with_a_fixed_port_is_checked_at_that_port(tmp_path: Path) -> 
     assert (found.port, found.spec.ready.path) == (8123, "/up?deep=1")
 
 
-def test_without_a_readiness_path_any_status_counts(tmp_path: Path) -> None:
+def test_without_a_readiness_path_a_reply_with_any_status_means_ready(tmp_path: Path) -> None:
     found = resolve(RunArguments(profile=profile(tmp_path, 'command = "./shop {port}"')))
     assert found.spec is not None
     assert found.spec.ready.any_status
@@ -80,7 +80,7 @@ def test_the_compose_file_of_a_profile_is_started_in_its_folder_on_a_free_port(c
     assert spec.least_grace_s > 0
 
 
-def test_a_compose_file_with_a_port_of_its_own_is_asked_there(compose: Path) -> None:
+def test_a_compose_file_with_a_fixed_port_is_checked_at_that_port(compose: Path) -> None:
     (compose / "compose.yaml").write_text("services: {web: {image: x, ports: ['8123:80']}}")
     found = resolve(RunArguments(compose=compose / "compose.yaml", ready="http://127.0.0.1:8123/up"))
     assert found.spec is not None
@@ -95,7 +95,7 @@ def test_a_compose_file_with_a_port_of_its_own_is_asked_there(compose: Path) -> 
         ({}, r"--compose: expected \$\{CAPEXPLORER_PORT\} in the Compose file, or --ready URL"),
     ],
 )
-def test_load_needs_to_know_the_port_of_a_compose_file(compose: Path, given: dict[str, str], message: str) -> None:
+def test_a_compose_file_whose_port_is_unknown_is_refused(compose: Path, given: dict[str, str], message: str) -> None:
     (compose / "compose.yaml").write_text("services: {web: {image: x, ports: ['8123:80']}}")
     with pytest.raises(InputError, match=message):
         resolve(RunArguments(compose=compose / "compose.yaml", **given))  # type: ignore[arg-type]
