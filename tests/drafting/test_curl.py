@@ -19,7 +19,7 @@ COMMANDS = {
     "data makes a POST": (f"curl -d a=1 -d b=2 {HERE}/f", Request("POST", "/f", HERE, FORM, "a=1&b=2")),
     "encoded data": (f"curl --data-urlencode 'q=a b&c' {HERE}/f", Request("POST", "/f", HERE, FORM, "q=a+b%26c")),
     "data in the query": (f"curl -G -d a=1 {HERE}/f?b=2", Request("GET", "/f?b=2&a=1", HERE)),
-    "a method and its body": (
+    "a method and a body": (
         f"curl -X PUT {HERE}/o -H 'Content-Type: application/json' --data-raw '{{\"a\": 1}}'",
         Request("PUT", "/o", HERE, JSON, '{"a": 1}'),
     ),
@@ -29,7 +29,7 @@ COMMANDS = {
     "quotes as browsers write them": (f"curl {HERE}/ -H $'A: it\\'s\\u0021'", Request("GET", "/", HERE, {"A": "it's!"})),
     "user and password": (f"curl -u me:pw {HERE}/", Request("GET", "/", HERE, {"Authorization": "Basic bWU6cHc="})),
     "cookies": (f"curl -b sid=1 {HERE}/", Request("GET", "/", HERE, {"Cookie": "sid=1"})),
-    "headers of one connection are left out": (
+    "headers that depend on the connection are left out": (
         f"curl {HERE}/ -H 'Accept: */*' -H 'If-None-Match: x' -H 'sec-fetch-mode: cors' -H 'Connection: close'",
         Request("GET", "/", HERE, {"Accept": "*/*"}),
     ),
@@ -37,7 +37,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize(("command", "expected"), COMMANDS.values(), ids=COMMANDS)
-def test_a_command_is_the_request_that_curl_would_send(command: str, expected: Request) -> None:
+def test_a_curl_command_becomes_the_request_that_curl_would_send(command: str, expected: Request) -> None:
     assert curl.is_curl(command)
     assert curl.parse(command, "request") == expected
 
@@ -60,7 +60,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("command", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_command_that_a_profile_cannot_hold_is_refused_in_one_line(command: str, message: str) -> None:
+def test_a_curl_command_that_a_profile_cannot_express_is_refused_in_one_line(command: str, message: str) -> None:
     with pytest.raises(InputError) as refused:
         curl.parse(command, "request")
     assert str(refused.value).startswith(message)

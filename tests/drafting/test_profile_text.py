@@ -1,4 +1,4 @@
-"""A drafted profile is read as the tasks that it was made of, and holds no secret."""
+"""The text of a drafted profile is parsed to the tasks that it was made of, and contains no secret."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from capexplorer.load.variables import expanded
 from capexplorer.profile import Profile
 
 SECRET = "hunter2XYZ"
+BASIC_AUTH_PREFIX = "bWU6"
+"""Base64 of the user `me` and a colon, with which its Basic authorization begins."""
 COMMANDS = {
     "a header": f"curl /a -H 'Authorization: Bearer {SECRET}'",
     "an API key's header": f"curl /a -H 'X-Api-Key: {SECRET}'",
@@ -41,21 +43,21 @@ def drafted(command: str) -> tuple[str, Profile, references.Secrets]:
 def test_a_secret_becomes_a_reference_to_the_environment(command: str) -> None:
     content, profile, secrets = drafted(command)
     assert SECRET not in content
-    assert "bWU6" not in content
+    assert BASIC_AUTH_PREFIX not in content
     assert secrets.values
-    assert all(f"${{{name}}}" in content for name in secrets.values)
+    assert [name for name in secrets.values if f"${{{name}}}" not in content] == []
     sent = expanded(profile.users.task[0], secrets.values)
-    assert SECRET in f"{sent.path}{sent.body}{sent.json}{sent.headers}" or "bWU6" in str(sent.headers)
+    assert SECRET in f"{sent.path}{sent.body}{sent.json}{sent.headers}" or BASIC_AUTH_PREFIX in str(sent.headers)
 
 
 @pytest.mark.parametrize("command", PLAIN.values(), ids=PLAIN)
-def test_a_drafted_task_is_read_as_it_was_described(command: str) -> None:
+def test_a_drafted_task_is_parsed_as_it_was_given(command: str) -> None:
     _, profile, secrets = drafted(command)
     [request] = read(command, "request").requests
     assert secrets.values == {}
     assert profile.users.task == (references.task(request, references.Secrets()),)
 
 
-def test_two_secrets_of_one_name_have_two_references() -> None:
+def test_two_secrets_with_one_name_get_two_references() -> None:
     secrets = references.Secrets()
     assert [secrets.reference("Cookie", value) for value in ("a", "b", "a")] == ["${COOKIE}", "${COOKIE_2}", "${COOKIE}"]

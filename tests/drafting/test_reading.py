@@ -1,4 +1,4 @@
-"""What a person gives as requests, and files with requests: HAR, OpenAPI in JSON and YAML, curl commands."""
+"""Requests as a person gives them: paths, URLs, and files in HAR, OpenAPI (JSON and YAML) or of curl commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HAR = {
         ]
     }
 }
-OF_THE_HAR = [
+REQUESTS_OF_HAR = [
     Request("GET", "/items?page=1", HERE, {"Accept": "*/*"}, weight=2),
     Request("POST", "/orders", HERE, {"Content-Type": "text/plain"}, "7"),
 ]
@@ -56,7 +56,7 @@ paths:
     get: {}
     delete: {}
 """
-OF_OPENAPI = [Request("GET", "/v1/items?page=3&kind=new"), Request("GET", "/v1/items/1")]
+REQUESTS_OF_OPENAPI = [Request("GET", "/v1/items?page=3&kind=new"), Request("GET", "/v1/items/1")]
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_a_path_and_a_url_are_requests(text: str, expected: Request) -> None:
 @pytest.mark.parametrize("origin", [None, HERE])
 def test_a_har_gives_the_requests_to_one_service_with_their_number_as_weight(tmp_path: Path, origin: str | None) -> None:
     (path := tmp_path / "shop.har").write_text(json.dumps(HAR))
-    assert read(str(path), "--request", origin).requests == OF_THE_HAR
+    assert read(str(path), "--request", origin).requests == REQUESTS_OF_HAR
 
 
 def test_openapi_gives_each_get_with_its_examples_and_names_what_is_left_out(tmp_path: Path) -> None:
     (path := tmp_path / "api.yaml").write_text(OPENAPI)
     found = read(str(path), "--request")
-    assert found.requests == OF_OPENAPI
+    assert found.requests == REQUESTS_OF_OPENAPI
     assert found.left_out == ["POST /items", "DELETE /items/{id}"]
 
 
@@ -95,7 +95,7 @@ def test_a_file_of_curl_commands_has_one_request_each(tmp_path: Path) -> None:
     assert read(str(path), "--request").requests == [Request("GET", "/a", HERE), Request("POST", "/b", HERE)]
 
 
-def test_requests_beyond_the_most_are_named(tmp_path: Path) -> None:
+def test_requests_beyond_the_maximum_are_listed_as_left_out(tmp_path: Path) -> None:
     entries = [entry("GET", f"{HERE}/{number}") for number in range(REQUESTS_MOST + 1)]
     (path := tmp_path / "many.har").write_text(json.dumps({"log": {"entries": entries}}))
     found = read(str(path), "--request")
@@ -142,7 +142,7 @@ def test_a_file_that_holds_no_requests_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-def test_a_har_of_another_service_is_refused_with_the_service_that_it_has(tmp_path: Path) -> None:
+def test_a_har_of_another_service_is_refused_with_the_url_of_that_service(tmp_path: Path) -> None:
     (path := tmp_path / "shop.har").write_text(json.dumps(HAR))
     with pytest.raises(InputError, match=r"log\.entries: expected requests to http://127\.0\.0\.1:9, got requests to http"):
         read(str(path), "--request", "http://127.0.0.1:9")
