@@ -44,7 +44,7 @@ def test_few_ports_without_keep_alive_are_exhausted_by_connections_in_time_wait(
     ports = [sample.ports for sample in of(run.events(), Sample) if sample.ports]
     assert {each.capacity for each in ports} == {100}
     assert ports[-1].used == 100
-    assert (ports[-1].time_wait or 0) >= 90, "the client closed first: TIME_WAIT lies with its ports, but for a request in flight"
+    assert (ports[-1].time_wait or 0) >= 90, "the client closes first, so nearly all of its ports are in TIME_WAIT"
     assert set(errnos(run.events())) == {99}
     header = of(run.events(), Header)[0]
     assert header.host.port_range == (32_768, 32_867)
@@ -55,7 +55,7 @@ def test_few_ports_without_keep_alive_are_exhausted_by_connections_in_time_wait(
 
 
 class Limited(NamedTuple):
-    """A run with limits of either side, whose users need more files than the generator may open."""
+    """A run with limits of target and generator, whose users need more files than the generator may open."""
 
     run: Run
     target_cores: set[int]
@@ -80,7 +80,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Limited:
 
 def test_limits_of_cores_and_files_apply_to_each_side_alone(limited: Limited) -> None:
     cores = os.sched_getaffinity(0)
-    assert limited.target_cores == cores, "the target does not inherit the generator's"
+    assert limited.target_cores == cores, "the target does not inherit the cores of the generator"
     assert limited.generator_cores == {min(cores)}
     last = of(limited.run.events(), Sample)[-1]
     assert last.targets[0].fds_limit == 99

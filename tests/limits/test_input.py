@@ -1,4 +1,4 @@
-"""`[limits]` and `--limit`: what is taken, what is refused with one line and exit code 2, before anything is started."""
+"""`[limits]` and `--limit`: values that are accepted, and those that are refused with one line and exit code 2 before a start."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ REFUSED = {
     "too few files of the app": ("generator.open_files=20", "generator.open_files: expected at least 64, got 20"),
     "no cores": ("target.cpus=[]", "target.cpus: expected a list of different cores such as [0, 1], got []"),
     "a core twice": ("target.cpus=[0, 0]", "target.cpus: expected a list of different cores"),
-    "a core that is not there": ("generator.cpus=[4095]", "generator.cpus: this machine has no core 4095; expected some of 0"),
+    "a core that this machine does not have": (
+        "generator.cpus=[4095]",
+        "generator.cpus: this machine has no core 4095; expected some of 0",
+    ),
     "privileged ports": ("network.ip_local_port_range=[80, 2000]", "port_range[0]: expected at least 1024, got 80"),
-    "a port beyond all": ("network.ip_local_port_range=[2000, 65536]", "port_range[1]: expected at most 65535, got 65536"),
-    "a core below zero": ("target.cpus=[-1]", "target.cpus[0]: expected at least 0, got -1"),
-    "more files than a kernel counts": ("target.open_files=2147483648", "target.open_files: expected at most 2147483647, got"),
-    "a range upside down": (
+    "a port above 65535": ("network.ip_local_port_range=[2000, 65536]", "port_range[1]: expected at most 65535, got 65536"),
+    "a negative core": ("target.cpus=[-1]", "target.cpus[0]: expected at least 0, got -1"),
+    "more files than a kernel can count": ("target.open_files=2147483648", "target.open_files: expected at most 2147483647, got"),
+    "a range whose last port is below its first": (
         "network.ip_local_port_range=[3000, 2000]",
         "expected [first, last] with 1024 <= first < last <= 65535, got [3000, 2000]",
     ),
@@ -38,11 +41,11 @@ REFUSED = {
         "network.ip_local_port_range: expected a list of exactly 2 entries, got 1",
     ),
     "no port for the target": ("network.ip_local_port_range=[1024, 65535]", "expected to leave the target a port from 8000 up"),
-    "a reuse that is none": (
+    "an invalid value for reuse": (
         "network.tcp_tw_reuse=3",
         "network.tcp_tw_reuse: expected 0 (never), 1 (always) or 2 (on loopback), got 3",
     ),
-    "no queue": ("network.somaxconn=0", "network.somaxconn: expected at least 1, got 0"),
+    "a queue of length 0": ("network.somaxconn=0", "network.somaxconn: expected at least 1, got 0"),
 }
 
 
@@ -95,9 +98,9 @@ def test_an_option_replaces_its_key_of_the_profile_and_no_other() -> None:
     }
 
 
-HERE = {"starts_target": True, "port": None, "allow_hosts": ()}
+DEFAULTS = {"starts_target": True, "port": None, "allow_hosts": ()}
 NETWORK = Limits(network=NetworkLimits(ip_local_port_range=(32_768, 34_767)))
-NOT_HERE = {
+NOT_APPLICABLE = {
     "files of a service that runs already": (
         Limits(target=ProcessLimits(open_files=64)),
         {"starts_target": False},
@@ -108,12 +111,12 @@ NOT_HERE = {
         {"starts_target": False},
         "limits.network: needs a target that capexplorer starts: .* has only loopback and cannot reach a service outside of it",
     ),
-    "a network and a host beyond it": (
+    "a network, and a host outside of it": (
         NETWORK,
         {"allow_hosts": ("127.0.0.1", "db.example")},
         "limits.network: .* only loopback, so load cannot go to db.example",
     ),
-    "a port of the target's that clients would take": (
+    "a port of the target in the range of client ports": (
         NETWORK,
         {"port": 33_000},
         "limits.network.ip_local_port_range: expected a range without the target's port, 33000",
@@ -121,12 +124,12 @@ NOT_HERE = {
 }
 
 
-@pytest.mark.parametrize(("limits", "circumstances", "message"), NOT_HERE.values(), ids=NOT_HERE)
+@pytest.mark.parametrize(("limits", "circumstances", "message"), NOT_APPLICABLE.values(), ids=NOT_APPLICABLE)
 def test_limits_that_this_machine_cannot_apply_are_refused(
     limits: Limits, circumstances: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=f"^--limit: {message}"):
-        check_here(limits, "--limit", **{**HERE, **circumstances})  # type: ignore[arg-type]
+        check_here(limits, "--limit", **{**DEFAULTS, **circumstances})  # type: ignore[arg-type]
 
 
 def test_run_refuses_limits_together_with_a_host(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,4 +141,4 @@ def test_only_root_may_go_beyond_the_hard_limit(monkeypatch: pytest.MonkeyPatch)
     beyond = Limits(generator=ProcessLimits(open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[1] + 1))
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(InputError, match="limits.generator.open_files: expected at most .*, the hard limit here"):
-        check_here(beyond, "--limit", **HERE)  # type: ignore[arg-type]
+        check_here(beyond, "--limit", **DEFAULTS)  # type: ignore[arg-type]

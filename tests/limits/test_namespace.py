@@ -1,4 +1,4 @@
-"""A process moves into a network namespace of its own and stays what it was; where that is not allowed, one line says so."""
+"""A process enters its own network namespace and keeps its user, folder and environment; a refusal is one line."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ print(json.dumps([entered, before == after, [sysctl(name) for name in sys.argv[1
 """
 
 UNPRIVILEGED = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all")
-NEITHER = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
-"""Root's files without root's rights: the kernel lets nobody map user 0 who has no CAP_SETFCAP."""
+WITHOUT_NAMESPACES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
+"""Root without capabilities: a process without CAP_SETFCAP cannot map user 0, so it can create no user namespace."""
 
 
 def host_settings() -> list[str]:
@@ -55,14 +55,14 @@ def python(program: str, *args: str, before: Sequence[str] = ()) -> subprocess.C
     return subprocess.run(command, capture_output=True, text=True, timeout=240, env={**os.environ, "MARK": "kept"})
 
 
-def needs(command: Sequence[str]) -> None:
+def require_root_and(command: Sequence[str]) -> None:
     require(command[0])
     if os.geteuid() != 0:
         pytest.skip("needs root, to take rights away")
 
 
 def skip_where_none_is_allowed(done: subprocess.CompletedProcess[str]) -> None:
-    """Any other failure to enter one fails the test."""
+    """Skips where the kernel refuses a namespace; any other failure fails the test."""
     if "no network namespace is allowed here" in done.stderr:
         pytest.skip("this machine allows no network namespace")
     assert done.returncode == 0, done.stderr
@@ -73,23 +73,23 @@ def entered(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
-AS_LIMITED = [True, True, [["32768", "32867"], ["0"], ["7"]], True, ["7"]]
+INSIDE = [True, True, [["32768", "32867"], ["0"], ["7"]], True, ["7"]]
 
 
-def test_limits_hold_inside_and_the_host_keeps_its_settings() -> None:
+def test_limits_apply_inside_the_namespace_and_the_host_keeps_its_settings() -> None:
     before = host_settings()
     *found, port, io_readable, child = entered(python(ENTER, PORTS, REUSE, QUEUE))
-    assert [*found, io_readable, child] == AS_LIMITED
+    assert [*found, io_readable, child] == INSIDE
     assert 32_768 <= port <= 32_867
     assert host_settings() == before
 
 
-def test_an_unprivileged_user_gets_one_too_and_keeps_the_same_user_id() -> None:
-    needs(UNPRIVILEGED)
+def test_an_unprivileged_user_enters_a_namespace_and_keeps_the_user_id() -> None:
+    require_root_and(UNPRIVILEGED)
     if python("print(1)", before=UNPRIVILEGED).returncode:
         pytest.skip("the interpreter lies where another user may not read it")
     *found, _, io_readable, child = entered(python(ENTER, PORTS, REUSE, QUEUE, before=UNPRIVILEGED))
-    assert [*found, io_readable, child] == AS_LIMITED
+    assert [*found, io_readable, child] == INSIDE
 
 
 def test_without_limits_nothing_is_done() -> None:
@@ -99,8 +99,8 @@ def test_without_limits_nothing_is_done() -> None:
 
 
 def test_run_fails_in_one_line_without_root_and_user_namespaces() -> None:
-    needs(NEITHER)
-    command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "ports", "--headless", "--plan", "1:1s"]
+    require_root_and(WITHOUT_NAMESPACES)
+    command = [*WITHOUT_NAMESPACES, sys.executable, "-m", "capexplorer", "run", "ports", "--headless", "--plan", "1:1s"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -109,13 +109,13 @@ def test_run_fails_in_one_line_without_root_and_user_namespaces() -> None:
     assert "run as root" in done.stderr
 
 
-def test_doctor_finds_out_by_trying() -> None:
-    needs(NEITHER)
-    done = python("from capexplorer import namespace; print(namespace.refusal())", before=NEITHER)
+def test_the_refusal_of_a_namespace_has_the_reason_of_the_kernel() -> None:
+    require_root_and(WITHOUT_NAMESPACES)
+    done = python("from capexplorer import namespace; print(namespace.refusal())", before=WITHOUT_NAMESPACES)
     assert done.stdout.startswith("no network namespace is allowed here (Operation not permitted): ")
 
 
-def test_a_process_with_threads_is_a_defect_of_capexplorer() -> None:
+def test_a_process_with_threads_cannot_enter_a_namespace() -> None:
     program = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     program += "from capexplorer import namespace; namespace.enter(namespace.NetworkLimits(tcp_tw_reuse=0))"
     done = python(program)

@@ -1,4 +1,4 @@
-"""`--sandbox`: whatever a locustfile does, nothing leaves loopback of the session's own network; the run works as ever."""
+"""`--sandbox`: users reach only loopback of the session's own network, by whatever way they connect, and the run works."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from e2e.rig import Run, ended, of
 from capexplorer import cli
 from capexplorer.model.events import Sample
 
-from .test_namespace import NEITHER, needs, python, skip_where_none_is_allowed
+from .test_namespace import WITHOUT_NAMESPACES, python, require_root_and, skip_where_none_is_allowed
 
-LEAVING = Path(__file__).parent / "locustfiles" / "leaving.py"
+LOCUSTFILE = Path(__file__).parent / "locustfiles" / "leaving.py"
 PLAN = ("--headless", "--plan", "1:6s")
 ENTERED = "from capexplorer import namespace, model; namespace.enter(model.limits.NetworkLimits(), sandbox=True)"
 
@@ -54,7 +54,7 @@ def outside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
 
 
 def explored(folder: Path, *args: str) -> tuple[Run, dict[str, str]]:
-    run, code = ended(folder, "actor", "-f", str(LEAVING), *PLAN, *args, cwd=ACTORS)
+    run, code = ended(folder, "actor", "-f", str(LOCUSTFILE), *PLAN, *args, cwd=ACTORS)
     assert code == 0, run.stderr
     samples = of(run.events(), Sample)
     assert sum(tick.requests - tick.failures for sample in samples for tick in sample.endpoints) > 10
@@ -63,7 +63,9 @@ def explored(folder: Path, *args: str) -> tuple[Run, dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_without_it_ctypes_and_children_reach_other_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_sandbox_users_reach_a_listener_by_ctypes_and_child_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with outside(tmp_path, monkeypatch) as service:
         _, outcomes = explored(tmp_path)
     assert [outcomes[way] for way in ("by_ctypes", "by_c_socket", "by_a_child")] == ["connected"] * 3
@@ -71,15 +73,15 @@ def test_without_it_ctypes_and_children_reach_other_addresses(tmp_path: Path, mo
 
 
 @pytest.mark.slow
-def test_nothing_leaves_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_the_sandbox_users_reach_no_listener_outside_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skip_where_none_is_allowed(python(ENTERED))
     with outside(tmp_path, monkeypatch) as service:
         run, outcomes = explored(tmp_path, "--sandbox")
     refused = "Connection refused"
     assert [outcomes[way] for way in ("by_ctypes", "by_c_socket", "by_a_child")] == [refused] * 3
-    assert outcomes["by_going_back"] in ("Operation not permitted", "Permission denied")
+    assert outcomes["by_the_network_of_the_parent"] in ("Operation not permitted", "Permission denied")
     assert service.connections == 0
-    assert of(run.events(), Sample)[-1].ports, "readings work inside"
+    assert of(run.events(), Sample)[-1].ports, "ports are read in the sandbox"
 
 
 REFUSED = {
@@ -103,8 +105,19 @@ def test_a_target_that_the_sandbox_cannot_reach_is_refused(
 
 
 def test_run_fails_in_one_line_without_namespaces() -> None:
-    needs(NEITHER)
-    command = [*NEITHER, sys.executable, "-m", "capexplorer", "run", "mixed", "--sandbox", "--headless", "--plan", "1:1s"]
+    require_root_and(WITHOUT_NAMESPACES)
+    command = [
+        *WITHOUT_NAMESPACES,
+        sys.executable,
+        "-m",
+        "capexplorer",
+        "run",
+        "mixed",
+        "--sandbox",
+        "--headless",
+        "--plan",
+        "1:1s",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 2
     assert done.stdout == ""

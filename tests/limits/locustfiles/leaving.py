@@ -1,4 +1,4 @@
-"""Users that try to reach the listener of OUTSIDE_PORT by ways that no guard in Python sees, and write down what came of it."""
+"""Users that try to connect to OUTSIDE_PORT by ways that a guard in Python cannot check, and write each outcome to a file."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def by_a_child() -> str:
     return os.strerror(os.waitstatus_to_exitcode(ended)).replace("Success", "connected")
 
 
-def by_going_back() -> str:
+def by_the_network_of_the_parent() -> str:
     """Into the network of the process that started this one, as root may."""
     network = os.open(f"/proc/{os.environ['OUTSIDE_PID']}/ns/net", os.O_RDONLY)
     failed = LIBC.setns(network, 0x4000_0000)
-    return os.strerror(ctypes.get_errno()) if failed else "went back"
+    return os.strerror(ctypes.get_errno()) if failed else "entered"
 
 
 def outcome(way: object) -> str:
@@ -55,7 +55,7 @@ class Leaving(HttpUser):
     wait_time = constant(0.1)
 
     def on_start(self) -> None:
-        ways = (by_ctypes, by_c_socket, by_a_child, by_going_back)
+        ways = (by_ctypes, by_c_socket, by_a_child, by_the_network_of_the_parent)
         Path(os.environ["OUTCOMES"]).write_text(json.dumps({way.__name__: outcome(way) for way in ways}), encoding="utf-8")
 
     @task
