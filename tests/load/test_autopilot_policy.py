@@ -233,7 +233,7 @@ def test_a_level_that_never_settles_and_a_service_that_finishes_nothing_are_give
     ended = AutopilotPolicy().due(policy_input(*LOW, level(24, seconds=0.0), open_s=95.0))
     assert isinstance(ended, GiveUp)
     assert ended.why == "not_settling"
-    nothing = level(1, seconds=18.0, goodput=0.0)
-    ended = AutopilotPolicy().due(policy_input(nothing, current=CapacityVerdict()))
+    without_goodput = level(1, seconds=18.0, goodput=0.0)
+    ended = AutopilotPolicy().due(policy_input(without_goodput, current=CapacityVerdict()))
     assert isinstance(ended, GiveUp)
     assert ended.why == "nothing_done"

@@ -45,12 +45,12 @@ def test_the_search_does_not_go_far_beyond_the_knee() -> None:
 
 
 def test_intervals_of_found_knees_contain_the_true_knee() -> None:
-    held = [
+    covered = [
         (knee.users_low or 0.0) <= (flight.truth.knee_users or 0.0) <= (knee.users_high or 0.0)
         for flight in flights()
         if (knee := flight.verdict.knee) is not None and knee.kind == "knee"
     ]
-    assert np.mean(held) >= 0.8
+    assert np.mean(covered) >= 0.8
 
 
 def test_every_exploration_that_finds_a_knee_ends_with_as_few_users_as_it_began() -> None:

@@ -36,7 +36,7 @@ def test_a_step_to_zero_is_at_once_even_while_users_end_slowly(seen: Played) -> 
 
 def test_users_that_raise_in_on_start_are_replaced_and_their_error_is_reported_with_its_place(seen: Played) -> None:
     *found, line = seen["users_whose_on_start_raises_half_the_time_are_replaced"]
-    assert found == [True, 1, True, True, "RuntimeError", "no luck today"]
+    assert found == [True, 1, True, True, "RuntimeError", "failed on start"]
     assert line.startswith("hosted.py:")
     assert line.endswith(" in __call__")
 

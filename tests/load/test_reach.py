@@ -15,9 +15,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder: Path = tmp_path_factory.mktemp("tls")
     with server() as plain, server(self_signed(folder)) as with_tls:
         urls = {name: f"{plain.url}/{name}" for name in ("200", "401", "404", "503", "hang", "garbage", "silence", "reset")}
-        nobody = f"127.0.0.1:{closed_port()}"
+        closed = f"127.0.0.1:{closed_port()}"
         urls |= {"tls": with_tls.url, "https to http": plain.url.replace("http", "https"), "tcp": f"{plain.url}/garbage"}
-        return play("load.scenes.reached", urls={**urls, "nobody": f"http://{nobody}", "tcp nobody": f"http://{nobody}"})
+        return play(
+            "load.scenes.reached", urls={**urls, "a closed port": f"http://{closed}", "tcp to a closed port": f"http://{closed}"}
+        )
 
 
 @pytest.mark.parametrize("kind", ["200", "401", "404", "503", "tls", "hang", "tcp"])
@@ -28,8 +30,8 @@ def test_a_service_that_answers_anything_is_reachable(seen: Played, kind: str) -
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        ("nobody", "connection refused"),
-        ("tcp nobody", "connection refused"),
+        ("a closed port", "connection refused"),
+        ("tcp to a closed port", "connection refused"),
         ("reset", "connection reset by peer"),
         ("garbage", "no HTTP answer"),
         ("silence", "no HTTP answer"),

@@ -99,7 +99,7 @@ def test_not_saturated_names_the_busiest_resource() -> None:
         ("too few requests", Load(1, 1.2, 50)),
         ("too few seconds", Load(50, 100, 200, seconds=2.0)),
         ("failures", Load(50, 100, 200, failure_ratio=0.3)),
-        ("nothing finished", Load(50, 0.0, 200)),
+        ("no request succeeded", Load(50, 0.0, 200)),
         ("no readings of the target", Load(50, 100, 200, unread=UNREAD_TARGET)),
         ("the generator was saturated", Load(50, 100, 200, figures={"generator_cpu_ratio": 0.99, "loop_lag_p99_ms": 80.0})),
         ("no users", Load(0, 0.0, 0.0)),

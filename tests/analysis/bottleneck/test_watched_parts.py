@@ -305,7 +305,7 @@ def test_a_reader_that_was_refused_once_in_a_level_proves_no_limit() -> None:
 
 
 def test_a_lock_with_replies_at_constant_intervals_is_that_of_the_part_whose_open_connections_grow() -> None:
-    """A lock that is held for 15 ms lets requests go as evenly as a limit on their rate."""
+    """A lock that is held for 15 ms gives replies at constant intervals, as a rate limit does."""
     inside = {"target.fds": 40.0}
     timeline = session({"web": inside, "db": {"server.active": 1.0}, "proxy": PROXY})
     quiet, *_, level = measured_levels(epoch_of(timeline, 0))

@@ -72,9 +72,9 @@ def test_the_end_of_one_worker_is_not_the_end_of_the_service() -> None:
 
 
 def test_the_mark_of_a_crash_closes_after_the_target_is_ready_again() -> None:
-    gone = [died(5.5, exit_code=3, output=("Traceback", "KeyError: 1")), *seconds(6, 30, REFUSED), *seconds(31, 60)]
+    crash = [died(5.5, exit_code=3, output=("Traceback", "KeyError: 1")), *seconds(6, 30, REFUSED), *seconds(31, 60)]
     marks = cause_marks(
-        [*seconds(2, 5), *gone, Target(t_s=60.2, state="starting"), Target(t_s=61.0, state="ready"), *seconds(62, 70)]
+        [*seconds(2, 5), *crash, Target(t_s=60.2, state="starting"), Target(t_s=61.0, state="ready"), *seconds(62, 70)]
     )
     assert (marks[0].state, marks[-1].state, marks[-1].t_s) == ("open", "closed", 62.0)
     assert set(latest_by_id(marks)) == {"target_crashed"}

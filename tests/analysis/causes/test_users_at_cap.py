@@ -32,7 +32,7 @@ def seconds_with_drops(first: int, last: int, service_ms: float, **dropped: int)
             USUAL_MS,
             True,
         ),
-        ("the service slowed down and holds the users", seconds_with_drops(2, 6, 40.0, max_users=50), USUAL_MS, False),
+        ("the service slowed down, and all users wait for it", seconds_with_drops(2, 6, 40.0, max_users=50), USUAL_MS, False),
         ("six users on four workers that are all busy", seconds_with_drops(2, 6, 14.5, max_users=50), USUAL_MS, False),
         ("the first level, whose rate needs more users", seconds_with_drops(2, 6, 11.0, max_users=50), None, True),
         ("the first level, whose rate needs fewer users", seconds_with_drops(2, 6, 11.0, target=50), None, False),

@@ -1,4 +1,4 @@
-"""When a level is spawning, settling, settled. Times in seconds; a tick is one second unless said otherwise."""
+"""When a level is spawning, settling, settled. Times in seconds; a tick is one second unless stated otherwise."""
 
 from __future__ import annotations
 

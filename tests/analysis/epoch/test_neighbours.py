@@ -42,7 +42,7 @@ DISTURBED = [
     ("four workers on two cores",
      {"target.cpu_ratio": 1.0, "target.run_delay_ratio": 2.4, "target.busiest_thread_ratio": 0.3, "target.processes": 5.0},
      "gunicorn", 4.2),
-    ("requests that do nothing but run and wait for a core, at low load",
+    ("requests whose whole time is spent on a core or waiting for one, at low load",
      {"target.cpu_ratio": 0.10, "target.run_delay_ratio": 0.06, "target.busiest_thread_ratio": 0.1}, "node", 0.15),
 ]  # fmt: skip
 

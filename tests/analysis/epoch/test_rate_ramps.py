@@ -68,9 +68,9 @@ def test_the_interval_of_a_short_ramp_is_wider(seconds: float, half_width: tuple
     assert half_width[0] < (found.high_per_s - found.low_per_s) / 2 / found.per_s < half_width[1]
 
 
-def test_a_lucky_bin_below_a_poor_one_is_no_collapse() -> None:
-    lucky = [level(24.0, 24.0, seconds=15, ramp=True), level(29.5, 29.5, seconds=10, ramp=True)]
-    found = judge([level(18.0, seconds=15, ramp=True), *lucky, level(32.0, 23.4, seconds=9, ramp=True)])
+def test_a_bin_with_high_goodput_before_one_with_low_goodput_is_no_collapse() -> None:
+    high = [level(24.0, 24.0, seconds=15, ramp=True), level(29.5, 29.5, seconds=10, ramp=True)]
+    found = judge([level(18.0, seconds=15, ramp=True), *high, level(32.0, 23.4, seconds=9, ramp=True)])
     assert found is not None
     assert found.kind == "capacity"
     assert found.per_s == pytest.approx(23.4, rel=0.01)

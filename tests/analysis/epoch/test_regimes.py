@@ -133,8 +133,8 @@ def test_refusals_that_vary_at_the_limit_are_one_regime() -> None:
 
 
 def test_equal_failures_at_more_users_do_not_count_as_falling_goodput() -> None:
-    dead = [(21, [(20, 19)] * 9), (25, [(24, 23), *[(24, 24)] * 8]), (33, [(32, 31)] * 9)]
-    epoch = epoch_of(session(*CLIMB[:2], *dead), 0)
+    failing_levels = [(21, [(20, 19)] * 9), (25, [(24, 23), *[(24, 24)] * 8]), (33, [(32, 31)] * 9)]
+    epoch = epoch_of(session(*CLIMB[:2], *failing_levels), 0)
     assert regimes(epoch) == [(None, [8, 16]), ("failures", [21, 25, 33])]
     assert epoch.is_undecided
 

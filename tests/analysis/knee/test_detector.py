@@ -114,8 +114,8 @@ def test_a_single_dip_is_not_a_knee() -> None:
 
 
 def test_a_first_level_of_few_requests_does_not_bend_the_line() -> None:
-    lucky = replace(ideal([1])[0], goodput_rps=3.0, goodput_se_rps=0.8)
-    assert knee_of([lucky, *ideal([2, 5, 10, 20, 30, 40, 60, 80])]).users == pytest.approx(50, rel=0.05)
+    few_requests = replace(ideal([1])[0], goodput_rps=3.0, goodput_se_rps=0.8)
+    assert knee_of([few_requests, *ideal([2, 5, 10, 20, 30, 40, 60, 80])]).users == pytest.approx(50, rel=0.05)
 
 
 def test_ramps_give_at_most_medium_confidence() -> None:

@@ -19,7 +19,7 @@ from ..ladders import ideal
         ([10, 20, 30, 40, 60], ["higher_levels"]),
         ([10, 60, 80, 100], ["lower_levels", "between_levels"]),
     ],
-    ids=["nothing", "one level", "a straight line", "at or below", "too few beyond the knee", "a gap around the knee"],
+    ids=["no levels", "one level", "linear scaling", "at or below", "too few beyond the knee", "a gap around the knee"],
 )
 def test_the_advice_names_the_kinds_of_missing_levels_in_order(users: list[float], kinds: list[str]) -> None:
     assert [each.kind for each in judge(ideal(users)).missing] == kinds

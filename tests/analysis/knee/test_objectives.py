@@ -70,8 +70,8 @@ def test_failures_are_judged_by_their_own_bounds() -> None:
 
 
 def test_a_level_without_any_success_keeps_no_latency_objective() -> None:
-    dead = replace(ideal([40])[0], goodput_rps=0.0, failure_ratio=1.0, p95_ms=None)
-    found = capacity_at([*with_p95([(10, 100), (20, 100), (30, 100)]), dead], "p95_ms", 400)
+    all_failed = replace(ideal([40])[0], goodput_rps=0.0, failure_ratio=1.0, p95_ms=None)
+    found = capacity_at([*with_p95([(10, 100), (20, 100), (30, 100)]), all_failed], "p95_ms", 400)
     assert found is not None
     assert (found.state, found.users_high) == ("crossed", 40)
 

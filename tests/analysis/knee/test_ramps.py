@@ -88,10 +88,10 @@ def test_response_times_bound_the_knee_of_a_slow_ramp_from_above() -> None:
 
 
 def test_response_times_do_not_bound_the_knee_without_a_ramp_with_think_time_or_with_failures() -> None:
-    held = [hold(level.users, level.goodput_rps or 0.1, 20.0, se=0.05, response_s=level.response_s) for level in SLOW_RAMP]
+    holds = [hold(level.users, level.goodput_rps or 0.1, 20.0, se=0.05, response_s=level.response_s) for level in SLOW_RAMP]
     thinking = [*SLOW_RAMP[:-1], hold(50, 2.4, 60.0, se=0.05, response_s=6.0)]
     failing = [*SLOW_RAMP[:-1], LadderLevel(users=50, goodput_rps=2.0, throughput_rps=2.4, response_ms=18_800, failure_ratio=0.2)]
-    assert [saturated_users(levels) for levels in (held, thinking, failing)] == [None, None, None]
+    assert [saturated_users(levels) for levels in (holds, thinking, failing)] == [None, None, None]
 
 
 def test_a_straight_ramp_without_think_time_is_not_saturation() -> None:

@@ -10,7 +10,7 @@ import pytest
 from capexplorer.analysis.leaks.constant_load import pieces
 
 PIECES = {
-    "nothing": ([], None, []),
+    "no values": ([], None, []),
     "values that grow": ([10, 11, 12, 13], None, [(0, 4)]),
     "a fall to less than half of the peak is another process": ([10, 20, 9, 10], None, [(0, 2), (2, 4)]),
     "a fall to more than half of the peak is the same process": ([10, 20, 11, 12], None, [(0, 4)]),

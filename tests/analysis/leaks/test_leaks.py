@@ -81,7 +81,7 @@ def test_descriptors_that_are_opened_once_and_stay_open_are_not_a_leak(why: str,
 
 
 def test_connections_that_users_open_late_are_not_a_leak() -> None:
-    """100 users, each with a second connection that one task in 40 needs: the generator holds as many descriptors more."""
+    """100 users, each with a second connection that one task in 40 needs: the generator opens as many descriptors."""
     late = [Second(fds=130 + extra, generator_fds=150 + extra) for extra in (100 * (1 - math.exp(-s / 100)) for s in range(45))]
     alone = [Second(fds=second.fds, generator_fds=150) for second in late]
     assert marks(held_session((100, late))) == {}

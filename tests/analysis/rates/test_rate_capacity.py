@@ -77,8 +77,8 @@ def test_a_limit_of_the_generator_is_not_reported_as_capacity() -> None:
 
 
 def test_a_capacity_seen_only_with_a_full_pool_of_users_has_lower_confidence() -> None:
-    held = {"at_cap": True, "service_ms": 500.0}
-    found = judged([*SERVED, level(125, 100, dropped=25, **held), level(150, 100, dropped=50, **held)])
+    full_pool = {"at_cap": True, "service_ms": 500.0}
+    found = judged([*SERVED, level(125, 100, dropped=25, **full_pool), level(150, 100, dropped=50, **full_pool)])
     assert (found.kind, found.confidence) == ("capacity", "medium")
 
 

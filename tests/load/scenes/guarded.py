@@ -110,9 +110,9 @@ def raw_sockets() -> list[str]:
 def allowed_names() -> list[bool]:
     before = _guard.permits("192.0.2.7")
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
-    unlearned = error_of(lambda: _guard.reachable("elsewhere.invalid", found)) == "nothing"
+    is_permitted = error_of(lambda: _guard.reachable("elsewhere.invalid", found)) == "no error"
     _guard.reachable("SERVICE.example", found)
-    return [_guard.permits("service.EXAMPLE"), before, unlearned, _guard.permits("192.0.2.7")]
+    return [_guard.permits("service.EXAMPLE"), before, is_permitted, _guard.permits("192.0.2.7")]
 
 
 def proxies_on_loopback(url: str) -> dict[str, str]:

@@ -48,7 +48,7 @@ def localhost_elsewhere_of_requests() -> str:
         requests.get("http://localhost:9/", timeout=5)
     except requests.RequestException as error:
         return str(error)
-    return "nothing"
+    return "no error"
 
 
 def localhost_here() -> list[str]:

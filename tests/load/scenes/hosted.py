@@ -88,14 +88,14 @@ class _FailsHalfTheTime:
     def __call__(self, user: User) -> None:
         self.count += 1
         if self.count % 2:
-            raise RuntimeError("no luck today")
+            raise RuntimeError("failed on start")
 
 
 def users_whose_on_start_raises_half_the_time_are_replaced() -> list[Any]:
-    luck = _FailsHalfTheTime()
-    rig = Rig(user_class("U", on_start=lambda self: luck(self)))
+    on_start = _FailsHalfTheTime()
+    rig = Rig(user_class("U", on_start=lambda self: on_start(self)))
     rig.host.set_users(10, 100.0)
-    reached = rig.until(lambda: luck.count >= 15 and rig.host.users == 10)
+    reached = rig.until(lambda: on_start.count >= 15 and rig.host.users == 10)
     error = rig.host.errors.waiting[0]
     found = [reached, rig.spawned(10), len(rig.host.errors.waiting) >= 5, rig.host.replaced >= 5]
     rig.host.stop()

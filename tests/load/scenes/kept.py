@@ -27,10 +27,10 @@ def _high_descriptors() -> list[int]:
     """Duplicates of one descriptor, until new ones have numbers above FIRST_DESCRIPTOR."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    held = [os.dup(1)]
-    while held[-1] < FIRST_DESCRIPTOR:
-        held.append(os.dup(1))
-    return held
+    duplicates = [os.dup(1)]
+    while duplicates[-1] < FIRST_DESCRIPTOR:
+        duplicates.append(os.dup(1))
+    return duplicates
 
 
 def _user(kind: type[locust.User], url: str) -> Any:
@@ -61,7 +61,7 @@ def _closed(user: Any, path: str) -> None:
 
 def kept(url: str) -> dict[str, dict[str, list[int]]]:
     """By client and what happens to its connections. `/closed-later` closes after its reply without announcing it."""
-    held, found = _high_descriptors(), {}
+    duplicates, found = _high_descriptors(), {}
     for kind in workload.HTTP_USERS:
         found[kind.__name__] = {
             "kept": _counted(lambda kind=kind: _requests(_user(kind, url), "/ok")),
@@ -72,7 +72,7 @@ def kept(url: str) -> dict[str, dict[str, list[int]]]:
             "timed out": _counted(lambda kind=kind: _user_of(kind, url).client.get("/hang", **_limits(kind))),
             "never used again": _counted(lambda kind=kind: [_user(kind, url).client.get("/ok") for _ in range(REQUESTS)]),
         }
-    for descriptor in held:
+    for descriptor in duplicates:
         os.close(descriptor)
     return found
 

@@ -150,11 +150,11 @@ def a_silent_worker_is_lost_and_its_users_run_elsewhere() -> list[Any]:
     rig.until(lambda: rig.of(Spawned), one, two)
     silent_s = time.monotonic()
 
-    def look() -> bool:
+    def is_reported() -> bool:
         one.send("heartbeat", {"state": "running", "current_cpu_usage": 1})
         return len(rig.of(WorkersChanged)) == 3
 
-    lost = rig.until(look, one)
+    lost = rig.until(is_reported, one)
     after_s = time.monotonic() - silent_s
     change = rig.of(WorkersChanged)[-1]
     moved = rig.until(lambda: sum(one.counts.values()) == 6 and rig.host.users == 6, one)

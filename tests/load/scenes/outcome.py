@@ -15,4 +15,4 @@ def error_of(act: Callable[[], Any]) -> str:
             act()
     except BaseException as error:
         return f"{type(error).__name__} {getattr(error, 'errno', None)}"
-    return "nothing"
+    return "no error"
