@@ -10,7 +10,7 @@ from ..loads import Load, closed_session
 from .regime_sessions import CLIMB, WAIT_S, Seconds, clean, regimes, session
 
 
-def test_a_fall_inside_a_level_near_the_knee_begins_a_regime_even_if_the_level_was_slightly_below_the_low_load_line() -> None:
+def test_a_fall_inside_a_level_near_the_knee_begins_a_regime_even_slightly_below_the_low_load_line() -> None:
     level = [(rate, 0) for rate in (108, 114, 102, 110, 106, 60, 54, 62, 58, 60, 56)]
     levels = (8, clean(40)), (16, clean(80)), (24, level), (32, [(rate, 0) for rate in (58, 62, 56, 60, 58, 62, 57, 60, 59)])
     assert [users for _, users in regimes(epoch_of(session(*levels), 0))] == [[8, 16, 24], [24, 32]]

@@ -52,9 +52,7 @@ def test_a_capacity_that_doubles_gives_both_capacities_and_the_time_of_the_chang
     assert "since then 48 users reached 191/s" in line
 
 
-def test_a_knee_of_a_service_that_has_changed_is_not_to_be_verified_and_the_missing_levels_are_those_of_the_changed_service() -> (
-    None
-):
+def test_after_a_change_of_the_service_the_advice_is_to_measure_levels_of_the_changed_service() -> None:
     timeline = analysed_again("capacity-doubles-at-60-s.jsonl")
     capacity = timeline.verdicts[0].capacity
     assert capacity.knee is not None

@@ -27,7 +27,7 @@ def test_latency_that_grows_with_users_is_queueing() -> None:
     assert limit_of(ideal(USERS)) == "queueing"
 
 
-def test_the_limit_is_unknown_if_responses_and_waits_do_not_explain_the_users_time_and_the_generator_was_not_measured() -> None:
+def test_the_limit_is_unknown_if_the_users_time_is_unexplained_and_the_generator_was_not_measured() -> None:
     assert limit_of(beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0)) == "unknown"
     assert limit_of(beyond(ideal(USERS), latency_ms=60.0, response_ms=60.0, failure_ratio=0.1)) == "unknown"
 

@@ -17,23 +17,25 @@ from capexplorer.run.drivers.load_target import LoadTarget
 from .rig import Rig, user_class
 
 
-def steps_are_reported_when_all_users_run() -> list[Any]:
+def steps_are_reported_when_all_users_run() -> dict[str, Any]:
     rig = Rig(user_class("U"))
-    rig.host.set_users(5, 100.0)
-    found: list[Any] = [rig.reaches(5), rig.until(lambda: rig.spawned(5) == 1)]
-    rig.host.set_users(2, 100.0)
-    found += [rig.reaches(2), rig.until(lambda: rig.spawned(2) == 1)]
-    return [*found, rig.host.stop(), rig.host.users]
+    found: dict[str, Any] = {}
+    for users in (5, 2):
+        rig.host.set_users(users, 100.0)
+        found[f"{users} users run"] = rig.reaches(users)
+        found[f"{users} users are reported"] = rig.until(lambda users=users: rig.spawned(users) == 1)  # type: ignore[misc]
+    return {**found, "stopped in time": rig.host.stop(), "users at the end": rig.host.users}
 
 
-def a_step_replaces_another_that_is_still_spawning() -> list[Any]:
+def a_step_replaces_another_that_is_still_spawning() -> dict[str, Any]:
     rig = Rig(user_class("U"))
     rig.host.set_users(100, 1.0)
     spawning = rig.until(lambda: rig.host.users >= 1)
     rig.host.set_users(3, 100.0)
-    found: list[Any] = [spawning, rig.reaches(3), rig.until(lambda: rig.spawned(3) == 1)]
-    native.sleep(1.5)
-    found += [rig.host.users == 3, rig.spawned(100)]
+    found: dict[str, Any] = {"first step spawns": spawning, "3 users run": rig.reaches(3)}
+    found["3 users are reported"] = rig.until(lambda: rig.spawned(3) == 1)
+    native.sleep(1.5)  # in which the first step would have started another user
+    found |= {"users afterwards": rig.host.users, "reports of the first step": rig.spawned(100)}
     rig.host.stop()
     return found
 
@@ -48,24 +50,25 @@ def the_last_of_many_steps_at_once_applies() -> list[Any]:
         for users in (60, 20, 90, 30, last):
             rig.host.set_users(users, 1.0 if users != last else 100.0)
         reached = rig.reaches(last)
-        native.sleep(1.5)
-        found.append([reached, rig.host.users, rig.spawned(last)])
+        native.sleep(1.5)  # in which an earlier step would have started another user
+        found.append({"last": last, "reached": reached, "users afterwards": rig.host.users, "reports": rig.spawned(last)})
         rig.host.stop()
     return found
 
 
-def to_zero_and_back() -> list[Any]:
+def to_zero_and_back() -> dict[str, Any]:
     starts: list[str] = []
     rig = Rig(user_class("U", on_start=lambda self: starts.append("start")))
-    found: list[Any] = []
+    reached: list[int] = []
     for users in (4, 0, 3, 0):
         rig.host.set_users(users, 100.0)
-        found.append(rig.reaches(users))
+        if rig.reaches(users):
+            reached.append(users)
     rig.host.stop()
-    return [*found, len(starts)]
+    return {"reached": reached, "users started": len(starts)}
 
 
-def a_step_to_zero_is_at_once_even_while_users_end_slowly() -> list[Any]:
+def a_step_to_zero_is_at_once_even_while_users_end_slowly() -> dict[str, Any]:
     """The step before asked for 3 of 30 users at one a second: the step to 0 must end those that still run."""
     rig = Rig(user_class("U"))
     load_target = LoadTarget(0, None)
@@ -78,7 +81,7 @@ def a_step_to_zero_is_at_once_even_while_users_end_slowly() -> list[Any]:
     rate = load_target.step(0)
     down = rig.reaches(0)
     rig.host.stop()
-    return [up, rate >= 25, down]
+    return {"30 users run": up, "rate": rate, "no user runs": down}
 
 
 class _FailsHalfTheTime:
@@ -91,18 +94,18 @@ class _FailsHalfTheTime:
             raise RuntimeError("failed on start")
 
 
-def users_whose_on_start_raises_half_the_time_are_replaced() -> list[Any]:
+def users_whose_on_start_raises_half_the_time_are_replaced() -> dict[str, Any]:
     on_start = _FailsHalfTheTime()
     rig = Rig(user_class("U", on_start=lambda self: on_start(self)))
     rig.host.set_users(10, 100.0)
     reached = rig.until(lambda: on_start.count >= 15 and rig.host.users == 10)
     error = rig.host.errors.waiting[0]
-    found = [reached, rig.spawned(10), len(rig.host.errors.waiting) >= 5, rig.host.replaced >= 5]
+    counts = {"reports": rig.spawned(10), "errors": len(rig.host.errors.waiting), "replaced": rig.host.replaced}
     rig.host.stop()
-    return [*found, error.type, error.text, error.line]
+    return {"10 users run": reached, **counts, "error": f"{error.type}: {error.text}", "place": error.line}
 
 
-def users_whose_on_start_always_raises_are_replaced_slowly() -> list[Any]:
+def users_whose_on_start_always_raises_are_replaced_slowly() -> dict[str, int]:
     tries: list[float] = []
 
     def fail(self: User) -> None:
@@ -112,26 +115,26 @@ def users_whose_on_start_always_raises_are_replaced_slowly() -> list[Any]:
     rig = Rig(user_class("U", on_start=fail))
     rig.host.set_users(5, 100.0)
     rig.until(lambda: len(tries) >= 5)
-    native.sleep(4.0)
+    native.sleep(4.0)  # the time in which starts are counted
     late = [at for at in tries if 2.0 < at - tries[0] <= 4.0]
-    found = [rig.spawned(5), len(late) <= 5 * 4, len(tries) > 5]
+    found = {"reports": rig.spawned(5), "starts from 2 s to 4 s": len(late), "starts": len(tries)}
     rig.host.stop()
     return found
 
 
-def users_that_stop_themselves_are_replaced_without_an_error() -> list[Any]:
+def users_that_stop_themselves_are_replaced_without_an_error() -> dict[str, Any]:
     def leave(self: User) -> None:
         raise StopUser()
 
     rig = Rig(user_class("U", tasks=[leave]))
     rig.host.set_users(3, 100.0)
     replaced = rig.until(lambda: rig.host.replaced >= 6)
-    found = [replaced, len(rig.host.errors.waiting)]
+    found = {"replaced": replaced, "errors": len(rig.host.errors.waiting)}
     rig.host.stop()
     return found
 
 
-def users_that_end_while_others_are_stopped_do_not_block_the_step() -> list[Any]:
+def users_that_end_while_others_are_stopped_do_not_block_the_step() -> dict[str, Any]:
     """A plan waits for the report that the step is complete."""
 
     leaves = False
@@ -150,20 +153,20 @@ def users_that_end_while_others_are_stopped_do_not_block_the_step() -> list[Any]
     rig.host.set_users(10, 100.0)
     reported = rig.until(lambda: rig.spawned(10) == 1)
     leaves = False
-    found = [reported, rig.reaches(10)]
+    found = {"10 users are reported": reported, "10 users run": rig.reaches(10)}
     rig.host.stop()
     return found
 
 
-def a_fixed_count_below_the_requested_users_does_not_block_the_step() -> list[Any]:
+def a_fixed_count_below_the_requested_users_does_not_block_the_step() -> dict[str, Any]:
     rig = Rig(user_class("Only", fixed_count=1, weight=0))
     rig.host.set_users(5, 100.0)
-    found = [rig.until(lambda: rig.spawned(5) == 1), rig.host.users]
+    found = {"5 users are reported": rig.until(lambda: rig.spawned(5) == 1), "users": rig.host.users}
     rig.host.stop()
     return found
 
 
-def a_user_class_that_cannot_be_instantiated_is_a_user_error() -> list[Any]:
+def a_user_class_that_cannot_be_instantiated_is_a_user_error() -> dict[str, Any]:
     def broken(self: User, environment: Any) -> None:
         raise ValueError("not with me")
 
@@ -171,10 +174,16 @@ def a_user_class_that_cannot_be_instantiated_is_a_user_error() -> list[Any]:
     rig.host.set_users(2, 100.0)
     reported = rig.until(lambda: bool(rig.host.errors.waiting))
     spawned = rig.until(lambda: rig.spawned(2) == 1)
-    native.sleep(2.0)
+    native.sleep(2.0)  # the time in which errors are counted
     errors = [f"{each.type}: {each.text}" for each in rig.host.errors.waiting]
     stopped = rig.host.stop()
-    return [reported, spawned, errors[0], len(errors) <= 20, stopped]
+    return {
+        "an error": reported,
+        "2 users are reported": spawned,
+        "first error": errors[0],
+        "errors": len(errors),
+        "stopped": stopped,
+    }
 
 
 def an_error_in_a_task_has_its_place() -> list[Any]:
