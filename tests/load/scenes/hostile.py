@@ -23,15 +23,18 @@ def _task(body: Any, **attributes: Any) -> type[User]:
     return user_class("Hostile", tasks=[body], **attributes)
 
 
-def _played(kind: type[User], errors: int = 3) -> list[Any]:
-    """[step reported, errors counted, both users run, types of errors, stopped in time, the load thread was alive until then]."""
+def _played(kind: type[User], errors: int = 3) -> dict[str, Any]:
+    """What is observed of two such users, until `errors` errors were counted."""
     rig = Rig(kind)
     rig.host.set_users(2, 100.0)
     reported = rig.until(lambda: rig.spawned(2) == 1)
     counted = rig.until(lambda: len(rig.host.errors.waiting) >= errors)
     there = rig.reaches(2)
     types = sorted({each.type for each in rig.host.errors.waiting})
-    return [reported, counted, there, types, rig.host.stop(), rig.host.thread.ended_by is None]
+    return {
+        "step reported": reported, "errors counted": counted, "both users run": there, "types of errors": types,
+        "stopped in time": rig.host.stop(), "load thread alive until then": rig.host.thread.ended_by is None,
+    }  # fmt: skip
 
 
 def raising() -> dict[str, Any]:
@@ -57,7 +60,7 @@ def raising() -> dict[str, Any]:
     return found
 
 
-def exits_in_on_start_and_in_init() -> list[Any]:
+def exits_in_on_start_and_in_init() -> list[dict[str, Any]]:
     def init(self: User, environment: Any) -> None:
         sys.exit("not made")
 
@@ -65,7 +68,7 @@ def exits_in_on_start_and_in_init() -> list[Any]:
         gevent.sleep(0.3)
         sys.exit(1)
 
-    return [_played(user_class("U", on_start=on_start)), _played(user_class("U", __init__=init), 1)[:2]]
+    return [_played(user_class("U", on_start=on_start)), _played(user_class("U", __init__=init), 1)]
 
 
 def each_death_counts_once() -> int:
@@ -132,7 +135,7 @@ def users_that_end_by_themselves() -> dict[str, Any]:
     return {body.__name__: _played(_task(body), 0) for body in (kills, stops, reschedules)}
 
 
-def no_tasks() -> list[Any]:
+def no_tasks() -> dict[str, Any]:
     class Empty(User):
         wait_time = constant(0.05)
 

@@ -68,41 +68,45 @@ class _Rig:
         self.host.set_rate(per_s, "even", max_users)
         return self.until(lambda: any(isinstance(each, Spawned) and each.offered_per_s == per_s for each in self.reports))
 
-    def ends(self) -> list[Any]:
+    def end(self) -> dict[str, Any]:
+        """Stops the host; what holds at the end of every scene."""
         stopped = self.host.stop()
         self.tick()
-        return [stopped, self.is_conserved, self.in_flight]
+        return {"stopped in time": stopped, "every tick is conserved": self.is_conserved, "in flight at the end": self.in_flight}
 
 
-def users_run_tasks_at_the_rate_and_ignore_their_wait_time() -> list[Any]:
+def users_run_tasks_at_the_rate_and_ignore_their_wait_time() -> dict[str, Any]:
     rig = _Rig(_kind("U"))
-    found = [rig.offer(100.0), rig.until(lambda: rig.totals["finished"] >= 100)]
-    return [*found, rig.totals["failed"], rig.dropped.total, *rig.ends()]
+    found = {"offered": rig.offer(100.0), "100 finished": rig.until(lambda: rig.totals["finished"] >= 100)}
+    return {**found, "failed": rig.totals["failed"], "dropped": rig.dropped.total, **rig.end()}
 
 
-def steps_of_the_rate_and_back_to_users() -> list[Any]:
+def steps_of_the_rate_and_back_to_users() -> dict[str, Any]:
     """Users of the level before the rate wait for an hour, and are in the pool at once; after it they wait again."""
     rig = _Rig(_kind("U"))
     rig.host.set_users(3, 100.0)
-    found = [rig.until(lambda: rig.host.users == 3), rig.offer(20.0), rig.until(lambda: rig.totals["finished"] >= 5)]
-    found += [rig.offer(200.0), rig.until(lambda: rig.totals["finished"] >= 100), rig.host.users >= 50]
+    found = {"3 users run": rig.until(lambda: rig.host.users == 3)}
+    found |= {"20/s offered": rig.offer(20.0), "5 finished": rig.until(lambda: rig.totals["finished"] >= 5)}
+    found |= {"200/s offered": rig.offer(200.0), "100 finished": rig.until(lambda: rig.totals["finished"] >= 100)}
+    found["50 users or more"] = rig.host.users >= 50
     rig.host.set_users(2, 100.0)
-    found += [rig.until(lambda: rig.host.users == 2), rig.until(lambda: rig.tick() is None)]
-    return [*found, *rig.ends()]
+    found |= {"2 users run": rig.until(lambda: rig.host.users == 2), "no rate": rig.until(lambda: rig.tick() is None)}
+    return {**found, **rig.end()}
 
 
-def a_full_pool_queues_and_then_drops() -> list[Any]:
+def a_full_pool_queues_and_then_drops() -> dict[str, Any]:
     """20 a second of a task that lasts for an hour, for 4 users: 10 and 10 more queue, all others are dropped."""
     rig = _Rig(_kind("U", task_s=3_600.0))
-    found: list[Any] = [rig.offer(20.0, max_users=4), rig.until(lambda: rig.dropped.total >= 5), rig.host.users]
-    found += [rig.dropped == Drops(target=rig.dropped.total), rig.in_flight]
+    found: dict[str, Any] = {"offered": rig.offer(20.0, max_users=4), "5 dropped": rig.until(lambda: rig.dropped.total >= 5)}
+    found |= {"users": rig.host.users, "in flight": rig.in_flight}
+    found["all drops are the target's"] = rig.dropped == Drops(target=rig.dropped.total)
     rig.host.set_users(0, 100.0)
-    found += [rig.until(lambda: rig.in_flight == 0), rig.dropped.stopped, rig.totals["finished"]]
-    return [*found, *rig.ends()]
+    found["none in flight after the step to 0"] = rig.until(lambda: rig.in_flight == 0)
+    return {**found, "dropped by the stop": rig.dropped.stopped, "finished": rig.totals["finished"], **rig.end()}
 
 
-def tasks_that_raise_fail_and_those_that_stop_their_user_do_not() -> list[Any]:
-    """The third ends its user, who is replaced."""
+def tasks_that_raise_fail_and_those_that_stop_their_user_do_not() -> dict[str, Any]:
+    """Of three tasks the first raises, the second stops its user, which is replaced, and the third returns."""
     turns = Counter[str]()
 
     def work(user: Any) -> None:
@@ -113,12 +117,12 @@ def tasks_that_raise_fail_and_those_that_stop_their_user_do_not() -> list[Any]:
             raise StopUser()
 
     rig = _Rig(_kind("U", work))
-    found = [rig.offer(60.0), rig.until(lambda: rig.totals["finished"] >= 20)]
-    shares = rig.totals["failed"] / (rig.totals["failed"] + rig.totals["finished"])
-    return [*found, 0.3 < shares < 0.4, *rig.ends()]
+    found = {"offered": rig.offer(60.0), "20 finished": rig.until(lambda: rig.totals["finished"] >= 20)}
+    failed_ratio = rig.totals["failed"] / (rig.totals["failed"] + rig.totals["finished"])
+    return {**found, "a third failed": 0.3 < failed_ratio < 0.4, **rig.end()}
 
 
-def each_task_of_a_nested_task_set_is_an_iteration() -> list[Any]:
+def each_task_of_a_nested_task_set_is_an_iteration() -> dict[str, Any]:
     class Inner(TaskSet):
         @task
         def one(self) -> None:
@@ -126,10 +130,11 @@ def each_task_of_a_nested_task_set_is_an_iteration() -> list[Any]:
             self.interrupt()  # type: ignore[no-untyped-call]
 
     rig = _Rig(_kind("U", Inner, wait_time=constant(0.01)))
-    return [rig.offer(50.0), rig.until(lambda: rig.totals["finished"] >= 30), rig.totals["failed"], *rig.ends()]
+    found = {"offered": rig.offer(50.0), "30 finished": rig.until(lambda: rig.totals["finished"] >= 30)}
+    return {**found, "failed": rig.totals["failed"], **rig.end()}
 
 
-def arrivals_are_shared_by_weight() -> list[Any]:
+def arrivals_are_shared_by_weight() -> dict[str, Any]:
     """The class that is slower gets as many arrivals as its weight says, not fewer."""
     ran = Counter[str]()
 
@@ -141,8 +146,8 @@ def arrivals_are_shared_by_weight() -> list[Any]:
         return work
 
     rig = _Rig(_kind("Often", noting("often", 0.1), weight=3), _kind("Seldom", noting("seldom", 0.0), weight=1))
-    found = [rig.offer(200.0), rig.until(lambda: rig.totals["finished"] >= 300)]
-    return [*found, 0.65 < ran["often"] / ran.total() < 0.85, *rig.ends()]
+    found = {"offered": rig.offer(200.0), "300 finished": rig.until(lambda: rig.totals["finished"] >= 300)}
+    return {**found, "three of four ran in the class of weight 3": 0.65 < ran["often"] / ran.total() < 0.85, **rig.end()}
 
 
 def a_rate_comes_before_a_worker_has_joined() -> bool:
