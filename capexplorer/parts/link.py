@@ -48,7 +48,8 @@ processes, has about 6 MB."""
 _AT_ONCE_MOST_BYTES = 1 << 20
 """Bytes taken from a pipe in one call, so that a transport that prints without end does not keep other parts waiting."""
 _PIECE_BYTES = 1 << 16
-_ERROR_LINES = 5
+_ERRORS_MOST_BYTES = 4096
+"""Of stderr the end is kept: its last line says why the transport ended."""
 _OFFSETS_KEPT = 16
 _SHELL_ROUNDING_S = 0.5
 """The shell's `date` gives whole seconds, rounded down: on average half a second is missing, and the error is half a second."""
@@ -76,7 +77,7 @@ class PartLink:
         self._unsent = b""
         self._unanswered_bytes = 0
         """Bytes that have arrived since the last answer."""
-        self._error_lines: list[str] = []
+        self._errors = b""
         self._shell_lines = ShellLines()
         self._polled: tuple[float, float] | None = None
         """When the poll was sent that is not answered yet: (monotonic time, wall-clock time)."""
@@ -102,8 +103,7 @@ class PartLink:
             self._send(line + b"\n")
 
     def _start(self) -> None:
-        self._input, self._unsent, self._unanswered_bytes = b"", b"", 0
-        self._error_lines.clear()
+        self._input, self._unsent, self._errors, self._unanswered_bytes = b"", b"", b"", 0
         self._shell_lines, self._polled, self.reader = ShellLines(), None, None
         self._offsets.clear()
         try:
@@ -140,14 +140,15 @@ class PartLink:
             self._send(b"")
         arrived = _read(self.process.stdout.fileno())
         if errors := _read(self.process.stderr.fileno()):  # after stdout: at its end, the reason has been printed
-            self._error_lines = [*self._error_lines, *errors.decode("utf-8", "replace").splitlines()][-_ERROR_LINES:]
+            self._errors = (self._errors + errors)[-_ERRORS_MOST_BYTES:]
         self._unanswered_bytes += len(errors or b"") + len(arrived or b"")
         *lines, self._input = (self._input + (arrived or b"")).split(b"\n")
         for line in lines:
             if (reading := self._line(line)) is not None:
                 yield reading
         if arrived is None:
-            self._failed(next((line for line in reversed(self._error_lines) if line.strip()), "the transport ended"))
+            lines_of_stderr = self._errors.decode("utf-8", "replace").splitlines()
+            self._failed(next((line for line in reversed(lines_of_stderr) if line.strip()), "the transport ended"))
         elif self._unanswered_bytes > _UNANSWERED_MOST_BYTES:
             self._failed(f"the transport printed more than {_UNANSWERED_MOST_BYTES >> 20} MiB without an answer of the reader")
 

@@ -76,6 +76,7 @@ def why_it_failed(at: str) -> str | None:
         ("sh -c 'cat /dev/zero'", "the transport printed more than 8 MiB without an answer of the reader"),
         ("true", "the transport ended"),
         ("sh -c 'echo Account locked >&2; exit 1'", "Account locked"),
+        ("sh -c 'printf Account >&2; sleep 0.2; echo \" locked\" >&2; exit 1'", "Account locked"),
         ("sh -c 'cannot open /dev/tty </dev/tty'", "sh: 1: cannot open /dev/tty: No such device or address"),
     ],
 )
