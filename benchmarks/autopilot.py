@@ -21,7 +21,7 @@ import numpy as np
 
 from capexplorer.model.verdicts import KneeVerdict
 from trials.simulation.ladders import KINDS, Kind
-from trials.simulation.piloted import Flight, Policy, fixed, fly, linear_system, system_of
+from trials.simulation.policy_runs import Policy, PolicyRun, fixed_steps, linear_system, run_autopilot, system_of
 
 from .shares import share
 
@@ -31,27 +31,27 @@ COLUMNS = ("systems", "knee", "in 25%", "in 15%", "median", "covered", "limit", 
            "verified", "wrongly")  # fmt: skip
 
 
-def row(name: str, flights: Sequence[Flight]) -> None:
-    knees = [_knee(flight) for flight in flights]
+def row(name: str, runs: Sequence[PolicyRun]) -> None:
+    knees = [_knee(run) for run in runs]
     errors = np.array(
         [
-            abs((knee.users or 0.0) / (flight.truth.knee_users or 1.0) - 1) if knee is not None else np.inf
-            for flight, knee in zip(flights, knees, strict=True)
+            abs((knee.users or 0.0) / (run.truth.knee_users or 1.0) - 1) if knee is not None else np.inf
+            for run, knee in zip(runs, knees, strict=True)
         ]
     )
-    found = [(flight, knee) for flight, knee in zip(flights, knees, strict=True) if knee is not None]
+    found = [(run, knee) for run, knee in zip(runs, knees, strict=True) if knee is not None]
     cells = (
-        str(len(flights)),
+        str(len(runs)),
         share(knee is not None for knee in knees),
         share(errors <= 0.25),
         share(errors <= 0.15),
         f"{np.median(errors):.1%}",
         share((v.users_low or 0.0) <= (f.truth.knee_users or 0.0) <= (v.users_high or np.inf) for f, v in found),
         share(v.limit == f.truth.limit for f, v in found),
-        spread([flight.found_s for flight in flights], "{:.0f}"),
-        spread([flight.ended_s for flight in flights], "{:.0f}"),
-        spread([flight.most_users / (flight.truth.knee_users or 1.0) for flight in flights], "{:.2f}"),
-        f"{np.median([len(flight.steps) for flight in flights]):.0f}",
+        spread([run.found_s for run in runs], "{:.0f}"),
+        spread([run.ended_s for run in runs], "{:.0f}"),
+        spread([run.most_users / (run.truth.knee_users or 1.0) for run in runs], "{:.2f}"),
+        f"{np.median([len(run.steps) for run in runs]):.0f}",
         share(not knee.provisional for knee, error in zip(knees, errors, strict=True) if knee is not None and error <= 0.25),
         f"{sum(not knee.provisional for knee, error in zip(knees, errors, strict=True) if knee is not None and error > 0.25)} of "
         f"{sum(knee is not None and error > 0.25 for knee, error in zip(knees, errors, strict=True))}",
@@ -64,12 +64,12 @@ def spread(values: Sequence[float], form: str) -> str:
     return f"{form.format(np.median(values))}/{form.format(np.quantile(values, 0.9))}"
 
 
-def _knee(flight: Flight) -> KneeVerdict | None:
-    knee = flight.verdict.knee
+def _knee(run: PolicyRun) -> KneeVerdict | None:
+    knee = run.verdict.knee
     return knee if knee is not None and knee.kind == "knee" else None
 
 
-def explored(policy: Policy, chosen: Sequence[tuple[Kind, int]]) -> list[Flight]:
+def explored(policy: Policy, chosen: Sequence[tuple[Kind, int]]) -> list[PolicyRun]:
     return [policy(*system_of(kind, seed)) for kind, seed in chosen]
 
 
@@ -83,29 +83,29 @@ def main(argv: Sequence[str] = ()) -> None:
     print(f"  {len(chosen)} systems of {len(KINDS)} kinds, seeds {seeds.start}-{seeds.stop - 1}; median/90th percentile\n")
     print(f"  {'':26}" + "".join(f"{name:>11}" for name in COLUMNS))
     began = time.perf_counter()
-    ours = explored(fly, chosen)
+    ours = explored(run_autopilot, chosen)
     spent_s = time.perf_counter() - began
     row("autopilot", ours)
     policies: tuple[tuple[str, Callable[[], Policy]], ...] = (
-        ("+5 users, 20 s", lambda: fixed(add=5, times=1.0, level_s=20)),
-        ("double, 8 s", lambda: fixed(add=0, times=2.0, level_s=8)),
+        ("+5 users, 20 s", lambda: fixed_steps(add=5, times=1.0, level_s=20)),
+        ("double, 8 s", lambda: fixed_steps(add=0, times=2.0, level_s=8)),
     )
     for name, policy in policies:
         row(name, explored(policy(), chosen))
     print()
     for wanted in KINDS:
-        row(f"autopilot, {wanted}", [flight for (kind, _), flight in zip(chosen, ours, strict=True) if kind == wanted])
+        row(f"autopilot, {wanted}", [run for (kind, _), run in zip(chosen, ours, strict=True) if kind == wanted])
     linear(range(options.first_seed, options.first_seed + options.systems // 4))
     print(f"  an exploration is simulated in {spent_s / len(chosen) * 1000:.0f} ms")
 
 
 def linear(seeds: range) -> None:
     """Systems that never saturate, up to a guard of 400 users."""
-    flights = [fly(*linear_system(seed), max_users=400) for seed in seeds]
-    kinds = Counter(flight.verdict.knee.kind if flight.verdict.knee is not None else "none" for flight in flights)
-    endings = Counter(flight.ending or "none" for flight in flights)
-    times = spread([flight.ended_s for flight in flights], "{:.0f}")
-    print(f"\n  linear, to 400 users: {len(flights)} systems, verdicts {dict(kinds)}, endings {dict(endings)}, {times} s")
+    runs = [run_autopilot(*linear_system(seed), max_users=400) for seed in seeds]
+    kinds = Counter(run.verdict.knee.kind if run.verdict.knee is not None else "none" for run in runs)
+    endings = Counter(run.ending or "none" for run in runs)
+    times = spread([run.ended_s for run in runs], "{:.0f}")
+    print(f"\n  linear, to 400 users: {len(runs)} systems, verdicts {dict(kinds)}, endings {dict(endings)}, {times} s")
 
 
 if __name__ == "__main__":

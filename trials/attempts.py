@@ -43,7 +43,8 @@ def repeated_if_disturbed(run: Callable[[Path], R], keep: Callable[[R], None], f
 
 
 def carried_out(why_not: str, carry_out: Callable[[], T]) -> tuple[T | None, str, float]:
-    """(result, why there is none, seconds). An exception is reported as text, so that the other rows are still carried out."""
+    """(result, why there is none, seconds that it took). `why_not`: why the row is skipped; empty: it is not. An exception is
+    returned as text, so that the other rows are still carried out."""
     since_s = monotonic()
     if why_not:
         return None, f"skipped: {why_not}", 0.0

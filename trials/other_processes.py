@@ -1,4 +1,4 @@
-"""Processes that run beside a service during a `with` block. Those that keep a core busy end by themselves, too."""
+"""Processes that run beside a service during a `with` block. Those that keep a core busy end by themselves as well."""
 
 from __future__ import annotations
 

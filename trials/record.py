@@ -1,4 +1,4 @@
-"""Keeps a trial's result as JSON in trials/results/, with what it was measured on: commit, date, load of the machine, steal."""
+"""Saves a trial's result as JSON in trials/results/, with the commit, the date, and the load and steal of the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """Where and when a trial began."""
 
     commit: str
-    """With `+changes` if the work tree had any."""
+    """The measured commit, with `+changes` if the work tree had any."""
     started_at: str
     cpus: int
     load_average_1m: float
@@ -38,7 +38,8 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def save(name: str, result: dict[str, Any], began: Conditions) -> Path:
-    """Write `NAME.json`; returns its path. `steal_s` and `load_average_1m` are those from the begin to now."""
+    """Write `NAME.json`; returns its path. `load_average_1m` has the values at the begin and now, `steal_s` is the time
+    between."""
     ended = datetime.now(UTC)
     took_s = (ended - datetime.fromisoformat(began.started_at)).total_seconds()
     whole = {
@@ -57,7 +58,7 @@ def save(name: str, result: dict[str, Any], began: Conditions) -> Path:
 
 
 def commit() -> str:
-    """The commit that is measured, with `+changes` where files differ from it; not results and pages, which runs write."""
+    """The commit that is measured, with `+changes` if files differ from it; results and pages, which runs write, do not count."""
     root = Path(__file__).parents[1]
     measured = [".", ":(exclude)docs", ":(exclude)CHANGELOG.md", ":(exclude)**/results/**"]
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=True)

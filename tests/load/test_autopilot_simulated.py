@@ -10,22 +10,22 @@ from functools import cache
 import numpy as np
 
 from trials.simulation.ladders import KINDS
-from trials.simulation.piloted import Flight, fly, linear_system, system_of
+from trials.simulation.policy_runs import PolicyRun, linear_system, run_autopilot, system_of
 
 SEED = 250_000
 
 
 @cache
-def flights() -> tuple[Flight, ...]:
-    return tuple(fly(*system_of(kind, SEED)) for kind in KINDS)
+def runs() -> tuple[PolicyRun, ...]:
+    return tuple(run_autopilot(*system_of(kind, SEED)) for kind in KINDS)
 
 
 def errors() -> list[float]:
     return [
-        abs((knee.users or 0.0) / (flight.truth.knee_users or 1.0) - 1)
-        if (knee := flight.verdict.knee) is not None and knee.kind == "knee"
+        abs((knee.users or 0.0) / (run.truth.knee_users or 1.0) - 1)
+        if (knee := run.verdict.knee) is not None and knee.kind == "knee"
         else np.inf
-        for flight in flights()
+        for run in runs()
     ]
 
 
@@ -35,34 +35,34 @@ def test_the_knee_is_found_within_15_or_25_percent_of_the_true_one() -> None:
 
 
 def test_the_search_takes_a_minute_or_two_of_virtual_time() -> None:
-    found_s = [flight.found_s for flight in flights()]
+    found_s = [run.found_s for run in runs()]
     assert np.median(found_s) <= 100
     assert np.quantile(found_s, 0.9) <= 170
 
 
 def test_the_search_does_not_go_far_beyond_the_knee() -> None:
-    assert np.median([flight.most_users / (flight.truth.knee_users or 1.0) for flight in flights()]) <= 2.0
+    assert np.median([run.most_users / (run.truth.knee_users or 1.0) for run in runs()]) <= 2.0
 
 
 def test_intervals_of_found_knees_contain_the_true_knee() -> None:
     covered = [
-        (knee.users_low or 0.0) <= (flight.truth.knee_users or 0.0) <= (knee.users_high or 0.0)
-        for flight in flights()
-        if (knee := flight.verdict.knee) is not None and knee.kind == "knee"
+        (knee.users_low or 0.0) <= (run.truth.knee_users or 0.0) <= (knee.users_high or 0.0)
+        for run in runs()
+        if (knee := run.verdict.knee) is not None and knee.kind == "knee"
     ]
     assert np.mean(covered) >= 0.8
 
 
 def test_every_exploration_that_finds_a_knee_ends_with_as_few_users_as_it_began() -> None:
-    for flight in flights():
-        assert flight.ending is not None
-        if flight.ending == "knee":
-            assert flight.steps[-1] <= max(1, flight.steps[0])
+    for run in runs():
+        assert run.ending is not None
+        if run.ending == "knee":
+            assert run.steps[-1] <= max(1, run.steps[0])
 
 
 def test_a_system_that_never_saturates_is_explored_up_to_max_users_and_has_no_knee() -> None:
-    flight = fly(*linear_system(SEED), max_users=200)
-    assert flight.verdict.knee is not None
-    assert flight.verdict.knee.kind == "no_knee"
-    assert flight.ending == "max_users"
-    assert flight.most_users == 200
+    run = run_autopilot(*linear_system(SEED), max_users=200)
+    assert run.verdict.knee is not None
+    assert run.verdict.knee.kind == "no_knee"
+    assert run.ending == "max_users"
+    assert run.most_users == 200

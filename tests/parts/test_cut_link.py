@@ -23,7 +23,7 @@ pytestmark = [
 def test_a_part_whose_link_is_cut_has_no_figures_until_the_link_is_back(tmp_path: Path) -> None:
     with testbed.testbed("namespaces", "", tmp_path) as machines:
         watched = PartSpec(name="db", at=machines.hosts_by_part["db"].at, port=testbed.SSH_PORT)
-        with reading(watched, before=machines.words) as part:
+        with reading(watched, before=machines.prefix) as part:
             part.read(lambda each: each.target and each.target.alive and each.host, "its figures")
             part.noticed(lambda each: each.state == "read", "that it is known")
 
@@ -34,5 +34,5 @@ def test_a_part_whose_link_is_cut_has_no_figures_until_the_link_is_back(tmp_path
             assert cut.name == "db" and cut.reason
             assert len(part.readings) == known, "a figure from before the cut is shown again"
 
-            subprocess.run([*machines.words, "ip", "link", "set", "to-db", "up"], check=True)
+            subprocess.run([*machines.prefix, "ip", "link", "set", "to-db", "up"], check=True)
             part.until(lambda: len(part.readings) > known and part.parts[-1].state == "read", "that it is read again")

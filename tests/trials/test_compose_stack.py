@@ -1,4 +1,4 @@
-"""Two of the rows of `make compose`: services that a plan runs on to its end, and whose app is killed. Where docker is."""
+"""Two rows of `make compose`: a plan that runs to its end, and an app that is killed. Skipped without docker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An image for them."""
+    """The image of the services, while the tests of this file run."""
     if reason := why_not():
         pytest.skip(reason)
     with image(tmp_path_factory.mktemp("image")):

@@ -76,7 +76,7 @@ def test_a_fault_that_is_missed_beside_busy_neighbours_is_spoilt_and_a_wrong_mar
         ("without python", "shell", 0.4, ()),
         ("without python", "python", 0.0, ("db read by python",)),
         ("clock off", "python", 90.02, ()),
-        ("clock off", "python", 0.0, ("clock of db said to be 0.0 s off",)),
+        ("clock off", "python", 0.0, ("clock of db reported as 0.0 s off",)),
     ],
 )
 def test_a_host_must_have_been_read_under_the_condition_of_its_row(

@@ -1,4 +1,4 @@
-"""The essence of each of the five reports, in seconds: what its author should have found is marked by itself."""
+"""The main finding of each of the five reports is marked within seconds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ids(ran: Ran) -> set[str]:
     return five.ids(ran.summary)
 
 
-def test_two_threads_are_the_limit_of_what_only_waits(tmp_path: Path) -> None:
+def test_two_threads_are_the_limit_of_a_service_that_only_sleeps(tmp_path: Path) -> None:
     """Two threads, 100 ms a request, users that wait 0.3 s: 20 requests a second, from 8 users on."""
     plan = "2:7s,4:7s,12:8s,24:8s"
     expected = {"knee", "lock_or_pool_limit"}
@@ -41,7 +41,7 @@ def test_two_threads_are_the_limit_of_what_only_waits(tmp_path: Path) -> None:
 
 
 def test_a_queue_that_grows_limits_the_task_queue_while_its_latency_stays_flat(tmp_path: Path) -> None:
-    """One worker finishes about 4.5 tasks a second; 80 users hand in 16."""
+    """One worker finishes about 4.5 tasks a second; 80 users submit 16."""
     ran = explored(tmp_path, "taskqueue", "--set", "workers=1", "--plan", "80:13s", expected={"queue_growth"})
     assert "queue_growth" in ids(ran), ran.stderr
     level = ran.summary["levels"][-1]
@@ -58,7 +58,7 @@ def test_users_who_think_are_the_limit_of_the_key_value_store(tmp_path: Path) ->
 
 def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Path) -> None:
     ran = explored(tmp_path, "webdav", "--set", "manual_mb=0.5", "--plan", "5:8s")
-    level = ran.summary["levels"][-1]  # one, unless the machine let the process stand still
+    level = ran.summary["levels"][-1]  # the only one, unless the machine suspended the process for half a second
     names = {each["name"]: each for each in level["endpoints"]}
     assert {"/files/{user}/ownCloud Manual.pdf", "/files/{user}/note.txt"} == {
         name for name, each in names.items() if each["requests"]
@@ -70,7 +70,7 @@ def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Pa
 @needs("nginx")
 def test_nginx_is_faster_than_the_generator_which_is_marked_as_the_limit(tmp_path: Path) -> None:
     ran = explored(tmp_path, "static", "--plan", "5:5s,50:8s")
-    if "noisy_neighbours" in ids(ran):  # other tests had the cores: then nobody else is blamed
+    if "noisy_neighbours" in ids(ran):  # other tests used the cores: then the generator must not be blamed
         assert "Other processes" in ran.summary["verdict"] and "generator_cpu_saturated" not in ids(ran), ran.stderr
     else:
         assert "generator_cpu_saturated" in ids(ran), ran.stderr

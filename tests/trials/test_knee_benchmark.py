@@ -7,7 +7,7 @@ import pytest
 
 from trials.knees import page, picture, results
 from trials.knees.corpus import LEVEL_S, RUNGS, ladder
-from trials.knees.exploration import OURS, Exploration, autopilot, explored, simulated
+from trials.knees.exploration import AUTOPILOT, Exploration, autopilot, explored, simulated
 from trials.knees.policies import POLICIES, vayu
 from trials.knees.simulated import Service, SimulatedWorld, services
 from trials.knees.totals import totals
@@ -94,7 +94,7 @@ def test_the_committed_page_and_picture_are_those_of_the_results(
 
 
 def test_every_finder_has_rows_in_the_committed_results() -> None:
-    assert {row.finder for row in results.read("knees-simulated")} == {OURS, *POLICIES}
+    assert {row.finder for row in results.read("knees-simulated")} == {AUTOPILOT, *POLICIES}
 
 
 def test_bars_without_a_measurement_have_a_label_that_says_so() -> None:

@@ -1,4 +1,4 @@
-"""The one experiment that `make short-trials` makes: half a minute against a service with a known capacity."""
+"""The experiment that `make short-trials` carries out: half a minute of load on a service of known capacity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     )
 
 
-def test_systems_have_the_knees_that_their_titles_say() -> None:
+def test_the_systems_have_the_knees_that_the_titles_of_their_profiles_state() -> None:
     assert [each.knee_users for each in SYSTEMS] == pytest.approx([24, 56, 30])
 
 
@@ -40,7 +40,7 @@ def test_the_limit_of_that_knee_is_queueing(ran: Ran) -> None:
 
 
 def test_that_knee_is_marked_from_the_levels_before_the_last(ran: Ran) -> None:
-    """Noise may leave it a bend, or at or below a level, until the last level counts: the kind of its later revisions is free."""
+    """With noise the first mark may be a bend or "at or below" until the last level counts, so any kind is accepted."""
     last = ran.timeline.levels[-1].closed
     assert last is not None and last.settled_s is not None
     assert first_mark(ran).t_s < last.settled_s

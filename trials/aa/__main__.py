@@ -26,8 +26,7 @@ FIRST_SEED = 1_000_000
 """Thresholds were set on seeds from 700,000 to 819,999; 860,000 to 970,129 were reported before these."""
 
 SERVICE_LIMITED: tuple[Kind, ...] = ("queue", "usl")
-"""Kinds whose capacity is that of the service: there longer service times are a true change of capacity and of latency."""
-
+"""Kinds in which the service is the limit, so that longer service times truly change both capacity and latency."""
 
 TRUE_CHANGE = 0.1
 """Relative increase of service times in the second session of a pair."""
@@ -40,8 +39,8 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {
         "pairs": len(outcomes),
         "claims": _share(claim.counts for claim in claims),
-        "claims_where_others_held_nothing": _share(claim.counts for claim in claims if not claim.held),
-        "beyond_noise_where_others_held_the_machine": _share(claim.beyond_noise for claim in claims if claim.held),
+        "claims_where_others_held_nothing": _share(claim.counts for claim in claims if not claim.disturbed),
+        "beyond_noise_where_others_held_the_machine": _share(claim.beyond_noise for claim in claims if claim.disturbed),
         "claims_saturated": _share(claim.counts for claim in claims if claim.saturated),
         "claims_by_figure": {name: _share(claim.counts for claim in claims if claim.figure == name) for name in figures},
         "headlines": _share(one.headline for one in outcomes),
@@ -50,7 +49,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Headlines of pairs whose second service is slower."""
+    """Shares of headlines, over pairs whose second service is slower."""
     return {
         "less_capacity": _share(one.goodput_or_capacity < 0 or one.knee < 0 for one in outcomes),
         "more_latency": _share(one.latency > 0 for one in outcomes),
@@ -66,10 +65,12 @@ def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def simulated(pairs: int, processes: int) -> dict[str, Any]:
     """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit."""
-    return {"first_seed": FIRST_SEED} | {f"levels_of_{level_s}_s": _at(level_s, pairs, processes) for level_s in (20, 10)}
+    return {"first_seed": FIRST_SEED} | {
+        f"levels_of_{level_s}_s": _with_levels_of(level_s, pairs, processes) for level_s in (20, 10)
+    }
 
 
-def _at(level_s: int, pairs: int, processes: int) -> dict[str, Any]:
+def _with_levels_of(level_s: int, pairs: int, processes: int) -> dict[str, Any]:
     equal = _pairs(KINDS, pairs, FIRST_SEED, level_s, 0.0, processes)
     slower = _pairs(SERVICE_LIMITED, pairs, FIRST_SEED + 10_000, level_s, TRUE_CHANGE, processes)
     return {"equal": summary(equal), "slower_by_10_per_cent": {"pairs": len(slower)} | found(slower)}
@@ -94,9 +95,13 @@ def real(folder: Path, repeats: int) -> dict[str, Any]:
     for service in SERVICES:
         runs = comparable(folder / service.name)
         own = [outcome(f"{service.name}-{a}-{b}", runs[a], runs[b]) for a, b in itertools.combinations(range(len(runs)), 2)]
-        result[service.name] = summary(own) | {"levels_held_by_others": _share(held for one in own for held in one.held)}
+        result[service.name] = summary(own) | {
+            "levels_held_by_others": _share(level for one in own for level in one.disturbed_levels)
+        }
         outcomes += own
-    return result | {"all": summary(outcomes) | {"levels_held_by_others": _share(held for one in outcomes for held in one.held)}}
+    return result | {
+        "all": summary(outcomes) | {"levels_held_by_others": _share(level for one in outcomes for level in one.disturbed_levels)}
+    }
 
 
 def _share(hits: Iterable[bool]) -> dict[str, float | int | None]:
@@ -108,7 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m trials.aa", description=__doc__)
     parser.add_argument("what", choices=("simulated", "real"))
     parser.add_argument("--pairs", type=int, default=120, help="simulated pairs of each sort")
-    parser.add_argument("--processes", type=int, default=2, help="that simulate side by side")
+    parser.add_argument("--processes", type=int, default=2, help="processes that simulate in parallel")
     parser.add_argument("--repeats", type=int, default=5, help="real runs of each service")
     parser.add_argument("--folder", type=Path, help="where real sessions are kept; runs that are there are not repeated")
     parser.add_argument("--save", action="store_true", help="write trials/results/aa-WHAT.json")

@@ -18,32 +18,34 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     users: int
     ratio: float | None
     counts: bool
+    """Whether the comparison calls the difference significant."""
     saturated: bool
-    """At or over the knee of either run."""
-    held: bool
-    """Other processes used the machine, so that the row does not count."""
+    """Whether the user count is at or above the knee of either run."""
+    disturbed: bool
+    """Whether other processes used the machine, so that no difference of the row is significant."""
     beyond_noise: bool
-    """Whether it would count without the check for other processes."""
+    """Whether the difference would be significant without the check for other processes."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One pair."""
+    """The comparison of one pair of sessions."""
 
     name: str
     claims: tuple[Claim, ...]
     """Rows whose noise is known."""
     goodput_or_capacity: float
-    """What the headline claims of it, as a ratio; 0: nothing."""
+    """Largest relative change of goodput or of the capacity in the headline; 0: none."""
     latency: float
-    """What the headline claims of service time and latency, as a ratio; 0: nothing."""
+    """Largest relative change of service time or latency in the headline; 0: none."""
     knee: float
+    """Relative change of the knee in the headline; 0: none."""
     failed: bool
     """Whether `--fail-if "p95>5%"` or `"goodput<-5%"` ends with exit code 3."""
-    held: tuple[bool, ...]
-    """For each user count that both have: other processes used the machine."""
+    disturbed_levels: tuple[bool, ...]
+    """For each user count that both sessions have: whether other processes used the machine."""
     sentence: str
     detectable: float | None
-    """Smallest change of service time that the comparison says it would find."""
+    """Smallest relative change of service time that the comparison would have found, as it reports."""
 
     @property
     def headline(self) -> bool:
@@ -69,7 +71,7 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
         latency=_largest(latency),
         knee=_largest(knee),
         failed=failed,
-        held=tuple(level.disturbed for level in pair.levels),
+        disturbed_levels=tuple(level.disturbed for level in pair.levels),
         sentence=sentences.verdict(comparison),
         detectable=next((one.detectable for one in pair.overall if one.figure == "service_time"), None),
     )
@@ -87,10 +89,10 @@ def _claims(pair: Pair) -> list[Claim]:
             ratio=one.ratio,
             counts=one.counts,
             saturated=users >= least,
-            held=held,
+            disturbed=disturbed,
             beyond_noise=one.judgement in ("beyond", "neighbours"),
         )
-        for users, held, one in rows
+        for users, disturbed, one in rows
         if one.p is not None
     ]
 

@@ -1,4 +1,5 @@
-"""Short real runs of real services, quiet and saturated, in turn: so that what changes on the machine falls on all of them."""
+"""Short runs of real services, below and above saturation. Services alternate, so that a change of the machine affects all
+alike."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ SERVICES = (
 
 
 def record(folder: Path, repeats: int) -> None:
-    """Run each service once a round; runs whose session is there already are left as they are."""
+    """Run each service once a round; a run whose session exists already is not repeated."""
     for number in range(1, repeats + 1):
         for service in SERVICES:
             own = folder / service.name / str(number)
@@ -49,7 +50,7 @@ def comparable(folder: Path) -> list[Session]:
 
 
 def conditions(folders: Sequence[Path]) -> dict[str, object]:
-    """When the runs were recorded, by which version, and beside what: medians over seconds."""
+    """When and by which version the runs were recorded, and the machine's load average: the median over all seconds."""
     timelines = [session.timeline for folder in folders for session in comparable(folder)]
     headers = [timeline.header for timeline in timelines if timeline.header is not None]
     load = [value for timeline in timelines for value in timeline.columns["load_average_1m"] if not math.isnan(value)]

@@ -25,7 +25,7 @@ TOP = 2.2
 
 
 def pair(kind: Kind, seed: int, *, level_s: int, slower: float = 0.0) -> tuple[Session, Session]:
-    """Two runs of a random system at the same user counts. `slower`: by how much service times of the second are longer."""
+    """Two runs of a random system at the same user counts. `slower`: relative increase of service times in the second run."""
     rng = np.random.default_rng([seed, KINDS.index(kind), 7])
     system, truth = random_system(kind, rng)
     assert truth.knee_users is not None

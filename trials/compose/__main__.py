@@ -1,4 +1,4 @@
-"""`python -m trials.compose [ROW...]`: exit code 1 when a row has a problem, 0 when docker is not there."""
+"""`python -m trials.compose [ROW...]`: exit code 1 when a row has a problem, 0 when none has or docker is not installed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(names: list[str]) -> int:
 
 
 def _problems(name: str, folder: Path) -> int:
-    """How many a row has; prints its line."""
+    """Carry out a row and print its result; returns the number of problems."""
     folder.mkdir()
     began_s = monotonic()
     found = ROWS[name](folder)

@@ -1,4 +1,4 @@
-"""The rows: each runs the real program on real containers, and returns the problems."""
+"""Rows of the trial: each starts `capexplorer run` on real containers, ends it in one way, and returns the problems."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -18,14 +18,14 @@ from capexplorer.model.events import Ended, Event, PartState, Target
 from capexplorer.session.reader import open_session
 from capexplorer.target.compose.docker import ask, compose_command
 
-from .stack import OWN, PASSWORD, left_of_sessions, remove_own, running_of, write
+from .stack import OTHER_PROJECT, PASSWORD, left_of_sessions, remove_other_project, running_of, write
 
 WITHIN_S = 90.0
 _PLAN = "2:4s,4:4s"
 _LONG = "2:300s"
 
 Row = Callable[[Path], list[str]]
-"""A folder of its own in, problems out."""
+"""Carries out a row with its files in an empty folder; returns the problems that it found."""
 
 
 class Session:
@@ -46,7 +46,7 @@ class Session:
 
     @property
     def errors(self) -> str:
-        """What it printed on stderr so far."""
+        """Its standard error so far."""
         return (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")
 
     @property
@@ -60,12 +60,12 @@ class Session:
             return list(reader)
 
     def until_loaded(self) -> None:
-        """Until users run. Raises AssertionError."""
+        """Wait until users send requests. Raises AssertionError."""
         await_that(lambda: "target ready" in self.errors or self.process.poll() is not None, "the target is ready")
-        sleep(2.0)  # users are busy: any moment is as good
+        sleep(2.0)  # the plan's first level runs by then
 
     def end(self) -> int:
-        """Its exit code."""
+        """Wait until the run ends; returns its exit code."""
         return self.process.wait(WITHIN_S)
 
 
@@ -85,7 +85,7 @@ def await_that(condition: Callable[[], object], what: str) -> None:
     """Raises AssertionError after WITHIN_S."""
     deadline_s = monotonic() + WITHIN_S
     while not condition():
-        assert monotonic() < deadline_s, f"waited {WITHIN_S:g} s in vain until {what}"
+        assert monotonic() < deadline_s, f"not within {WITHIN_S:g} s: {what}"
         sleep(0.1)
 
 
@@ -96,9 +96,9 @@ def plan_to_its_end(folder: Path) -> list[str]:
     events = run.events()
     read = {each.name for each in events if isinstance(each, PartState) and each.state == "read" and each.pid is not None}
     return [
-        *_wrong(code != 0, f"exit code {code}: {run.errors}"),
-        *_wrong(read != {"web", "store"}, f"parts that were read: {sorted(read)}"),
-        *_wrong(PASSWORD in run.log.read_text(encoding="utf-8"), "the password is in the log"),
+        *_problem_if(code != 0, f"exit code {code}: {run.errors}"),
+        *_problem_if(read != {"web", "store"}, f"parts that were read: {sorted(read)}"),
+        *_problem_if(PASSWORD in run.log.read_text(encoding="utf-8"), "the password is in the log"),
         *_nothing_left(),
     ]
 
@@ -112,7 +112,7 @@ def ended_by(number: signal.Signals) -> Row:
             run.process.send_signal(number)
             run.end()
         ended = [each for each in run.events() if isinstance(each, Ended)]
-        return [*_wrong(not ended, "the log has no end"), *_nothing_left()]
+        return [*_problem_if(not ended, "the log has no end"), *_nothing_left()]
 
     return row
 
@@ -138,27 +138,19 @@ def all_killed(folder: Path) -> list[str]:
     """Nothing can end the services of a session whose processes are all killed; the next session removes them."""
     with session(folder, _LONG) as run:
         run.until_loaded()
-        below = psutil.Process(run.process.pid).children(recursive=True)
+        descendants = psutil.Process(run.process.pid).children(recursive=True)
         run.process.kill()
-        for each in below:
-            with _gone_already():
+        for each in descendants:
+            with suppress(psutil.NoSuchProcess):
                 each.kill()
     survived = left_of_sessions()
     with session(folder, _PLAN) as run:
         code = run.end()
     return [
-        *_wrong(not survived, "the kill left nothing, so that this row shows nothing"),
-        *_wrong(code != 0, f"exit code {code}: {run.errors}"),
+        *_problem_if(not survived, "no container survived the kill, so the row tests nothing"),
+        *_problem_if(code != 0, f"exit code {code}: {run.errors}"),
         *_nothing_left(),
     ]
-
-
-@contextmanager
-def _gone_already() -> Iterator[None]:
-    try:
-        yield
-    except psutil.NoSuchProcess:
-        pass
 
 
 def service_dies(folder: Path) -> list[str]:
@@ -170,9 +162,9 @@ def service_dies(folder: Path) -> list[str]:
         code = run.end()
     died = [each for each in run.events() if isinstance(each, Target) and each.state == "died"]
     return [
-        *_wrong(code != 4, f"exit code {code}"),
-        *_wrong(not died, "the log has no death of the target"),
-        *_wrong("store: exited with code 137" not in run.errors.splitlines()[-1], run.errors),
+        *_problem_if(code != 4, f"exit code {code}"),
+        *_problem_if(not died, "the log has no death of the target"),
+        *_problem_if("store: exited with code 137" not in run.errors.splitlines()[-1], run.errors),
         *_nothing_left(),
     ]
 
@@ -184,9 +176,9 @@ def not_started(store: str, expected: str) -> Row:
         with session(folder, _LONG, store=store) as run:
             code = run.end()
         return [
-            *_wrong(code != 4, f"exit code {code}"),
-            *_wrong(expected not in run.errors, run.errors),
-            *_wrong(PASSWORD in run.errors + run.log.read_text(encoding="utf-8"), "the password was printed"),
+            *_problem_if(code != 4, f"exit code {code}"),
+            *_problem_if(expected not in run.errors, run.errors),
+            *_problem_if(PASSWORD in run.errors + run.log.read_text(encoding="utf-8"), "the password was printed"),
             *_nothing_left(),
         ]
 
@@ -194,9 +186,9 @@ def not_started(store: str, expected: str) -> Row:
 
 
 def beside_others(folder: Path) -> list[str]:
-    """Two sessions at once, and a user's own containers from the same file: none disturbs another."""
+    """Two sessions and the containers that a user started from the same file run at once: none of them disturbs another."""
     environment = write(folder)
-    up = [*(compose_command() or ()), "-p", OWN, "-f", str(folder / "compose.yaml"), "up", "-d"]
+    up = [*(compose_command() or ()), "-p", OTHER_PROJECT, "-f", str(folder / "compose.yaml"), "up", "-d"]
     ask(up, timeout_s=60, environment={**os.environ, **environment})
     try:
         folders = [folder / "one", folder / "two"]
@@ -205,26 +197,26 @@ def beside_others(folder: Path) -> list[str]:
         with session(folders[0], _PLAN) as one, session(folders[1], _LONG) as two:
             two.until_loaded()
             codes = [one.end()]
-            still = len([name for name in left_of_sessions() if re.search(r"[-_](web|store)[-_]1\Z", name)])
+            still_running = len([name for name in left_of_sessions() if re.search(r"[-_](web|store)[-_]1\Z", name)])
             two.process.send_signal(signal.SIGTERM)
             two.end()
         volumes = ask(["docker", "volume", "ls", "--format", "{{.Name}}"]).split()
         return [
-            *_wrong(codes != [0], f"exit codes {codes}: {one.errors}"),
-            *_wrong(still != 2, f"{still} containers of the second session ran when the first had ended"),
-            *_wrong(running_of(OWN) != 2, f"{running_of(OWN)} containers of the other project run"),
-            *_wrong(f"{OWN}_data" not in volumes, "the other project's volume is gone"),
+            *_problem_if(codes != [0], f"exit codes {codes}: {one.errors}"),
+            *_problem_if(still_running != 2, f"{still_running} containers of the second session ran when the first had ended"),
+            *_problem_if(running_of(OTHER_PROJECT) != 2, f"{running_of(OTHER_PROJECT)} containers of the other project run"),
+            *_problem_if(f"{OTHER_PROJECT}_data" not in volumes, "the other project's volume is gone"),
         ]
     finally:
-        remove_own(folder, environment)
+        remove_other_project(folder, environment)
 
 
-def _wrong(is_wrong: bool, problem: str) -> list[str]:
-    return [problem] if is_wrong else []
+def _problem_if(condition: bool, problem: str) -> list[str]:
+    return [problem] if condition else []
 
 
 def _nothing_left() -> list[str]:
-    """After the grace period of the services, at most."""
+    """Problems if containers, volumes or networks of sessions are left after the grace period of the services."""
     try:
         await_that(lambda: not left_of_sessions(), "nothing is left")
     except AssertionError as error:

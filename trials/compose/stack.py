@@ -16,8 +16,8 @@ from trials import programs
 
 IMAGE = "capexplorer-trial"
 PASSWORD = "correct-horse-battery"
-OWN = "trial-of-somebody-else"
-"""A project that is not ours, with the same file."""
+OTHER_PROJECT = "trial-of-somebody-else"
+"""A Compose project that a user started from the same file: no session may touch it."""
 
 _HERE = Path(__file__).resolve().parent
 
@@ -84,7 +84,8 @@ def image(folder: Path) -> Iterator[None]:
 
 
 def write(folder: Path, *, store: str = "serves") -> dict[str, str]:
-    """Compose file and profile. `store`: serves, exits, or is unhealthy. Returns the environment that the file needs."""
+    """Write the Compose file and the profile. `store` ("serves", "exits" or "is unhealthy") is what that service does. Returns
+    the environment variables that the file needs."""
     port = str(free_port())
     command = '[leave, "3"]' if store == "exits" else '[serve, "${STORE_PORT}"]'
     checked = "1" if store == "is unhealthy" else "${STORE_PORT}"
@@ -102,16 +103,16 @@ def left_of_sessions() -> list[str]:
     return [name for name in names if name.startswith("capexplorer-") or re.fullmatch(r"[0-9a-f]{64}", name)]
 
 
-def remove_own(folder: Path, environment: dict[str, str]) -> None:
-    """Remove the user's own project."""
+def remove_other_project(folder: Path, environment: dict[str, str]) -> None:
+    """Remove the user's project, which no session may remove."""
     compose = compose_command() or ()
     with suppress(Exception):
         ask(
-            [*compose, "-p", OWN, "-f", str(folder / "compose.yaml"), "down", "--volumes", "--timeout", "1"],
+            [*compose, "-p", OTHER_PROJECT, "-f", str(folder / "compose.yaml"), "down", "--volumes", "--timeout", "1"],
             environment={**os.environ, **environment},
         )
 
 
 def running_of(project: str) -> int:
-    """How many containers of a project run."""
+    """Number of containers of a project that run."""
     return len(ask(["docker", "ps", "-q", *of_project(project)]).split())

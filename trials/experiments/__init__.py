@@ -1,4 +1,5 @@
 """Live evidence for knees: real processes with a known capacity, explored in real time (`make experiments`).
 
-Not collected by pytest but for one short one. What each run gave is written down as it comes, misses included.
+pytest runs only a short one (`tests/trials/test_one_experiment.py`). The result of each run is recorded when it ends, misses
+included.
 """

@@ -70,12 +70,12 @@ def thinking(folder: Path, arguments: RunArguments) -> bool:
 
 
 def held(folder: Path, arguments: RunArguments) -> bool:
-    """A generator that shares a core with four busy processes."""
+    """A generator that shares one core with four busy processes."""
     return _print_result("a generator held to a fraction of a core", *others.held(folder))
 
 
 def ladder(folder: Path, arguments: RunArguments) -> bool:
-    """The mark comes within one level of passing the knee."""
+    """A plan that climbs past the knee, which must be marked within one level of passing it."""
     return _print_result("a ladder by plan", *others.ladder(folder))
 
 
@@ -90,7 +90,7 @@ def reports_short(folder: Path, arguments: RunArguments) -> bool:
 
 
 def twice_the_knee(folder: Path, arguments: RunArguments) -> bool:
-    """Each target for a minute at twice its knee: does it answer again?"""
+    """Each target for a minute at twice its knee; it passes if it answers again afterwards."""
     passed = True
     for done in twice.all_of(folder, arguments.only):
         print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {'; '.join(done.wrong) or 'answers again'}", flush=True)
@@ -106,7 +106,7 @@ def _repeat(folder: Path, only: Sequence[str], *, short: bool) -> bool:
         print(f"{'ok  ' if done.passed else 'FAIL'} {done.name}: {done.verdict} {reported}", flush=True)
         five_page.write()
         passed &= done.passed
-    five_page.write()  # what was compared came after the last run
+    five_page.write()  # again, since comparisons are recorded after the last run
     return passed
 
 
@@ -123,7 +123,7 @@ ALL: dict[str, Experiment] = {
 }
 
 SHORT: dict[str, Experiment] = {"five-short": reports_short}
-"""Experiments that run only by name: the others contain them."""
+"""Experiments that run only if they are named, since `five` contains them."""
 
 
 def _print_result(name: str, passed: bool, sentence: str) -> bool:
@@ -139,7 +139,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL | SHORT)}")
     parser.add_argument("--parallel", type=int, default=PARALLEL, help="autopilot runs at a time")
     parser.add_argument(
-        "--only", action="append", default=[], metavar="RUN", help="of five, five-short and twice; may be repeated"
+        "--only", action="append", default=[], metavar="RUN", help="only this run of five, five-short or twice; may be repeated"
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions are kept")
     options = parser.parse_args()

@@ -19,7 +19,7 @@ REQUEST = b"GET /work HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 @contextmanager
 def sleepers(workers: int, sleep_ms: float, before: tuple[str, ...] = ()) -> Iterator[tuple[int, int]]:
-    """Starts a service; gives (port, pid) and ends it on exit."""
+    """A service of `workers` that sleep for each request, ended with the block: (port, pid). `before`: a command prefix."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     command = [sys.executable, str(SERVE), "--port", str(port), "--workers", str(workers), "--sleep-ms", str(sleep_ms)]
@@ -45,7 +45,7 @@ def measured(workers: int, sleep_ms: float, seconds: float = 20.0) -> tuple[floa
 
 
 def _replies(port: int, connections: int, seconds: float) -> list[float]:
-    """When each reply came."""
+    """Times at which replies arrived, in seconds of the monotonic clock; each connection always has one request in flight."""
     times: list[float] = []
     with selectors.DefaultSelector() as selector:
         clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(connections)]

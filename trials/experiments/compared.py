@@ -1,4 +1,4 @@
-"""The comparison of two runs by `capexplorer compare`: its main lines, kept as a line of results."""
+"""The comparison of two runs by `capexplorer compare`: its main rows, kept as one line of `results/compared.jsonl`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIGURES = ("goodput", "mean", "p95")
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure at one user count, in words."""
+    """One figure at one user count; `a`, `b`, `change` and `judgement` as the comparison words them."""
 
     users: int
     figure: str
@@ -25,7 +25,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """One pair."""
+    """The comparison of two runs, `a` (the baseline) and `b`."""
 
     report: str
     a: str

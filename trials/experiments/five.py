@@ -1,6 +1,6 @@
 """The five reports, repeated: each run headless by one command, its figures and marks kept as a line of results.
 
-`five` takes the reports' own levels (hours), `five-short` the coffee-break plans; either rewrites docs/experiments.md.
+`five` takes the reports' own levels (hours), `five-short` plans of about 2 minutes; either rewrites docs/experiments.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OVERHEAD_S = 120.0
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows of a level."""
+    """The figures of a level that the page shows."""
 
     users: float
     by: str
@@ -52,7 +52,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     host_cpu_ratio: float | None
     workers_cpu_ratio: float | None = None
     others_cpu_ratio: float | None = None
-    """None also in results from before it was kept."""
+    """None also in results that were saved before this key existed."""
     received_bytes_per_s: float | None
     open_sockets: float | None
     busiest: str | None = None
@@ -71,7 +71,7 @@ class Repeated(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     levels: list[Level]
     marks: list[str]
-    """Ids, as marked in the end; and kinds of knees, `no_knee`."""
+    """Ids of the marks at the end; kinds of knee marks, or `no_knee`."""
     found: list[str] = msgspec.field(name="said")
     """Each mark, in words."""
     missing: list[str]
@@ -85,7 +85,7 @@ class Repeated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def all_of(folder: Path, *, short: bool, only: Sequence[str] = ()) -> Iterator[Repeated]:
-    """One after the other, each appended to the results as it ends; pairs are compared. `only`: these; none: all."""
+    """Run all repetitions in turn, or those named in `only`; append each to the results as it ends, then compare pairs."""
     for report, reported in REPORTS.items():
         timelines = {}
         for each in reported.repeats:
@@ -103,7 +103,7 @@ def all_of(folder: Path, *, short: bool, only: Sequence[str] = ()) -> Iterator[R
 
 
 def repeated(report: str, repeat: Repeat, plan: str, ran: Ran) -> Repeated:
-    """Keep its picture, judge its marks."""
+    """The result of a run, with its marks judged; writes the picture of its capacity curve."""
     summary = ran.summary
     drawn = capacity.picture(ran.timeline)
     if drawn is not None:
@@ -136,6 +136,7 @@ def _length_s(profile: str, plan: str) -> float:
 
 
 def ids(summary: dict[str, Any]) -> set[str]:
+    """Ids of all marks of a summary; of knees, shifts and recoveries their kinds."""
     ids = {knee["kind"] for knee in summary["knees"]} | {shift.get("column", "") for shift in summary["shifts"]}
     ids |= {each["id"] for name in ("causes", "bottlenecks") for each in summary[name]}
     ids |= {"recovered" if each["recovered"] else "not_recovered" for each in summary["recoveries"]}
@@ -143,7 +144,7 @@ def ids(summary: dict[str, Any]) -> set[str]:
 
 
 def level(found: dict[str, Any], timeline: Timeline) -> Level:
-    """The levels of a summary. The CPU of workers is a reading of the level alone."""
+    """A level of a summary, with the CPU of its workers, which only the timeline has."""
     latency = found["latency_ms"]
     figures = {name: found[name] for name in Level.__struct_fields__ if name in found}
     workers = timeline.levels[found["index"]].figures.readings.get("workers.here_cpu_ratio")
@@ -152,7 +153,7 @@ def level(found: dict[str, Any], timeline: Timeline) -> Level:
 
 
 def others_cores(levels: Sequence[Level]) -> float | None:
-    """Cores that other processes kept busy: the median over the levels."""
+    """Cores that other processes used: the median over the levels."""
     known = [others for level in levels if (others := _others_cores(level)) is not None]
     return max(0.0, statistics.median(known)) if known else None
 
@@ -166,5 +167,5 @@ def _others_cores(level: Level) -> float | None:
 
 
 def generator_cores(level: Level) -> float | None:
-    """Of the generator with its workers."""
+    """Cores that the generator and its workers used."""
     return None if level.generator_cpu_ratio is None else level.generator_cpu_ratio + (level.workers_cpu_ratio or 0.0)

@@ -1,4 +1,4 @@
-"""docs/experiments.md: for each of the five reports its table, that of the repetition, its conclusion, the marks."""
+"""docs/experiments.md: for each of the five reports its table and conclusion, and the tables and marks of the repetitions."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def _row(level: Level) -> tuple[str, ...]:
 
 
 def _share(done: Repeated) -> str:
-    """Share of the busy cores that the generator used, if it shares the machine with the service: by its mark, else by the level
-    with most."""
+    """Share of the busy cores that the generator used, which shares the machine with the service: by its mark, else at the level
+    at which most cores were busy."""
     reported = next((sentence for sentence in done.found if wording.name("generator_shares_host") in sentence), None)
     if reported is not None:
         return cell(reported)

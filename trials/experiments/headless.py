@@ -46,25 +46,24 @@ class Ran:
         return next((each for each in reversed(self.summary["knees"]) if each["kind"] == "knee"), None)
 
     def settled(self, column: str) -> list[float]:
-        """Median over settled seconds that have the reading."""
+        """Values of a column in the settled seconds that have one."""
         columns = self.timeline.columns
         values = [value for value, settled in zip(columns[column], columns["settled"], strict=True) if settled]
         return [value for value in values if not math.isnan(value)]
 
     def median(self, column: str) -> float | None:
+        """Median of a column over the settled seconds that have a value; None: no second has one."""
         values = self.settled(column)
         return statistics.median(values) if values else None
 
-    def most(self, column: str) -> float | None:
-        return max((value for value in self.timeline.columns[column] if not math.isnan(value)), default=None)
-
 
 def run(folder: Path, *args: str, timeout_s: float, before: Sequence[str] = (), cwd: Path = ROOT) -> Ran:
-    """`capexplorer run ARGS --headless`, with its files in `folder`. It is asked to end after `timeout_s`."""
+    """`capexplorer run ARGS --headless`, with its files in `folder`; after `timeout_s` it gets SIGINT. `before`: a command
+    prefix, such as `taskset -c 0`. Raises RuntimeError if there is no session."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [*before, PROGRAM, "run", *args, "--headless", "--sessions-dir", str(folder)]
-    with (folder / "stderr").open("wb") as reported:
-        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=reported)
+    with (folder / "stderr").open("wb") as errors:
+        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
     code: int | None
     try:
         out, _ = process.communicate(timeout=timeout_s)

@@ -19,8 +19,8 @@ TIMEOUT_S = 400.0
 """A run that has found nothing by then counts as a miss."""
 
 DISTURBED_LAG_MS = 20.0
-"""Stated before any run: a run whose median loop lag p99 is over this was disturbed by the machine, is listed as such, and counts
-as it came; it is repeated once, and the repetition is listed apart."""
+"""A run with a higher median p99 of loop lag was disturbed by the machine. It is labelled and still counts; it is repeated
+once, and the repetition is listed separately and does not count. The rule was set before the first run."""
 
 WITHIN = 0.15
 WANTED = 26
@@ -28,7 +28,7 @@ WANTED = 26
 
 
 def thirty(folder: Path, parallel: int) -> Iterator[KneeRun]:
-    """Run them, `parallel` at a time, then repeat the disturbed. Yields each as it ends."""
+    """Carry out all runs, `parallel` at a time, then repeat disturbed ones. Yields each as it ends."""
     batch, version = datetime.now().astimezone().isoformat(timespec="seconds"), commit()
     wanted = [(system, number) for number in range(1, RUNS + 1) for system in SYSTEMS]
     disturbed = []
@@ -59,7 +59,7 @@ def explored(system: System, number: int, folder: Path, batch: str, commit: str,
 
 
 def recorded(ran: Ran, system: System, number: int, batch: str, commit: str, *, repeat: bool = False) -> KneeRun:
-    """The result of a run with the true knee."""
+    """The result of a run beside the true knee."""
     knee, lag_ms = ran.knee or {}, ran.median("loop_lag_p99_ms")
     return KneeRun(
         batch=batch,
@@ -91,7 +91,7 @@ def recorded(ran: Ran, system: System, number: int, batch: str, commit: str, *, 
 
 
 def line(record: KneeRun) -> str:
-    """One run, for the terminal."""
+    """One run as a line for the terminal."""
     if record.users is None:
         result = f"no knee (found: {', '.join(record.found) or 'nothing'})"
     else:
@@ -108,9 +108,11 @@ def line(record: KneeRun) -> str:
 def totals(records: list[KneeRun]) -> str:
     """Totals over all runs, without repetitions of disturbed ones."""
     first = [record for record in records if not record.repeat]
-    near, held = sum(record.within(WITHIN) for record in first), sum(record.holds for record in first)
+    near, covered = sum(record.within(WITHIN) for record in first), sum(record.holds for record in first)
     seconds = sorted(record.seconds for record in first)
-    result = f"{near} of {len(first)} within {WITHIN:.0%} (at least {WANTED}), {held} intervals hold N* (at least {WANTED}),"
+    result = (
+        f"{near} of {len(first)} within {WITHIN:.0%} (at least {WANTED}), {covered} intervals contain N* (at least {WANTED}),"
+    )
     disturbed = sum(record.disturbed for record in first)
     return f"{result} {disturbed} disturbed; median {seconds[len(seconds) // 2]:.0f} s, longest {seconds[-1]:.0f} s"
 

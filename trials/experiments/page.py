@@ -1,4 +1,4 @@
-"""docs/experiments-knees.md, from the results: every run of the last thirty, totals and misses of all others."""
+"""docs/experiments-knees.md, from the results: all runs of the newest series of thirty, totals and misses of earlier series."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def write() -> None:
     if whole:
         parts += [f"## The last thirty: {_reported(whole[-1])}", _runs(whole[-1])]
     for batch in reversed([batch for batch in batches if batch not in whole[-1:]]):
-        parts += [f"## {'Earlier' if _is_whole(batch) else 'Cut short'}: {_reported(batch)}"]
+        parts += [f"## {'Earlier' if _is_whole(batch) else 'Incomplete'}: {_reported(batch)}"]
         misses = [record for record in batch if not (record.within(knees.WITHIN) and record.holds)]
         parts += ["Its misses:", _runs(misses)] if misses else []
     parts += _findings(load("others", Finding))
@@ -27,7 +27,7 @@ def write() -> None:
 
 
 def _is_whole(batch: list[KneeRun]) -> bool:
-    """False if it was ended before all of its runs."""
+    """Whether the series has all of its runs."""
     return sum(not record.repeat for record in batch) == knees.RUNS * len(SYSTEMS)
 
 
@@ -100,13 +100,13 @@ def _row(record: KneeRun) -> str:
 
 
 def _findings(findings: list[Finding]) -> list[str]:
-    """The latest of each experiment."""
+    """The newest result of each other experiment."""
     latest = {finding.experiment: finding for finding in findings}
     if not latest:
         return []
-    return ["## The others, each as last run", "\n".join(map(_finding, latest.values()))]
+    return ["## Other experiments, the newest run of each", "\n".join(map(_finding, latest.values()))]
 
 
 def _finding(finding: Finding) -> str:
-    verdict = "as it must be" if finding.passed else "NOT as it must be"
+    verdict = "passed" if finding.passed else "FAILED"
     return f"- **{finding.experiment}** ({verdict}; {finding.at}, {finding.commit}): {finding.sentence}"

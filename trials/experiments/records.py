@@ -14,7 +14,7 @@ class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
     """One autopilot run against a service with a known knee."""
 
     batch: str
-    """Start of its series of thirty."""
+    """When its series of thirty runs began."""
     commit: str
     system: str
     number: int
@@ -45,7 +45,7 @@ class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def error(self) -> float:
-        """Of the knee, relative to N*; nan without one."""
+        """Relative error of the knee, compared with N*; nan without a knee."""
         return float("nan") if self.users is None else self.users / self.true_users - 1
 
     @property
@@ -59,14 +59,14 @@ class KneeRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of another experiment, in words."""
+    """The result of an experiment that has no knee to compare, in words."""
 
     at: str
     commit: str
     experiment: str
     passed: bool
     sentence: str = msgspec.field(name="said")
-    """The key of records that were saved is `said`."""
+    """Its key in the file is `said`."""
 
 
 R = TypeVar("R", bound=msgspec.Struct)

@@ -10,12 +10,12 @@ Table = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """One repetition. `marks`: ids that must be marked; each text may name alternatives, `a|b`."""
+    """One repetition. `marks`: ids that must be marked, each text may name alternatives, `a|b`; `never`: ids that must not be."""
 
     name: str
     profile: str
     report: str | None
-    """The plan with the report's own levels; None: there is none but the short one."""
+    """The plan with the report's own levels; None: only the short plan exists."""
     short: str = "short"
     arguments: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
@@ -35,15 +35,16 @@ class Report:
     title: str
     about: str
     table: Table
+    """The author's results."""
     concluded: str
-    """The table of its author."""
+    """The author's conclusion."""
     repeats: tuple[Repeat, ...]
     compare: tuple[tuple[str, str], ...] = ()
     """Names of repetitions to compare, in pairs."""
 
 
 CPU_OF_ALL = "target_cpu_saturated|host_cpu_saturated"
-"""What processes beyond the cores fill: with other work on the machine, its cores and not the service's share."""
+"""The limit of a service with more processes than cores: its own cores, or those of the machine if other processes use them too."""
 
 MIXED = Report(
     title="1. Mixed Flask service",
@@ -189,7 +190,7 @@ KV = Report(
 )
 
 WEBDAV_MARKS = ("knee", "generator_shares_host|generator_cpu_saturated")
-"""Of each store: what is full is the machine, of which the generator has a part."""
+"""Marks with every store: all cores of the machine are busy, and the generator uses a share of them."""
 
 WEBDAV = Report(
     title="4. WebDAV service",
@@ -219,7 +220,7 @@ WEBDAV = Report(
 )
 
 STATIC_LIMITS = "generator_cpu_saturated|generator_shares_host|host_cpu_saturated"
-"""With workers on the machine of nginx, its cores are full."""
+"""The limit if the workers share the machine with nginx: the generator, or all cores."""
 
 STATIC = Report(
     title="5. HTTP benchmarking tools against nginx",

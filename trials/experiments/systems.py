@@ -12,7 +12,7 @@ PROFILES = Path(__file__).resolve().parent / "profiles"
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One choice of k, s and Z, as its profile has them."""
+    """A service and its users: k workers, service time s, think time Z, read from its profile."""
 
     name: str
     workers: int
@@ -23,7 +23,7 @@ class System:
 
     @property
     def path(self) -> Path:
-        """Of its profile."""
+        """The path of its profile."""
         return PROFILES / f"{self.name}.toml"
 
     @property
@@ -37,7 +37,7 @@ class System:
 
 
 def system(name: str) -> System:
-    """Read from its profile, so that the documented and the actual parameters cannot differ."""
+    """The system of a profile in `profiles/`, so that documented and actual parameters cannot differ."""
     found = profile.load(PROFILES / f"{name}.toml")
     wait = found.users.wait_s
     assert isinstance(wait, profile.Wait)

@@ -1,6 +1,6 @@
-"""Each target for a minute at twice its knee: it survives and answers again afterwards, or is marked for what it did.
+"""Each target for a minute at twice its knee: failures need a marked cause, and the target must answer again afterwards.
 
-A plan in the product's own language: the knee (looked for, or known), a low level, twice the knee for 60 s, the low level again.
+The plan: the knee (found by the autopilot, or known), a low level, twice the knee for 60 s, the low level again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trials.record import commit
 from . import five, records
 from .headless import run
 
-LOOKING = "find knee,hold 50% knee 15s,hold 200% knee 60s,hold 50% knee 20s"
+FIND_KNEE_PLAN = "find knee,hold 50% knee 15s,hold 200% knee 60s,hold 50% knee 20s"
 TIMEOUT_S = 600.0
 
 SAME = 0.10
@@ -36,44 +36,44 @@ class Target:
 
     name: str
     profile: str
-    plan: str = LOOKING
+    plan: str = FIND_KNEE_PLAN
     knee_users: int | None = None
-    """Where it is known; None: the plan looks for it."""
+    """The known knee; None: the plan finds it."""
     needs: str | None = None
     """A program without which it is left out."""
 
 
-# Where the knee is known, two levels below it are enough to see it; and without a knee in sight nothing is a recovery.
+# With a known knee, plans have two levels below it: the detector needs them to find the knee, without which it marks no recovery.
 TARGETS = (
     Target(name="sleepers", profile="sleepers", plan="10:10s,20:15s,80:60s,20:20s", knee_users=40),
     Target(name="mixed", profile="mixed"),
-    # 182 users hand in 36 tasks a second, it finishes 18: the queue of 500 is full after 30 s; at 60 users it empties in 80 s
+    # 182 users submit 36 tasks a second, and 18 are finished: the queue of 500 is full after 30 s; at 60 users it empties in 80 s
     Target(name="taskqueue", profile="taskqueue", plan="30:20s,60:25s,182:60s,60:120s", knee_users=91),
-    # its lock makes a convoy: the knee was found at 5.6 and at 9.5 users, too few to take shares of
+    # requests queue at its lock: the autopilot found knees of 5.6 and 9.5 users, too few for shares such as 50% of the knee
     Target(name="kv", profile="trials/experiments/profiles/kv-hurried.toml", plan="2:10s,5:15s,20:60s,5:30s", knee_users=10),
     Target(name="kv-go", profile="kv-go", needs="go"),
     Target(name="webdav", profile="webdav"),
-    # the knee is the generator's: nginx has more than one process of it can ask for
+    # the knee is that of the generator: one process of it cannot saturate nginx
     Target(name="static", profile="static", plan="1:10s,4:60s,1:15s", knee_users=2, needs="nginx"),
 )
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a level, or of all the parts that shifts split it into."""
+    """Figures of a level, or of all parts into which shifts split it."""
 
     users: float
     goodput_rps: float | None
-    """Of the last part."""
+    """Goodput of the last part."""
     requests: int
     failures: int
-    """Both in settled seconds."""
+    """Requests and failures are those of settled seconds."""
     failures_while_unsettled: int
     started_s: float
     ended_s: float
 
 
 class Twice(msgspec.Struct, frozen=True, kw_only=True):
-    """One target's minute."""
+    """The result of one target."""
 
     name: str
     at: str
@@ -81,18 +81,18 @@ class Twice(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     exit_code: int | None
     knee_users: float | None
-    """Known, or the one that was found."""
+    """The known knee, or the one that was found."""
     before: Figures | None
     during: Figures | None
     after: Figures | None
     causes: list[str]
-    """Ids of what was marked while there were twice as many users."""
+    """Ids of the causes that were marked at twice the knee."""
     bottlenecks: list[str]
     recovery: str | None
     others_cores: float | None
-    """Cores that other work on the machine kept busy."""
+    """Cores that other processes used."""
     wrong: list[str]
-    """Why it did not pass."""
+    """Problems, in words; empty: it passed."""
 
     @property
     def passed(self) -> bool:
@@ -100,7 +100,7 @@ class Twice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def all_of(folder: Path, only: Sequence[str] = ()) -> Iterator[Twice]:
-    """One after the other, each appended to the results as it ends. `only`: these; none: all that can be run here."""
+    """Run all targets in turn whose programs are installed, or those named in `only`; append each to the results as it ends."""
     for each in TARGETS:
         if (only and each.name not in only) or (each.needs is not None and missing(each.needs)):
             continue
@@ -110,7 +110,7 @@ def all_of(folder: Path, only: Sequence[str] = ()) -> Iterator[Twice]:
 
 
 def twice(target: Target, folder: Path) -> Twice:
-    """Run it and judge it."""
+    """One run of the target's plan, judged."""
     ran = run(folder, target.profile, "--plan", target.plan, timeout_s=TIMEOUT_S)
     summary = ran.summary
     before, during, after = around(summary["levels"])
@@ -129,7 +129,7 @@ def twice(target: Target, folder: Path) -> Twice:
         bottlenecks=[each["id"] for each in summary["bottlenecks"] if each["id"] not in NO_LIMITS],
         recovery=_recovery(summary["recoveries"]),
         others_cores=five.others_cores([five.level(each, ran.timeline) for each in summary["levels"]]),
-        wrong=list(mistakes(during, after, accounted=any(each["count"] for each in causes))),
+        wrong=list(mistakes(during, after, has_cause=any(each["count"] for each in causes))),
     )
 
 
@@ -142,16 +142,16 @@ def around(levels: Sequence[dict[str, Any]]) -> tuple[Figures | None, Figures | 
     return found[0], found[1], found[2]
 
 
-def mistakes(during: Figures | None, after: Figures | None, *, accounted: bool) -> Iterator[str]:
-    """Problems of a run. `accounted`: a cause that counts failures was marked at twice the knee."""
+def mistakes(during: Figures | None, after: Figures | None, *, has_cause: bool) -> Iterator[str]:
+    """Problems of a run. `has_cause`: a cause that counts failures was marked at twice the knee."""
     if during is None or after is None:
-        yield "it never got to twice its knee and back"
+        yield "the run has no level at twice the knee, followed by the low level"
         return
     failures = during.failures + during.failures_while_unsettled
-    if failures and not accounted:
-        yield f"{failures} failures at twice its knee, and no cause was marked"
+    if failures and not has_cause:
+        yield f"{failures} failures at twice the knee, and no cause was marked"
     if not after.goodput_rps:
-        yield "it finishes nothing afterwards"
+        yield "the service finishes nothing afterwards"
     if after.failures:
         yield f"{after.failures} failures afterwards"
 
@@ -167,7 +167,7 @@ def _figures(parts: Sequence[dict[str, Any]]) -> Figures:
 
 
 def _causes(summary: dict[str, Any], during: Figures) -> Iterator[dict[str, Any]]:
-    """Those in evidence in these seconds."""
+    """Causes that were observed between the start and the end of `during`."""
     for each in summary["causes"]:
         if (each["first_s"] or 0.0) <= during.ended_s and (each["last_s"] or during.ended_s) >= during.started_s:
             yield each

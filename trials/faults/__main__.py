@@ -60,7 +60,7 @@ def _keep(result: records.Result, save: bool) -> None:
 
 def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: float, workers: int) -> records.Result:
     marks = latest(relevant(ran.marks)) if ran else []
-    standing = sorted((mark for mark in marks if mark.state != "retracted"), key=lambda mark: _WORST_FIRST.index(mark.severity))
+    current = sorted((mark for mark in marks if mark.state != "retracted"), key=lambda mark: _WORST_FIRST.index(mark.severity))
     expected = [*row.expected, *([" or ".join(row.one_of)] if row.one_of else [])]
     wanted = {*row.expected, *row.one_of}
     return records.Result(
@@ -72,8 +72,8 @@ def _record(row: Row, client: Client, ran: Ran | None, verdict: str, seconds: fl
         workers=workers,
         fault=row.fault,
         expected=expected,
-        marked=[f"{mark.id} ({mark.severity})" for mark in standing] + sorted(reported(row, ran.stderr) if ran else ()),
-        evidence="; ".join(in_words(mark) for mark in standing if mark.id in wanted),
+        marked=[f"{mark.id} ({mark.severity})" for mark in current] + sorted(reported(row, ran.stderr) if ran else ()),
+        evidence="; ".join(in_words(mark) for mark in current if mark.id in wanted),
         verdict=verdict,
         seconds=seconds,
         neighbours=round(ran.neighbours, 2) if ran else 0.0,
@@ -86,7 +86,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--client", action="append", choices=CLIENTS)
     parser.add_argument("--family", action="append", choices=FAMILIES)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions of wrong rows are kept")
-    parser.add_argument("--workers", type=int, default=0, metavar="N", help="make the load in N worker processes")
+    parser.add_argument("--workers", type=int, default=0, metavar="N", help="generate the load in N worker processes")
     parser.add_argument("--unsaved", action="store_true", help="leave the results and the page as they are")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in ALL]

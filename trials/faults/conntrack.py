@@ -1,7 +1,7 @@
 """`python -m trials.faults.conntrack`, in a network namespace: turns connection tracking on and fills its table.
 
-The kernel tracks where a rule asks for it, and its limit is the whole machine's and is left alone: so a rule is made over netlink
-(no `nft` needed), and as many entries are put into the table as it takes.
+The kernel tracks connections only if a rule needs it, so a rule is made over netlink (no `nft` needed). The limit of the table is
+that of the whole machine and is not changed: as many entries are made as the table takes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NETLINK_NETFILTER, _REQUEST, _CREATE, _ACK = 12, 1, 0x400, 4
 _BATCH_BEGIN, _BATCH_END = 16, 17
 _NEW_TABLE, _NEW_CHAIN, _NEW_RULE = 0, 3, 6
 _NF_TABLES, _INET, _IPV4 = 10, 1, 2
-_HOOK_OUT, _AHEAD = 3, -150
+_HOOK_OUT, _PRIORITY = 3, -150
 _CT_STATE, _REGISTER_1 = 0, 1
 _CONNTRACK, _SEEN_REPLY, _ASSURED, _CONFIRMED = 1, 2, 4, 8
 
@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def fill(limit: int) -> None:
-    """Adds entries of UDP flows that do not exist, marked as assured, since the kernel drops unassured ones to make room."""
+    """Adds `limit` entries of UDP flows that do not exist, marked as assured: the kernel drops other entries to make room."""
     reply, original = 2, 1
     status = _number(3, _SEEN_REPLY | _ASSURED | _CONFIRMED) + _number(7, 600)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:
@@ -54,7 +54,7 @@ def _tuple(kind: int, source: tuple[bytes, int], to: tuple[bytes, int]) -> bytes
 def track() -> None:
     """`nft add rule ip t c ct state` in the output hook: a rule that reads the state turns tracking on."""
     load_state = _nested(1, _text(1, "ct") + _nested(2, _number(1, _REGISTER_1) + _number(2, _CT_STATE)))
-    hook = _nested(4, _number(1, _HOOK_OUT) + _attribute(2, struct.pack(">i", _AHEAD)))
+    hook = _nested(4, _number(1, _HOOK_OUT) + _attribute(2, struct.pack(">i", _PRIORITY)))
     messages = [
         _message(_BATCH_BEGIN, 0, family=0, resource=_NF_TABLES),
         _message(_NF_TABLES << 8 | _NEW_TABLE, _CREATE | _ACK, _text(1, "t")),

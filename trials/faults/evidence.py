@@ -1,4 +1,4 @@
-"""A mark's evidence for the table, as `name value`: independent of the app's own wording."""
+"""A mark's evidence for the table of results, as `name value`; it does not depend on the wording of the product."""
 
 from __future__ import annotations
 

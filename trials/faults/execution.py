@@ -32,7 +32,7 @@ PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
 LIMIT_S = 240.0
 WAIT_S = "{ between = [0.05, 0.15] }"
 PORT = 8123
-"""Of the service apart; the namespace is the row's own."""
+"""Port of a service that the trial starts. It is free, since each row has a network namespace of its own."""
 
 BURST_S = 10
 """Seconds: a level in which other processes are marked is as long."""
@@ -55,10 +55,12 @@ class Ran:
 
     @property
     def neighbours(self) -> float:
-        """Cores that others kept busy in the BURST_S seconds in which they used most, without those that the row keeps busy."""
+        """Cores that other processes used in the BURST_S seconds in which they used most; 0 if the row itself starts busy
+        processes.
+        """
         busy = [event.neighbours.cpu_ratio for event in self.events if isinstance(event, Sample) and event.neighbours]
-        makes_them = self.row.busy_cores or set(self.row.neighbours) - {"idle"}
-        return 0.0 if makes_them else busiest([cores for cores in busy if cores is not None])
+        has_busy_processes = self.row.busy_cores or set(self.row.neighbours) - {"idle"}
+        return 0.0 if has_busy_processes else busiest([cores for cores in busy if cores is not None])
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -93,28 +95,28 @@ def why_not(row: Row, workers: int = 0) -> str:
 
 
 def carry_out(row: Row, client: Client, folder: Path, short: bool = False, workers: int = 0) -> Ran:
-    """One run of capexplorer in the row's test bed, its files in `folder`; load from `workers` processes, or from its own if
-    0."""
+    """One run of capexplorer in the row's test bed, its files in `folder`. The load comes from `workers` worker processes; 0:
+    from the run's own process."""
     folder.mkdir(parents=True)
     port = PORT if is_root() else _free_port()
     with ExitStack() as testbed:
-        words = testbed.enter_context(namespace(row.namespace))
+        prefix = testbed.enter_context(namespace(row.namespace))
         groups = testbed.enter_context(cgroups(row.cgroups))
         testbed.enter_context(busy(row.busy_cores))
         testbed.enter_context(neighbours(row.neighbours, folder / "sessions", row.neighbours_at))
         acts = {"act": row.act} if row.target == SERVE.parent.name else {}
         params = {**acts, **row.params} | ({"cgroup": groups} if groups else {})
         if row.served_by == "trial":
-            testbed.enter_context(service([*words, *_idle_core(row)], folder, port, params, row.tls))
+            testbed.enter_context(service([*prefix, *_idle_core(row)], folder, port, params, row.tls))
         profile = folder / f"{row.name}.toml"
         profile.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in _profile(row, client, params, port).items()))
         arguments = [str(profile), "--plan", _plan(row, short, workers), *row.arguments]
         arguments += ["--workers", str(workers)] if workers else []
-        return _run(row, client, folder, [*words, *row.before], arguments)
+        return _run(row, client, folder, [*prefix, *row.before], arguments)
 
 
 def _plan(row: Row, short: bool, workers: int) -> str:
-    """The row's plan, of levels such as `200:9s`; with as many users for each worker if that is what the fault needs."""
+    """The row's plan, of levels such as `200:9s`; its users are multiplied by the number of workers if the fault needs that."""
     plan = row.short if short else row.plan
     if not row.users_of_each_process or not workers:
         return plan
@@ -123,7 +125,7 @@ def _plan(row: Row, short: bool, workers: int) -> str:
 
 
 def _idle_core(row: Row) -> list[str]:
-    """Command prefix that pins the service to the core that is left to it."""
+    """Command prefix that pins the service to the core without busy processes."""
     return ["taskset", "-c", str(1 - row.busy_cores[0])] if row.busy_cores else []
 
 
@@ -136,14 +138,14 @@ def _run(row: Row, client: Client, folder: Path, before: Sequence[str], argument
     if row.small_folder:
         command = _in_small_folder(command, folder / "targets" / row.target, row.small_folder)
     environment = {**os.environ, "FAULT_CLIENT": client}
-    with (folder / "stderr").open("wb") as reported:
+    with (folder / "stderr").open("wb") as errors:
         process = subprocess.Popen(
             command,
             cwd=folder if row.small_folder else HERE,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=reported,
+            stderr=errors,
         )
         try:
             process.communicate(timeout=LIMIT_S)
@@ -173,7 +175,7 @@ def _on_small_disk(command: Sequence[str], sessions: Path, size: str) -> list[st
 
 
 def _in_small_folder(command: Sequence[str], folder: Path, size: str) -> list[str]:
-    """Under a mount of its own, too: the service's folder is a copy on it, and found before the one here."""
+    """The command with a copy of the target on a small file system: a target in the working folder is found first."""
     folder.mkdir(parents=True)
     copied = f"cp {HERE}/targets/{folder.name}/*.* {folder}"
     script = f"mount -t tmpfs -o size={size} none {folder} && {copied} && exec {shlex.join(command)}"
@@ -181,7 +183,7 @@ def _in_small_folder(command: Sequence[str], folder: Path, size: str) -> list[st
 
 
 def _profile(row: Row, client: Client, params: dict[str, Any], port: int) -> dict[str, Any]:
-    """As a table."""
+    """The profile of the run, as a TOML table."""
     if row.profile:
         return _shipped(paths.profile(row.profile), row, client)
     users: dict[str, Any] = {
@@ -201,7 +203,7 @@ def _profile(row: Row, client: Client, params: dict[str, Any], port: int) -> dic
 
 
 def _shipped(path: Path, row: Row, client: Client) -> dict[str, Any]:
-    """The profile with another client; relative paths in it are made absolute."""
+    """A profile of the product with the row's client; the path of its locustfile is made absolute."""
     profile = tomllib.loads(path.read_text())
     profile["users"] |= {"client": client} | ({"wait_s": _wait(row.wait_s)} if row.wait_s else {})
     if "locustfile" in profile["users"]:
@@ -214,7 +216,7 @@ def _wait(text: str) -> Any:
 
 
 def _toml(value: object) -> str:
-    """A value; tables inline."""
+    """A value as TOML; tables are written inline."""
     match value:
         case dict():
             return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"

@@ -1,4 +1,4 @@
-"""Faults of the generator and of its host: they say nothing about the service, and must never be blamed on it."""
+"""Faults of the generator and of its host, which must never be blamed on the service."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ ROWS = (
         family="generator",
         fault="the service closes connections instead of replying; FastHttpUser tries up to twelve times",
         expected=("generator_retry_amplification",),
-        also_true={"connection_reset": "every request fails so in the end", "incomplete_response": "a reply of no bytes is one"},
+        also_true={"connection_reset": "after all attempts the request fails so", "incomplete_response": "the reply is empty"},
         clients=("fast",),
         act="silence",
     ),
@@ -142,7 +142,7 @@ ROWS = (
         family="generator",
         fault="user code keeps 40 KB per request in memory, at a constant load",
         expected=("generator_memory",),
-        clients=("fast",),  # whichever: it takes two minutes, the first of which is warm-up
+        clients=("fast",),  # one is enough: a run takes two minutes, since the first minute is warm-up
         locustfile="hoarding.py",
         plan="8:130s",
     ),

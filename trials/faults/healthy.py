@@ -7,20 +7,21 @@ from capexplorer.wording.numbers import counted
 from .row import CLIENTS, Client, Row
 
 
-def _well(
+def _healthy(
     profile: str,
-    half: int,
+    half_users: int,
     wait_s: str = "",
     clients: tuple[Client, ...] = CLIENTS,
     settings: tuple[str, ...] = (),
     needs: str = "",
 ) -> Row:
-    """`half`: users at half of the capacity. A locustfile has its own clients."""
-    light = max(1, half // 5)
+    """A row of a profile of the product, with `half_users` at half of its capacity. `clients`: those that its locustfile has."""
+    light_users = max(1, half_users // 5)
+    levels = f"idle, {counted(light_users)}, {half_users} users (half of its capacity), up and down again"
     return Row(
         name="-".join(("healthy", profile, *(setting.partition("=")[2] for setting in settings))),
         family="healthy",
-        fault=f"{' '.join((profile, *settings))}: idle, {counted(light)}, {half} users (half of its capacity), up and down again",
+        fault=f"{' '.join((profile, *settings))}: {levels}",
         expected=(),
         one_of=("not_saturated", "think_time_limited"),
         profile=profile,
@@ -28,7 +29,7 @@ def _well(
         clients=clients,
         needs=needs,
         arguments=tuple(part for setting in settings for part in ("--set", setting)),
-        plan=f"0:8s,{light}:12s,{half}:15s,{half + light}:10s,{light}:10s,0:8s",
+        plan=f"0:8s,{light_users}:12s,{half_users}:15s,{half_users + light_users}:10s,{light_users}:10s,0:8s",
     )
 
 
@@ -61,14 +62,14 @@ ROWS = (
         wait_s="{ between = [0.1, 0.3] }",
         plan="5:10s,20:10s,60:12s",
     ),
-    _well("mixed", half=15),
-    _well("mixed", half=15, settings=("server=gunicorn",)),
-    _well("sleepers", half=20),
-    _well("static", half=20, wait_s="{ between = [0.02, 0.08] }", needs="nginx"),
-    _well("webdav", half=5, clients=("requests",)),
-    _well("taskqueue", half=45, clients=("fast",)),
-    _well("kv", half=80),
-    _well("kv-go", half=40, settings=("burst=1000",), needs="go"),
+    _healthy("mixed", half_users=15),
+    _healthy("mixed", half_users=15, settings=("server=gunicorn",)),
+    _healthy("sleepers", half_users=20),
+    _healthy("static", half_users=20, wait_s="{ between = [0.02, 0.08] }", needs="nginx"),
+    _healthy("webdav", half_users=5, clients=("requests",)),
+    _healthy("taskqueue", half_users=45, clients=("fast",)),
+    _healthy("kv", half_users=80),
+    _healthy("kv-go", half_users=40, settings=("burst=1000",), needs="go"),
     Row(
         name="think-time",
         family="healthy",

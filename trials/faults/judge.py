@@ -17,12 +17,12 @@ HARMLESS = ("think_time_limited", "not_saturated")
 
 NEIGHBOURS = "noisy_neighbours"
 NEIGHBOURS_LEAST = 0.2
-"""Cores that others must have used for some seconds (`execution.BURST_S`) of the run for a mark that blames them."""
+"""Cores that other processes must have used for `execution.BURST_S` seconds, for a mark that blames them to be right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Problems of the marks of one run; both empty: none."""
+    """Ids of missing and of wrong marks of one run; both empty: all marks are right."""
 
     missing: tuple[str, ...]
     wrong: tuple[str, ...]
@@ -39,14 +39,14 @@ class Verdict:
 
 
 def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0) -> Verdict:
-    """Every revision counts: a wrong mark that was retracted later was on the screen, too.
+    """All revisions are judged: a wrong mark that was retracted later was on the screen, too.
 
-    `others`: cores that processes other than the row's used. If that is much, a mark of them is right on any row.
+    `others`: cores that processes other than the row's used. From NEIGHBOURS_LEAST on, the mark NEIGHBOURS is right in any row.
     """
     found = list(relevant(marks))
-    standing = {mark.id for mark in latest(found) if mark.state != "retracted"} | reported(row, stderr)
-    missing = [wanted for wanted in row.expected if wanted not in standing]
-    if row.one_of and not standing & set(row.one_of):
+    current = {mark.id for mark in latest(found) if mark.state != "retracted"} | reported(row, stderr)
+    missing = [wanted for wanted in row.expected if wanted not in current]
+    if row.one_of and not current & set(row.one_of):
         missing.append(" or ".join(row.one_of))
     right = {*row.expected, *row.one_of, *row.also_true}
     right |= {NEIGHBOURS} if others >= NEIGHBOURS_LEAST else set()
@@ -56,7 +56,7 @@ def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0
 
 
 def reported(row: Row, stderr: str) -> set[str]:
-    """Marks that could not be written to the log."""
+    """Ids of marks that cannot be in the log, by their words on stderr."""
     return {name for name, words in row.reported.items() if words in stderr}
 
 
@@ -71,7 +71,7 @@ def latest(marks: Iterable[Mark]) -> list[Mark]:
 
 
 def _is_blame(row: Row, mark: Mark) -> bool:
-    """A severe cause, any bottleneck or leak at all, and on a healthy run any cause at all."""
+    """Whether a mark blames something: bottlenecks, leaks and severe causes do; in rows of healthy services any cause does."""
     if row.family == "healthy" or mark.kind != "cause":
         return mark.id not in HARMLESS
     return mark.severity in SEVERE

@@ -6,10 +6,10 @@ from .row import Row
 
 _WAIT = "{ constant = 0.2 }"
 _LADDER = "3:9s,6:9s,16:12s,26:12s"
-"""With waits of 0.2 s and a few milliseconds of response 50/s are 10 users."""
+"""Users that wait 0.2 s for replies of a few milliseconds: 50/s is the rate of 10 users."""
 
 _SLOW_LADDER = "2:14s,3:14s,8:13s,13:13s"
-"""25/s are 5 users, and a reply every 40 ms: responses at low load stay well below that on a crowded machine, too."""
+"""25/s is the rate of 5 users, one request every 40 ms: replies at low load take much less, on a busy machine too."""
 
 ROWS = (
     Row(
@@ -40,7 +40,7 @@ ROWS = (
         family="limits",
         fault="nginx's limit_req refuses requests beyond 50/s with its default, 503",
         expected=("load_shedding",),
-        also_true={"rate_limit": "said where what is let through is constant"},
+        also_true={"rate_limit": "requests are accepted at a constant rate"},
         target="limited",
         needs="nginx",
         params={"rate": 50, "burst": 20, "beyond": "503"},

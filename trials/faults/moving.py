@@ -1,11 +1,13 @@
-"""A world that moves: neighbours on the machine that come and go while the service stays the same. None of it is a knee."""
+"""Neighbours, other processes on the machine, start and end while the service stays the same. No point of the curve may be
+marked."""
 
 from __future__ import annotations
 
 from .row import Row
 
 _LEVELS = "2:8s,4:9s,6:9s,8:9s,4:9s"
-"""A service of 6 ms of CPU a request and users that wait 100 ms carry all of them alone: 75 of 166 requests a second."""
+"""Without neighbours the service, with 6 ms of CPU per request, can serve all levels: 8 users that wait 100 ms send 75/s of
+166/s."""
 
 ROWS = (
     Row(

@@ -1,6 +1,6 @@
 """Another process that uses the machine while a session is at certain levels, and sleeps otherwise.
 
-It reads the session's log to know the level, as anybody may. Ends by itself, or when it is killed.
+It reads the level from the session's log. It ends after LONGEST_S, or when it is killed.
 
     python neighbour.py cpu|memory|idle CORE SESSIONS FIRST_LEVEL LAST_LEVEL
 """
@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-MOST_S = 240.0
-LOOK_EVERY_S = 0.1
+LONGEST_S = 240.0
+READ_EVERY_S = 0.1
 SLICE_S = 0.1
 BUFFER_BYTES = 64 << 20
 """More than the caches of any machine: copying it is limited by memory."""
 
 IDLE_SHARE = 0.05
-"""Of a core, as a desktop or a quiet server has it."""
+"""Share of a core, as on a desktop or a quiet server."""
 
 
 def main() -> None:
@@ -32,18 +32,18 @@ def main() -> None:
         if int(first) <= level <= int(last):
             use()
         else:
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(READ_EVERY_S)
 
 
 def spin() -> None:
-    """Computes for a slice of time."""
+    """Computes for SLICE_S."""
     ends_s = time.monotonic() + SLICE_S
     while time.monotonic() < ends_s:
         sum(range(1000))
 
 
 def doze() -> None:
-    """Computes a little of the time."""
+    """Computes for a share IDLE_SHARE of SLICE_S, and sleeps for the rest."""
     ends_s = time.monotonic() + IDLE_SHARE * SLICE_S
     while time.monotonic() < ends_s:
         pass
@@ -51,20 +51,20 @@ def doze() -> None:
 
 
 def copier() -> Callable[[], None]:
-    """Copies a buffer again and again for a slice of time."""
-    source, place = bytearray(BUFFER_BYTES), bytearray(BUFFER_BYTES)
+    """A function that copies a buffer again and again for SLICE_S."""
+    source, copied = bytearray(BUFFER_BYTES), bytearray(BUFFER_BYTES)
 
     def copy() -> None:
         ends_s = time.monotonic() + SLICE_S
         while time.monotonic() < ends_s:
-            place[:] = source
+            copied[:] = source
 
     return copy
 
 
 def levels_of(folder: Path) -> Iterator[int]:
-    """The session's level now, again and again; -1 before the first."""
-    ends_s, level, log = time.monotonic() + MOST_S, -1, None
+    """Yields the index of the session's current level each time it is asked; -1 before the first level."""
+    ends_s, level, log = time.monotonic() + LONGEST_S, -1, None
     while time.monotonic() < ends_s:
         if log is None and (found := sorted(folder.glob("*.jsonl"))):
             log = found[0].open()

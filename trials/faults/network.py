@@ -94,7 +94,7 @@ ROWS = (
         reported={"malformed_response": ": no HTTP answer", "connection_reset": ": connection reset by peer"},
         served_by="trial",
         tls=True,
-        also_true={"generator_retry_amplification": "FastHttpUser repeats"},
+        also_true={"generator_retry_amplification": "FastHttpUser repeats the request"},
     ),
     Row(
         name="resets",

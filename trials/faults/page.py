@@ -1,4 +1,4 @@
-"""The matrix as a table: on a terminal, a line a run; in docs/faults.md, the latest of each."""
+"""The results: one line per run on the terminal; in docs/faults.md a table with the newest run of each row and client."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def line(result: Result) -> str:
 
 
 def client_of(result: Result) -> str:
-    """The client class, and the workers that used it."""
+    """The client class, with the number of workers if the run had any."""
     return f"{result.client}, {result.workers} workers" if result.workers else result.client
 
 

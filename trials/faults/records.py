@@ -1,4 +1,4 @@
-"""Results of rows as lines of JSON: appended as each ends, so that each failure stays."""
+"""Results of rows as lines of JSON: appended as each run ends, so that failures are kept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 
 RESULTS = Path(__file__).resolve().parent / "results" / "faults.jsonl"
 
-
 DISTURBED_CORES = 0.5
+"""Cores that other processes used, above which a run is disturbed."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +21,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     family: str
     client: str
     workers: int = 0
-    """Worker processes that made the load; 0: the process of the screen did."""
+    """Worker processes that generated the load; 0: the run's own process."""
     fault: str
     expected: list[str]
     marked: list[str]
@@ -31,7 +31,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """`right`, what is missing and what is wrong, or `skipped: why`."""
     seconds: float = 0.0
     neighbours: float = 0.0
-    """Cores that others kept busy meanwhile."""
+    """Cores that other processes used: the median over the run's seconds."""
 
     @property
     def right(self) -> bool:

@@ -35,13 +35,15 @@ class Row:
     """A shorter plan that shows the fault, for `make test`; empty: not run there."""
 
     users_of_each_process: bool = False
-    """The plan's users exceed a limit of one process: with workers, each gets as many."""
+    """The plan's users exceed a limit of one process; with workers each worker gets as many users."""
 
     one_process: str = ""
     """Why its fault shows only with all users in one process; empty: it shows with workers too."""
 
     target: str = "faulty"
+    """The service: a folder of targets/."""
     act: str = "ok"
+    """What the target `faulty` does with each request: a name in its `acts.py` or `served.py`."""
     params: Mapping[str, Param] = field(default_factory=dict)
     wait_s: str = ""
     """As in a profile; 0.05-0.15 s unless given."""
@@ -49,7 +51,7 @@ class Row:
     timeout_s: float = 30.0
     task: Mapping[str, Param] = field(default_factory=lambda: {"name": "/work"})
     locustfile: str = ""
-    """Of locustfiles/, in place of tasks."""
+    """A file of locustfiles/ in place of `task`."""
     needs: str = ""
     """A program that the service needs."""
     profile: str = ""
@@ -58,38 +60,38 @@ class Row:
     served_by: Literal["capexplorer", "trial", "nobody"] = "capexplorer"
     """Who starts the service: capexplorer; the trial itself, so that capexplorer finds it by its port; nobody."""
     tls: bool = False
-    """The separate service speaks TLS, with a self-signed certificate."""
+    """The service that the trial starts speaks TLS, with a self-signed certificate."""
     host: str = ""
-    """Where load goes when not to the service: `{port}` is the service's."""
+    """URL to which load goes, if it is not that of the service; `{port}` is replaced by the service's port."""
     arguments: tuple[str, ...] = ()
-    """More of `capexplorer run`."""
+    """Further arguments of `capexplorer run`."""
     exit_codes: tuple[int, ...] = (0, 4)
-    """4 where the fault lets no request succeed."""
+    """Exit codes that are right; 4 if no request succeeded."""
     reported: Mapping[str, str] = field(default_factory=dict)
-    """Marks that cannot be in the log, and the words of stderr that stand for them."""
+    """Ids of marks that cannot be in the log, each with words that stderr must have instead."""
 
     namespace: tuple[str, ...] = ()
     """Shell lines that prepare its network namespace for the fault."""
     before: tuple[str, ...] = ()
-    """Words that the app, and what it starts, runs under."""
+    """Command prefix of capexplorer, such as `taskset -c 0`; it applies to all that capexplorer starts."""
     busy_cores: tuple[int, ...] = ()
-    """Each has four busy processes. A service apart gets the other core."""
+    """Cores on each of which four busy processes run. A service that the trial starts is pinned to the other core."""
     neighbours: tuple[Literal["cpu", "memory", "idle"], ...] = ()
-    """Processes on each core, by what they do (`neighbour.py`)."""
+    """Processes that run on each core, by what they use (`neighbour.py`)."""
     neighbours_at: tuple[int, int] = (0, 0)
-    """The first and the last level at which they do it, by index."""
+    """Indices of the first and the last level at which neighbours are active."""
     no_knee: bool = False
     """No point of the capacity curve may be marked."""
     cgroups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Controller to its files' contents, for the service."""
+    """For each controller of the service's cgroup the contents of its files."""
     small_disk: str = ""
-    """Size of the file system that the session is saved on."""
+    """Size of the file system on which the session is saved; empty: the machine's own."""
     small_folder: str = ""
-    """Size of the file system that the service works on."""
+    """Size of the file system to which the service writes; empty: the machine's own."""
 
     @property
     def needs_root(self) -> str:
-        """Why it needs to be root; empty when it does not."""
+        """What the row needs root for; empty: it does not need root."""
         reasons = {
             "a network namespace": self.namespace,
             "cgroups": self.cgroups,
@@ -99,7 +101,7 @@ class Row:
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Programs that it runs, beside capexplorer and the service."""
+        """Programs that the row needs, beside capexplorer and the service."""
         runs = {
             self.needs: self.needs,
             "openssl": self.tls,

@@ -14,7 +14,7 @@ NOT_INJECTED = {
     "host_cpu_saturated": "generator and service would have to fill the machine by themselves",
     "swapping": "it needs a machine with swap",
     "cpu_steal": "another virtual machine would have to take the core",
-    "network_bandwidth_saturated": "no link of a namespace tells its speed",
+    "network_bandwidth_saturated": "the kernel reports no speed for links of a namespace",
     "load_thread_blocked": "it ends the run; `tests/e2e/test_user_code.py` has it",
     "load_thread_ended": "it ends the run; `tests/e2e/test_user_code.py` has it",
     "worker_lost": "the run recovers from it; `tests/e2e/test_workers.py` has it",

@@ -1,6 +1,7 @@
 """`python -m trials.faults.synflood PORT` in a network namespace: half-open connections to that port, 200/s for 30 s.
 
-They come from port 20000 of 127.77.0.0/16; what is answered must be dropped there, else the kernel refuses it.
+They come from port 20000 of addresses in 127.77.0.0/16. Replies to that port must be dropped, else the kernel answers them
+with RST.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import struct
 import sys
 import time
 
-A_SECOND, SECONDS = 200, 30
+RATE_PER_S, DURATION_S = 200, 30
 
 
 def main() -> None:
     port = int(sys.argv[1])
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
-        for number in range(A_SECOND * SECONDS):
+        for number in range(RATE_PER_S * DURATION_S):
             raw.sendto(syn(f"127.77.{number // 250 % 250}.{number % 250 + 1}", "127.0.0.1", port), ("127.0.0.1", 0))
-            time.sleep(1 / A_SECOND)
+            time.sleep(1 / RATE_PER_S)
 
 
 def syn(source: str, to: str, port: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Faults of the service's process: it dies, starves, leaks or answers nothing."""
+"""Faults of the service's process: it dies, runs out of a resource, leaks, or stops answering."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ ROWS = (
         family="target",
         fault="the service runs out of descriptors and reports it inside a 200",
         expected=("fd_exhaustion_target",),
-        also_true={"fd_leak": "that is how it got there", "task_failed_result": "as long as it was not resolved"},
+        also_true={"fd_leak": "descriptors leak until none is left", "task_failed_result": "marked until the cause is confirmed"},
         act="open_files",
         params={"amount": 200},
         locustfile="checks.py",
@@ -123,7 +123,7 @@ ROWS = (
         family="target",
         fault="the file system that the service writes to has 200 KB left",
         expected=("disk_full",),
-        also_true={"server_error": "it says 500"},
+        also_true={"server_error": "the replies are 500"},
         act="write",
         params={"amount": 500},
         small_folder="200k",

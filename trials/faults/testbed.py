@@ -1,7 +1,7 @@
 """The test bed of a row: a network namespace of its own, cgroups, busy processes, a service that capexplorer did not start.
 
-All of it ends with the row. As root every row gets a namespace, so that the kernel's counters, ports and queues are its own;
-another user's rows run on the machine's loopback, if they can.
+All of it ends with the row. As root each row gets a namespace, so that the kernel's counters, ports and queues are its own.
+Without root, rows that need no namespace run on the machine's loopback.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ SERVE = HERE / "targets" / "faulty" / "serve.py"
 CGROUPS = Path("/sys/fs/cgroup")
 TIMEOUT_S = 60.0
 BUSY_PROCESSES = 4
-"""On each core that is kept busy."""
-BUSY_MOST_S = 120.0
+"""Number of busy processes on each core that is kept busy."""
+BUSY_LONGEST_S = 120.0
 NAMESPACE_PROGRAMS = ("ip", "nsenter", "unshare")
 
 
@@ -39,8 +39,8 @@ def namespace(lines: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
         yield ()
         return
     script = " && ".join(("ip link set lo up", *lines, "echo ready", "exec cat")).replace("{python}", sys.executable)
-    words = ["unshare", "-n", "sh", "-c", script]
-    holder = subprocess.Popen(words, cwd=HERE.parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    command = ["unshare", "-n", "sh", "-c", script]
+    holder = subprocess.Popen(command, cwd=HERE.parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdin is not None and holder.stdout is not None
     with holder, holder.stdin:
         if holder.stdout.readline() != b"ready\n":
@@ -51,7 +51,7 @@ def namespace(lines: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
 
 @contextmanager
 def cgroups(wanted: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Folders of new cgroups, separated by colons: version 1, one folder a controller, or version 2, one for all."""
+    """Folders of new cgroups, separated by colons: one per controller in version 1, one for all controllers in version 2."""
     folders = []
     name = f"capexplorer-faults-{os.getpid()}"
     for controller, files in wanted.items():
@@ -79,11 +79,11 @@ def _remove(folder: Path) -> None:
 
 def busy(cores: Sequence[int]) -> AbstractContextManager[None]:
     """Processes that keep these cores busy."""
-    return other_processes.busy(cores, count=BUSY_PROCESSES, most_s=BUSY_MOST_S)
+    return other_processes.busy(cores, count=BUSY_PROCESSES, most_s=BUSY_LONGEST_S)
 
 
 def neighbours(kinds: Sequence[str], sessions: Path, at: tuple[int, int]) -> AbstractContextManager[None]:
-    """Processes of these kinds on each core, which do their work while the session is at those levels (`neighbour.py`)."""
+    """Processes of these kinds on each core, active from the first to the last level of `at` (`neighbour.py`)."""
     sessions.mkdir(exist_ok=True)
     levels = [str(level) for level in at]
     program = [sys.executable, str(HERE / "neighbour.py")]
@@ -92,25 +92,25 @@ def neighbours(kinds: Sequence[str], sessions: Path, at: tuple[int, int]) -> Abs
 
 
 @contextmanager
-def service(words: Sequence[str], folder: Path, port: int, params: Mapping[str, object], tls: bool) -> Iterator[None]:
-    """The faulty service, started here and not by capexplorer. It listens when the block begins."""
-    given = [part for name, value in params.items() for part in (f"--{name}", str(value))]
-    given += ["--certificate", str(certificate(folder))] if tls else []
+def service(prefix: Sequence[str], folder: Path, port: int, params: Mapping[str, object], tls: bool) -> Iterator[None]:
+    """The faulty service, started by the trial and not by capexplorer; it listens when the block begins."""
+    arguments = [part for name, value in params.items() for part in (f"--{name}", str(value))]
+    arguments += ["--certificate", str(certificate(folder))] if tls else []
     with (folder / "service.log").open("wb") as log:
-        command = [*words, sys.executable, str(SERVE), "--port", str(port), *given]
+        command = [*prefix, sys.executable, str(SERVE), "--port", str(port), *arguments]
         process = subprocess.Popen(command, cwd=SERVE.parent, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            _await_listener(words, port)
+            _await_listener(prefix, port)
             yield
         finally:
             process.kill()
             process.wait()
 
 
-def _await_listener(words: Sequence[str], port: int) -> None:
+def _await_listener(prefix: Sequence[str], port: int) -> None:
     connect = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1).close()"
     deadline_s = time.monotonic() + TIMEOUT_S
-    while subprocess.run([*words, sys.executable, "-c", connect], capture_output=True, check=False).returncode != 0:
+    while subprocess.run([*prefix, sys.executable, "-c", connect], capture_output=True, check=False).returncode != 0:
         if time.monotonic() > deadline_s:
             raise RuntimeError(f"no service on port {port}")
         time.sleep(0.1)
@@ -120,9 +120,9 @@ def certificate(folder: Path) -> Path:
     """Key and self-signed certificate, in one file."""
     path = folder / "self-signed.pem"
     if not path.exists():
-        made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-        made += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(path), "-out", f"{path}.crt"]
-        subprocess.run(made, check=True, capture_output=True)
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+        command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(path), "-out", f"{path}.crt"]
+        subprocess.run(command, check=True, capture_output=True)
         path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
     ssl.create_default_context().load_verify_locations(path)
     return path

@@ -17,7 +17,7 @@ MOST_PRINTED = 20
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the cases that the command line names; returns the exit code."""
     options = _options()
     conditions = Conditions.now()
     result = shared(options.name, options.count, options.seed)
@@ -33,7 +33,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.fuzz", description=__doc__)
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--count", type=int, default=1_000, help="cases (default 1000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the first case; the next ones follow it")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the first case; the others have the numbers after it (default 1)"
+    )
     parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Runs many cases, one a seed, and collects what went wrong. Each case has a bound in time.
+"""Runs many cases, one per seed, and collects failures. Each case has a bound in time.
 
 A module of this package has `run(count, seed)`, which runs the cases `seed`, `seed + 1`, ... `seed + count - 1`. A case depends
 on its seed alone, so that `--count 1 --seed S` repeats the case S of any run, and the cases can be shared among processes.
@@ -17,18 +17,18 @@ from types import FrameType
 import msgspec
 
 Case = Callable[[random.Random], str]
-"""One case, drawn from the random numbers of its seed. Returns its outcome, by which cases are counted; raises when it failed."""
+"""One case, made from the random numbers of its seed. Returns its outcome, by which cases are counted; raises if it fails."""
 
 LONGEST_S = 20.0
-"""CPU time of a case, which takes milliseconds."""
+"""Most CPU time of a case, which usually takes milliseconds."""
 LONGEST_WAIT_S = 300.0
-"""A case that waits (for a named pipe, say) uses no CPU; a busy disk may hold one up for half a minute."""
+"""Most time of a case: one that waits, such as for a named pipe, uses no CPU. A busy disk may delay a case for half a minute."""
 MOST_LINES = 12
-"""Of a traceback that are kept."""
+"""Lines of a traceback that are kept."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that went wrong."""
+    """A case that failed."""
 
     seed: int
     """`--count 1 --seed SEED` repeats it."""
@@ -43,7 +43,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     count: int
     outcomes: dict[str, int]
-    """How many cases by outcome; failures are not in it."""
+    """Number of cases by outcome, without failures."""
     failures: tuple[Failure, ...] = ()
 
     def plus(self, other: Result) -> Result:
@@ -57,7 +57,7 @@ class HangError(Exception):
 
 
 def run_cases(case: Case, count: int, seed: int, longest_s: float = LONGEST_S) -> Result:
-    """Run the cases `seed` to `seed + count - 1`. In the main thread of a process alone: the bound in time is a signal."""
+    """Run the cases `seed` to `seed + count - 1`. Only in the main thread of a process, since a signal bounds the time."""
     outcomes: Counter[str] = Counter()
     failures = []
     for each in range(seed, seed + count):
@@ -76,11 +76,11 @@ def _failure(seed: int, error: Exception) -> Failure:
 
 @contextmanager
 def _bounded(longest_s: float) -> Iterator[None]:
-    def ring(number: int, frame: FrameType | None) -> None:
+    def expire(number: int, frame: FrameType | None) -> None:
         raise HangError(f"still running after {longest_s:g} s of CPU, or {LONGEST_WAIT_S:g} s")
 
     timers = {signal.ITIMER_PROF: (signal.SIGPROF, longest_s), signal.ITIMER_REAL: (signal.SIGALRM, LONGEST_WAIT_S)}
-    before = {number: signal.signal(number, ring) for number, _ in timers.values()}
+    before = {number: signal.signal(number, expire) for number, _ in timers.values()}
     for timer, (_, seconds) in timers.items():
         signal.setitimer(timer, seconds)
     try:

@@ -15,13 +15,13 @@ from capexplorer.session.seal import number_of, sealed
 from .small_logs import Lines
 
 Damage = Callable[[Lines, random.Random], bytes]
-"""A log's lines to the bytes of a damaged file."""
+"""Makes the content of a damaged file from the lines of a log."""
 
 _DIGIT = re.compile(rb"[0-9]")
 _NUMBERS = (0, -1, 1, 2**31, 2**53 + 1, -(2**63), 2**64, 10**30, 10**300, 1e15, 1e300, -1e300, 1e-300, 1.7e308, 0.1)
 _TEXTS = ("", "x", "9" * 400, "\x00", "\N{ROCKET}" * 50, "HISTFAAAABx4", "2026-13-45T99")
-_HOLDERS: tuple[Any, ...] = ([], {}, [None], {"": None}, [[[]]], {"a": {"b": [1, {"c": 2}]}})
-_OTHERS: tuple[Any, ...] = (*_NUMBERS, *_TEXTS, *_HOLDERS, None, True, False)
+_CONTAINERS: tuple[Any, ...] = ([], {}, [None], {"": None}, [[[]]], {"a": {"b": [1, {"c": 2}]}})
+_OTHERS: tuple[Any, ...] = (*_NUMBERS, *_TEXTS, *_CONTAINERS, None, True, False)
 
 
 def joined(lines: Lines) -> bytes:
@@ -29,47 +29,47 @@ def joined(lines: Lines) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def flip_bits(lines: Lines, chance: random.Random) -> bytes:
-    """One bit, or a few."""
+def flip_bits(lines: Lines, rng: random.Random) -> bytes:
+    """Inverts one bit, or a few."""
     content = bytearray(joined(lines))
-    for _ in range(chance.choice((1, 1, 1, 2, 8))):
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    for _ in range(rng.choice((1, 1, 1, 2, 8))):
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     return bytes(content)
 
 
-def flip_digit(lines: Lines, chance: random.Random) -> bytes:
+def flip_digit(lines: Lines, rng: random.Random) -> bytes:
     """One digit becomes another."""
     content = bytearray(joined(lines))
-    at = chance.choice([found.start() for found in _DIGIT.finditer(bytes(content))])
-    content[at] = ord(chance.choice([digit for digit in "0123456789" if ord(digit) != content[at]]))
+    at = rng.choice([found.start() for found in _DIGIT.finditer(bytes(content))])
+    content[at] = ord(rng.choice([digit for digit in "0123456789" if ord(digit) != content[at]]))
     return bytes(content)
 
 
-def overwrite(lines: Lines, chance: random.Random) -> bytes:
+def overwrite(lines: Lines, rng: random.Random) -> bytes:
     """Replaces a run of bytes by zeros, invalid UTF-8, random bytes, or another part of the file."""
     content = bytearray(joined(lines))
-    at, length = chance.randrange(len(content)), chance.choice((1, 2, 30, 4096))
-    other = chance.randrange(len(content))
-    junk = chance.choice((bytes(length), b"\xff\xfe" * length, chance.randbytes(length), bytes(content[other : other + length])))
-    content[at : at + (length if chance.random() < 0.7 else 0)] = junk
+    at, length = rng.randrange(len(content)), rng.choice((1, 2, 30, 4096))
+    other = rng.randrange(len(content))
+    junk = rng.choice((bytes(length), b"\xff\xfe" * length, rng.randbytes(length), bytes(content[other : other + length])))
+    content[at : at + (length if rng.random() < 0.7 else 0)] = junk
     return bytes(content)
 
 
-def cut(lines: Lines, chance: random.Random) -> bytes:
-    """The file ends early, in a line or behind one; or a piece of it is gone."""
+def cut(lines: Lines, rng: random.Random) -> bytes:
+    """The file ends early, within a line or after one, or a part of it is missing."""
     content = joined(lines)
-    at = chance.randrange(len(content))
-    if chance.random() < 0.3:
-        return joined(lines[: chance.randrange(len(lines))])
-    return content[:at] + (content[at + chance.choice((1, 50, 5000)) :] if chance.random() < 0.5 else b"")
+    at = rng.randrange(len(content))
+    if rng.random() < 0.3:
+        return joined(lines[: rng.randrange(len(lines))])
+    return content[:at] + (content[at + rng.choice((1, 50, 5000)) :] if rng.random() < 0.5 else b"")
 
 
-def disorder(lines: Lines, chance: random.Random) -> bytes:
-    """Lines are deleted, doubled, swapped, joined, or blank ones put in."""
-    changed, at, other = list(lines), chance.randrange(len(lines)), chance.randrange(len(lines))
-    match chance.randrange(5):
+def disorder(lines: Lines, rng: random.Random) -> bytes:
+    """Lines are deleted, duplicated, swapped, joined, or blank ones inserted."""
+    changed, at, other = list(lines), rng.randrange(len(lines)), rng.randrange(len(lines))
+    match rng.randrange(5):
         case 0:
-            del changed[at : at + chance.choice((1, 1, 2, 20))]
+            del changed[at : at + rng.choice((1, 1, 2, 20))]
         case 1:
             changed.insert(other, changed[at])
         case 2:
@@ -77,23 +77,24 @@ def disorder(lines: Lines, chance: random.Random) -> bytes:
         case 3:
             changed[at : at + 2] = [b"".join(changed[at : at + 2])]
         case _:
-            changed.insert(at, chance.choice((b"", b"\r", b"   ", b"{}", b"null", b"[" * 2000)))
+            changed.insert(at, rng.choice((b"", b"\r", b"   ", b"{}", b"null", b"[" * 2000)))
     return joined(tuple(changed))
 
 
-def change_values(lines: Lines, chance: random.Random) -> bytes:
-    """One value or a few in a line become another one, of another type or size; the line's seal stays as it was."""
-    at = chance.randrange(len(lines))
-    return joined((*lines[:at], _changed(lines[at], chance), *lines[at + 1 :]))
+def change_values(lines: Lines, rng: random.Random) -> bytes:
+    """One or a few values of a line are replaced by values of other types or sizes; the line keeps its seal, which is then
+    wrong."""
+    at = rng.randrange(len(lines))
+    return joined((*lines[:at], _changed(lines[at], rng), *lines[at + 1 :]))
 
 
-def forge(lines: Lines, chance: random.Random) -> bytes:
-    """The same, with a correct seal: the damage cannot be detected, but nothing may break. Some lines are removed, and all are
-    renumbered."""
-    kept = [line for line in lines if chance.random() > 0.02]
-    for _ in range(chance.choice((1, 1, 2, 5))):
-        at = chance.randrange(len(kept))
-        kept[at] = _changed(kept[at], chance)
+def forge(lines: Lines, rng: random.Random) -> bytes:
+    """Values are replaced, a few lines removed, and all lines numbered and sealed again: the damage cannot be detected, and
+    nothing may fail."""
+    kept = [line for line in lines if rng.random() > 0.02]
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(kept))
+        kept[at] = _changed(kept[at], rng)
     return joined(tuple(_sealed_again(line, number) for number, line in enumerate(kept, start=1)))
 
 
@@ -107,37 +108,37 @@ def _sealed_again(line: bytes, number: int) -> bytes:
     return line
 
 
-def _changed(line: bytes, chance: random.Random) -> bytes:
+def _changed(line: bytes, rng: random.Random) -> bytes:
     whole = msgspec.json.decode(line)
-    for _ in range(chance.choice((1, 1, 1, 3))):
-        holder, key = _somewhere(whole, chance)
-        holder[key] = _other(holder[key], chance)
+    for _ in range(rng.choice((1, 1, 1, 3))):
+        container, key = _random_place(whole, rng)
+        container[key] = _other(container[key], rng)
     try:
         return msgspec.json.encode(whole)
-    except RecursionError:  # two depths came upon each other
+    except RecursionError:  # a nested value was put into a nested value
         return line
 
 
-def _somewhere(value: Any, chance: random.Random) -> tuple[Any, Any]:
-    """Where a value is held, at any depth: the object or list, and its key."""
-    holders = [value]
-    for holder in holders:
-        inner = holder.values() if isinstance(holder, dict) else holder
-        holders += [each for each in inner if isinstance(each, dict | list) and each]
-    holder = chance.choice(holders)
-    return holder, chance.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
+def _random_place(value: Any, rng: random.Random) -> tuple[Any, Any]:
+    """A random place of a value, at any depth: the object or list that contains it, and its key or index."""
+    containers = [value]
+    for container in containers:
+        inner = container.values() if isinstance(container, dict) else container
+        containers += [each for each in inner if isinstance(each, dict | list) and each]
+    container = rng.choice(containers)
+    return container, rng.choice(list(container) if isinstance(container, dict) else range(len(container)))
 
 
-def _other(value: Any, chance: random.Random) -> Any:
-    kind = chance.random()
+def _other(value: Any, rng: random.Random) -> Any:
+    kind = rng.random()
     if kind < 0.1:
-        return _nested(chance.choice((3, 40, 500)))
+        return _nested(rng.choice((3, 40, 500)))
     if kind < 0.3 and isinstance(value, int | float):
-        return value * chance.choice((-1, 0, 10, 1e6, 1e12))
+        return value * rng.choice((-1, 0, 10, 1e6, 1e12))
     if kind < 0.4 and isinstance(value, str) and value:
-        at = chance.randrange(len(value))
-        return value[:at] + chance.choice("A0=\x00é\udfff".replace("\udfff", "z")) + value[at + 1 :]
-    return copy.deepcopy(chance.choice(_OTHERS))  # a later change may go into it: a case depends on its seed alone
+        at = rng.randrange(len(value))
+        return value[:at] + rng.choice("A0=\x00é\udfff".replace("\udfff", "z")) + value[at + 1 :]
+    return copy.deepcopy(rng.choice(_OTHERS))  # copied: a later change must not alter the constant
 
 
 def _nested(depth: int) -> Any:
@@ -147,7 +148,7 @@ def _nested(depth: int) -> Any:
     return value
 
 
-SEEN: tuple[Damage, ...] = (flip_bits, flip_digit, flip_digit, overwrite, cut, disorder, change_values)
+DETECTABLE: tuple[Damage, ...] = (flip_bits, flip_digit, flip_digit, overwrite, cut, disorder, change_values)
 """Damage that the reader of a sealed log detects."""
-UNSEEN: tuple[Damage, ...] = (forge, forge, forge)
-"""Damage that it cannot detect."""
+UNDETECTABLE: tuple[Damage, ...] = (forge, forge, forge)
+"""Damage that the reader cannot detect."""

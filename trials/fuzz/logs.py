@@ -1,7 +1,7 @@
-"""Damaged session logs through all that reads one: no traceback, no hang, no figure that changed without a note.
+"""Damaged session logs are given to everything that reads logs: no traceback, no hang, no figure that changed without a note.
 
-A log with seals must either give the same summary, or notes of its damage, or be refused in one line. Where nothing can tell
-(a log of schema 1; a line with a forged seal) the figures may differ, and all else must hold.
+A log with seals must either give the same summary, or notes of its damage, or be refused in one line. Where damage cannot be
+detected (in a log of schema 1, or a line with a forged seal) figures may differ; the rest must hold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from capexplorer.session.digest import digest_of
 from capexplorer.session.reader import open_session
 
 from .cases import Result, run_cases
-from .damage import SEEN, UNSEEN, joined
+from .damage import DETECTABLE, UNDETECTABLE, joined
 from .small_logs import Lines, small_logs
 
 Step = Callable[[Path, random.Random], object]
@@ -38,27 +38,27 @@ Step = Callable[[Path, random.Random], object]
 def run(count: int, seed: int) -> Result:
     """The cases `seed` to `seed + count - 1`."""
     with tempfile.TemporaryDirectory(prefix="fuzz-logs-") as folder, warnings.catch_warnings():
-        warnings.simplefilter("error")  # what a library warns of would stand on stderr, and be no figure
+        warnings.simplefilter("error")  # a warning of a library would be printed among the output
         path = Path(folder) / "session.jsonl"
-        return run_cases(lambda chance: _case(path, chance), count, seed)
+        return run_cases(lambda rng: _case(path, rng), count, seed)
 
 
-def _case(path: Path, chance: random.Random) -> str:
-    lines = chance.choice(small_logs())
+def _case(path: Path, rng: random.Random) -> str:
+    lines = rng.choice(small_logs())
     sealed = lines in small_logs()[: len(small_logs()) // 2]
-    damage = chance.choice(SEEN + UNSEEN)
-    seen = sealed and damage in SEEN
-    path.write_bytes(damage(lines, chance))
-    outcome = _read(path, lines, detectable=seen)
+    damage = rng.choice(DETECTABLE + UNDETECTABLE)
+    is_detectable = sealed and damage in DETECTABLE
+    path.write_bytes(damage(lines, rng))
+    outcome = _read(path, lines, is_detectable=is_detectable)
     if outcome == "refused":
         return outcome
-    for step in chance.sample(STEPS, 1 if seen else 2):
-        _one_line(step, path, chance)
+    for step in rng.sample(STEPS, 1 if is_detectable else 2):
+        _carry_out(step, path, rng)
     return outcome
 
 
-def _read(path: Path, lines: Lines, *, detectable: bool) -> str:
-    """Open and summarise it. AssertionError for a figure that changed without a note, where notes are due."""
+def _read(path: Path, lines: Lines, *, is_detectable: bool) -> str:
+    """Open and summarise the log; returns the outcome. AssertionError if a figure changed by detectable damage without a note."""
     try:
         with open_session(path) as log:
             document = summarise(Timeline(log))
@@ -71,7 +71,7 @@ def _read(path: Path, lines: Lines, *, detectable: bool) -> str:
         return "same figures"
     if notes:
         return "noted"
-    if not detectable:
+    if not is_detectable:
         return "other figures, nothing can tell"
     assert not document["session"]["complete"], "a figure changed without a note"
     return "ended early"
@@ -86,9 +86,10 @@ def _undamaged(lines: Lines) -> bytes:
             return json.render(summarise(Timeline(log)))
 
 
-def _one_line(step: Step, path: Path, chance: random.Random) -> None:
+def _carry_out(step: Step, path: Path, rng: random.Random) -> None:
+    """One use of the log. AssertionError if it is refused in more than one line."""
     try:
-        step(path, chance)
+        step(path, rng)
     except InputError as error:
         assert "\n" not in str(error), f"more than one line: {error}"
 
@@ -98,45 +99,45 @@ def _events(path: Path) -> Iterable[Event]:
         yield from log
 
 
-def _reanalyse(path: Path, chance: random.Random) -> None:
+def _reanalyse(path: Path, rng: random.Random) -> None:
     found = reanalyse_events(_events(path))
     timeline = Timeline(reanalysed_events(_events(path), found, "fuzz"))
-    chance.choice((markdown.render, html.render))(timeline)
+    rng.choice((markdown.render, html.render))(timeline)
 
 
-def _compare(path: Path, chance: random.Random) -> None:
+def _compare(path: Path, rng: random.Random) -> None:
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-        file.write(joined(chance.choice(small_logs())))
+        file.write(joined(rng.choice(small_logs())))
         file.flush()
         sessions = [Session(Timeline(_events(each))) for each in (path, Path(file.name))]
-    chance.shuffle(sessions)
-    rendered(compare(sessions), chance.choice(("md", "html", "json")))
+    rng.shuffle(sessions)
+    rendered(compare(sessions), rng.choice(("md", "html", "json")))
 
 
-def _replay(path: Path, chance: random.Random) -> None:
+def _replay(path: Path, rng: random.Random) -> None:
     replay = Replay(path)
     try:
         replay.read_on()
         replay.prepare()
         for _ in range(2):
-            timeline = replay.at(chance.random() * replay.duration_s)
+            timeline = replay.at(rng.random() * replay.duration_s)
             _ = [(level.figures, level.endpoints, level.bins) for level in timeline.levels], list(timeline.log)
     finally:
         replay.close()
 
 
-def _list(path: Path, chance: random.Random) -> None:
+def _list(path: Path, rng: random.Random) -> None:
     entry_of(path)
     digest_of(path, judged)
 
 
 STEPS: tuple[Step, ...] = (
-    lambda path, chance: markdown.with_picture(Timeline(_events(path)), "session.md"),
-    lambda path, chance: html.render(Timeline(_events(path))),
-    lambda path, chance: csv.render(Timeline(_events(path))),
-    lambda path, chance: hgrm.render(Timeline(_events(path))),
-    lambda path, chance: locust_csv.render(_events(path)),
-    lambda path, chance: json.render(summarise(Timeline(redacted(_events(path))))),
+    lambda path, rng: markdown.with_picture(Timeline(_events(path)), "session.md"),
+    lambda path, rng: html.render(Timeline(_events(path))),
+    lambda path, rng: csv.render(Timeline(_events(path))),
+    lambda path, rng: hgrm.render(Timeline(_events(path))),
+    lambda path, rng: locust_csv.render(_events(path)),
+    lambda path, rng: json.render(summarise(Timeline(redacted(_events(path))))),
     _reanalyse,
     _compare,
     _replay,

@@ -1,6 +1,6 @@
-"""Plans: written by their grammar, then damaged, and hostile ones. No traceback, no hang; what is refused is one line.
+"""Plans that follow the grammar, damaged ones, and hostile ones: no traceback, no hang, and each refusal is one line.
 
-A plan by the grammar comes with its expected steps, which are made together with its text, not by parsing it.
+A plan that follows the grammar is made together with its expected steps, which are not found by parsing it.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def run(count: int, seed: int) -> Result:
     return run_cases(_case, count, seed, LONGEST_S)
 
 
-def _case(chance: random.Random) -> str:
-    return chance.choice((_by_grammar, _by_grammar, _damaged, _damaged, _hostile))(chance)
+def _case(rng: random.Random) -> str:
+    return rng.choice((_by_grammar, _by_grammar, _damaged, _damaged, _hostile))(rng)
 
 
-def _by_grammar(chance: random.Random) -> str:
-    written = _plan(chance, deep=0)
+def _by_grammar(rng: random.Random) -> str:
+    written = _plan(rng, depth=0)
     steps = _parsed(written.text)
     seconds = sum((step[2] for step in written.steps), Fraction(0))
     within = len(written.steps) <= STEPS_MOST and seconds <= DAYS_MOST * 86_400 and len(written.text) <= 10_000
@@ -64,17 +64,17 @@ def _by_grammar(chance: random.Random) -> str:
     return "by grammar"
 
 
-def _damaged(chance: random.Random) -> str:
-    text = _plan(chance, deep=0).text[:2_000]
-    for _ in range(chance.randint(1, 5)):
-        at, length = chance.randint(0, len(text)), chance.choice((0, 0, 1, 1, 3, 20))
-        text = text[:at] + chance.choice((chance.choice(PIECES), "", text[at : at + length] * 2)) + text[at + length :]
+def _damaged(rng: random.Random) -> str:
+    text = _plan(rng, depth=0).text[:2_000]
+    for _ in range(rng.randint(1, 5)):
+        at, length = rng.randint(0, len(text)), rng.choice((0, 0, 1, 1, 3, 20))
+        text = text[:at] + rng.choice((rng.choice(PIECES), "", text[at : at + length] * 2)) + text[at + length :]
     return "damaged, refused" if _parsed(text) is None else "damaged, still a plan"
 
 
-def _hostile(chance: random.Random) -> str:
-    many, part = chance.choice((1, 9, 60, 400, 1_200, 5_000, 20_000, 100_000)), chance.choice(PIECES)
-    text = chance.choice(HOSTILE)(many, part)
+def _hostile(rng: random.Random) -> str:
+    many, part = rng.choice((1, 9, 60, 400, 1_200, 5_000, 20_000, 100_000)), rng.choice(PIECES)
+    text = rng.choice(HOSTILE)(many, part)
     return "hostile, refused" if _parsed(text) is None else "hostile, still a plan"
 
 
@@ -98,12 +98,12 @@ HOSTILE: list[Callable[[int, str], str]] = [
     lambda many, _: "5:1s," * many,
     lambda many, _: "5:1s\n" * many,
 ]
-"""Of a length and a piece."""
+"""Hostile plans, each made from a length and a piece of plan text."""
 
 
 def _parsed(text: str) -> tuple[Step, ...] | None:
-    """The plan's steps; None if it is refused. AssertionError if the refusal is not one line, or the accepted plan cannot be
-    driven."""
+    """The plan's steps; None if it is refused. AssertionError if the refusal is not one line, or an accepted plan exceeds a
+    limit."""
     try:
         steps = parse(text, WHERE, MAX_USERS)
     except InputError as error:
@@ -117,7 +117,7 @@ def _parsed(text: str) -> tuple[Step, ...] | None:
 
 
 def _lasts_s(steps: tuple[Step, ...]) -> float:
-    """Driven to its end with users that are there at once."""
+    """Duration of the plan if its users start at once."""
     cursor, now_s = PlanCursor(steps), 0.0
     while (step := cursor.due(now_s)) is not None:
         cursor.found(now_s) if step.is_autopilots else cursor.spawned(now_s)
@@ -137,102 +137,100 @@ def _expected(step: Expected) -> tuple[int, float | None, float, str, float | No
     return users, share, round(float(seconds), 6), kind, float(rate[0]) if rate else None
 
 
-def _plan(chance: random.Random, deep: int) -> Written:
-    written = [_part(chance, deep) for _ in range(chance.choice((1, 1, 2, 3, 8)))]
+def _plan(rng: random.Random, depth: int) -> Written:
+    written = [_part(rng, depth) for _ in range(rng.choice((1, 1, 2, 3, 8)))]
     text = written[0].text
     for each in written[1:]:
-        text += chance.choice((",", ", ", "\n", " ,\t", "\n\n  ")) + each.text
-    return Written(
-        chance.choice(("", " ", "\n")) + text + chance.choice(("", " ")), [step for each in written for step in each.steps]
-    )
+        text += rng.choice((",", ", ", "\n", " ,\t", "\n\n  ")) + each.text
+    return Written(rng.choice(("", " ", "\n")) + text + rng.choice(("", " ")), [step for each in written for step in each.steps])
 
 
-def _part(chance: random.Random, deep: int) -> Written:
-    if deep < 7 and chance.random() < 0.25:
-        return _loop(chance, deep)
-    return chance.choice((_hold, _hold, _ramp, _spike, _steps, _rate, _rates, _find))(chance)
+def _part(rng: random.Random, depth: int) -> Written:
+    if depth < 7 and rng.random() < 0.25:
+        return _loop(rng, depth)
+    return rng.choice((_hold, _hold, _ramp, _spike, _steps, _rate, _rates, _find))(rng)
 
 
-def _hold(chance: random.Random) -> Written:
-    users, step = _users(chance)
-    text, seconds = _duration(chance)
-    return Written(f"{chance.choice(('', 'hold ', 'hold  '))}{users}{_between(chance)}{text}", [(*step, seconds, "hold")])
+def _hold(rng: random.Random) -> Written:
+    users, step = _users(rng)
+    text, seconds = _duration(rng)
+    return Written(f"{rng.choice(('', 'hold ', 'hold  '))}{users}{_separator(rng)}{text}", [(*step, seconds, "hold")])
 
 
-def _ramp(chance: random.Random) -> Written:
-    users, step = _users(chance)
-    text, seconds = _duration(chance)
-    return Written(f"ramp {chance.choice(('', 'to '))}{users}{_between(chance)}{text}", [(*step, seconds, "ramp")])
+def _ramp(rng: random.Random) -> Written:
+    users, step = _users(rng)
+    text, seconds = _duration(rng)
+    return Written(f"ramp {rng.choice(('', 'to '))}{users}{_separator(rng)}{text}", [(*step, seconds, "ramp")])
 
 
-def _spike(chance: random.Random) -> Written:
-    users, step = _users(chance)
-    text, seconds = _duration(chance)
+def _spike(rng: random.Random) -> Written:
+    users, step = _users(rng)
+    text, seconds = _duration(rng)
     back = (0, Fraction(-1), seconds, "back")
-    return Written(f"spike {users}{_between(chance)}{text}", [(*step, seconds, "spike"), back])
+    return Written(f"spike {users}{_separator(rng)}{text}", [(*step, seconds, "spike"), back])
 
 
-def _steps(chance: random.Random) -> Written:
-    first, last, by = chance.randint(0, 300), chance.randint(0, 300), chance.choice((1, 5, 20, 1_000))
-    text, seconds = _duration(chance)
+def _steps(rng: random.Random) -> Written:
+    first, last, by = rng.randint(0, 300), rng.randint(0, 300), rng.choice((1, 5, 20, 1_000))
+    text, seconds = _duration(rng)
     counts = []
     users = first
     while users <= last if first <= last else users >= last:
         counts.append(users)
         users += by if first <= last else -by
-    each = chance.choice(("", "each "))
+    each = rng.choice(("", "each "))
     return Written(f"steps {first}..{last} by {by} {each}{text}", [(users, Fraction(-1), seconds, "hold") for users in counts])
 
 
-def _rate(chance: random.Random) -> Written:
+def _rate(rng: random.Random) -> Written:
     """A hold, ramp or spike of a rate, or of a share of the capacity."""
-    word, kind = chance.choice((("", "hold"), ("rate ", "hold"), ("hold ", "hold"), ("ramp to ", "ramp"), ("spike ", "spike")))
-    text, seconds = _duration(chance)
-    if chance.random() < 0.3:
-        percent = chance.randint(1, 1_000)
-        load, step = f"{percent}% {chance.choice(('', 'of the '))}capacity", (0, Fraction(percent), seconds, kind, Fraction(0))
+    word, kind = rng.choice((("", "hold"), ("rate ", "hold"), ("hold ", "hold"), ("ramp to ", "ramp"), ("spike ", "spike")))
+    text, seconds = _duration(rng)
+    if rng.random() < 0.3:
+        percent = rng.randint(1, 1_000)
+        load, step = f"{percent}% {rng.choice(('', 'of the '))}capacity", (0, Fraction(percent), seconds, kind, Fraction(0))
     else:
-        rate = Fraction(chance.randint(1, 4_000), 4)
-        load, step = f"{float(rate):g}{chance.choice(('/s', ' / s'))}", (0, Fraction(-1), seconds, kind, rate)
+        rate = Fraction(rng.randint(1, 4_000), 4)
+        load, step = f"{float(rate):g}{rng.choice(('/s', ' / s'))}", (0, Fraction(-1), seconds, kind, rate)
     back: list[Expected] = [(0, Fraction(-1), seconds, "back")] if kind == "spike" else []
-    return Written(f"{word}{load}{_between(chance)}{text}", [step, *back])
+    return Written(f"{word}{load}{_separator(rng)}{text}", [step, *back])
 
 
-def _rates(chance: random.Random) -> Written:
-    first, last, by = chance.randint(1, 300), chance.randint(1, 300), chance.choice((1, 5, 20, 1_000))
-    text, seconds = _duration(chance)
+def _rates(rng: random.Random) -> Written:
+    first, last, by = rng.randint(1, 300), rng.randint(1, 300), rng.choice((1, 5, 20, 1_000))
+    text, seconds = _duration(rng)
     found = range(first, last + 1, by) if first <= last else range(first, last - 1, -by)
-    unit = chance.choice(("", "/s"))
+    unit = rng.choice(("", "/s"))
     steps = [(0, Fraction(-1), seconds, "hold", Fraction(rate)) for rate in found]
     return Written(f"rates {first}{unit}..{last}{unit} by {by} {text}", steps)
 
 
-def _find(chance: random.Random) -> Written:
-    kind = chance.choice(("find", "verify"))
-    return Written(f"{kind} {chance.choice(('knee', 'the  knee'))}", [(0, Fraction(-1), Fraction(0), kind)])
+def _find(rng: random.Random) -> Written:
+    kind = rng.choice(("find", "verify"))
+    return Written(f"{kind} {rng.choice(('knee', 'the  knee'))}", [(0, Fraction(-1), Fraction(0), kind)])
 
 
-def _loop(chance: random.Random, deep: int) -> Written:
-    """Never more than one step beyond the limit: that shows as much as many."""
-    inner, times = _plan(chance, deep + 1), chance.choice((1, 2, 3, 50))
+def _loop(rng: random.Random, depth: int) -> Written:
+    """A loop, its expected steps cut off one step beyond the limit, which is enough for a refusal."""
+    inner, times = _plan(rng, depth + 1), rng.choice((1, 2, 3, 50))
     return Written(f"loop {times} ({inner.text})", (list(inner.steps) * times)[: STEPS_MOST + 1])
 
 
-def _users(chance: random.Random) -> tuple[str, tuple[int, Fraction]]:
+def _users(rng: random.Random) -> tuple[str, tuple[int, Fraction]]:
     """(text, (users, percent of the knee or -1))."""
-    if chance.random() < 0.2:
-        percent = chance.choice((Fraction(60), Fraction(125, 2), Fraction(1000), Fraction(0)))
-        return f"{float(percent):g}{chance.choice(('% knee', ' % of the knee', '%knee'))}", (0, percent)
-    users = chance.choice((0, 1, 7, 50, 2_000, 2_000, 2_001 if chance.random() < 0.1 else 3))
+    if rng.random() < 0.2:
+        percent = rng.choice((Fraction(60), Fraction(125, 2), Fraction(1000), Fraction(0)))
+        return f"{float(percent):g}{rng.choice(('% knee', ' % of the knee', '%knee'))}", (0, percent)
+    users = rng.choice((0, 1, 7, 50, 2_000, 2_000, 2_001 if rng.random() < 0.1 else 3))
     return str(users), (users, Fraction(-1))
 
 
-def _between(chance: random.Random) -> str:
-    return chance.choice((":", " ", " : ", "\t", ":  "))
+def _separator(rng: random.Random) -> str:
+    return rng.choice((":", " ", " : ", "\t", ":  "))
 
 
-def _duration(chance: random.Random) -> tuple[str, Fraction]:
-    number = chance.choice(("1", "30", "0.5", "2.25", "90", "1.125", "400" if chance.random() < 0.1 else "3"))
-    unit = chance.choice(list(UNITS))
-    word = chance.choice(("", "", "", "for ", "over "))
-    return f"{word}{number}{chance.choice(('', ' ')) if unit else ''}{unit}", Fraction(number) * UNITS[unit]
+def _duration(rng: random.Random) -> tuple[str, Fraction]:
+    number = rng.choice(("1", "30", "0.5", "2.25", "90", "1.125", "400" if rng.random() < 0.1 else "3"))
+    unit = rng.choice(list(UNITS))
+    word = rng.choice(("", "", "", "for ", "over "))
+    return f"{word}{number}{rng.choice(('', ' ')) if unit else ''}{unit}", Fraction(number) * UNITS[unit]

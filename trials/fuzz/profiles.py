@@ -1,6 +1,6 @@
-"""Profiles: right ones with every key, spoiled and damaged ones, and hostile ones. No traceback, no hang; a refusal is one line.
+"""Profiles that are valid, with odd values, damaged, or hostile: no traceback, no hang, and each refusal is one line.
 
-The written values are known, and a loaded profile must have exactly those; an unknown key must be named.
+A loaded profile must have exactly the values that were written; an unknown key must be named.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ def run(count: int, seed: int) -> Result:
     with tempfile.TemporaryDirectory(prefix="fuzz-profiles-") as folder:
         path = Path(folder) / "mine.toml"
         (path.parent / "users.py").touch()
-        return run_cases(lambda chance: _case(path, chance), count, seed, LONGEST_S)
+        return run_cases(lambda rng: _case(path, rng), count, seed, LONGEST_S)
 
 
-def _case(path: Path, chance: random.Random) -> str:
-    return chance.choice((_right, _right, _spoiled, _spoiled, _misspelled, _damaged, _hostile))(path, chance)
+def _case(path: Path, rng: random.Random) -> str:
+    return rng.choice((_right, _right, _spoiled, _spoiled, _misspelled, _damaged, _hostile))(path, rng)
 
 
-def _right(path: Path, chance: random.Random) -> str:
-    written = _profile(chance)
+def _right(path: Path, rng: random.Random) -> str:
+    written = _profile(rng)
     path.write_text(_toml(written), encoding="utf-8")
     found = _loaded(path)
     assert found is not None, "refused"
@@ -73,18 +73,18 @@ def _right(path: Path, chance: random.Random) -> str:
     return "right"
 
 
-def _spoiled(path: Path, chance: random.Random) -> str:
-    """A value in place of another, wherever it stands."""
-    written = _profile(chance)
-    table, key = chance.choice([place for place in _places(written)])
-    table[key] = chance.choice(ODD)
+def _spoiled(path: Path, rng: random.Random) -> str:
+    """One value, at any depth, is replaced by an odd one."""
+    written = _profile(rng)
+    table, key = rng.choice(list(_places(written)))
+    table[key] = rng.choice(ODD)
     path.write_text(_toml(written), encoding="utf-8")
     return "spoiled, refused" if _loaded(path) is None else "spoiled, still right"
 
 
-def _misspelled(path: Path, chance: random.Random) -> str:
-    written = _profile(chance)
-    table = chance.choice(
+def _misspelled(path: Path, rng: random.Random) -> str:
+    written = _profile(rng)
+    table = rng.choice(
         [written, written["users"], *written["users"].get("task", []), *(written.get(name) for name in ("guards", "slo"))]
     )
     if table is None or "zzz" in table:
@@ -96,22 +96,20 @@ def _misspelled(path: Path, chance: random.Random) -> str:
     return "misspelled, refused by name"
 
 
-def _damaged(path: Path, chance: random.Random) -> str:
-    content = _toml(_profile(chance)).encode()
-    for _ in range(chance.randint(1, 4)):
-        at, length = chance.randint(0, len(content)), chance.choice((0, 1, 1, 5, 40))
-        content = (
-            content[:at] + chance.choice((chance.choice(BYTES), b"", content[at : at + length] * 2)) + content[at + length :]
-        )
+def _damaged(path: Path, rng: random.Random) -> str:
+    content = _toml(_profile(rng)).encode()
+    for _ in range(rng.randint(1, 4)):
+        at, length = rng.randint(0, len(content)), rng.choice((0, 1, 1, 5, 40))
+        content = content[:at] + rng.choice((rng.choice(BYTES), b"", content[at : at + length] * 2)) + content[at + length :]
     path.write_bytes(content)
     return "damaged, refused" if _loaded(path) is None else "damaged, still right"
 
 
-def _hostile(path: Path, chance: random.Random) -> str:
-    many, name = chance.choice((2, 31, 33, 100, 1_000, 5_000, 20_000, 100_000, 300_000)), chance.choice(NAMES)
-    base = _toml(_profile(chance))
-    text = chance.choice(HOSTILE)(min(many, 1_000_000 // (len(name) + 1)), json.dumps(name))
-    path.write_text(chance.choice((text, f"{text}\n{base}", f"{base}\n{text}", f"{base}\n[users]\n{text}")), encoding="utf-8")
+def _hostile(path: Path, rng: random.Random) -> str:
+    many, name = rng.choice((2, 31, 33, 100, 1_000, 5_000, 20_000, 100_000, 300_000)), rng.choice(NAMES)
+    base = _toml(_profile(rng))
+    text = rng.choice(HOSTILE)(min(many, 1_000_000 // (len(name) + 1)), json.dumps(name))
+    path.write_text(rng.choice((text, f"{text}\n{base}", f"{base}\n{text}", f"{base}\n[users]\n{text}")), encoding="utf-8")
     return "hostile, refused" if _loaded(path) is None else "hostile, still right"
 
 
@@ -140,11 +138,11 @@ HOSTILE: list[Callable[[int, str], str]] = [
     lambda many, name: f"[plans]\n{name} = '{'loop 9 (' * min(many, 1_000)}'",
     lambda many, name: f"{name} = 1979-05-27T07:32:00.{'9' * many}Z",
 ]
-"""Of a length and a key."""
+"""Hostile lines of TOML, each made from a length and a key."""
 
 
 def _loaded(path: Path) -> profile.Profile | None:
-    """The profile; None if it is refused. AssertionError: it is accepted, but cannot be run or written into a log."""
+    """The profile; None if it is refused. AssertionError if it is accepted but cannot be run or written into a log."""
     try:
         found = profile.load(path)
     except InputError as error:
@@ -166,7 +164,7 @@ def _refusal(path: Path) -> str | None:
 
 
 def _holds(found: Any, written: Any) -> bool:
-    """Whether all written values are there, beside defaults."""
+    """Whether `found` has all written values; it may have defaults as well."""
     if isinstance(written, dict):
         return all(key in found and _holds(found[key], value) for key, value in written.items())
     if isinstance(written, list):
@@ -175,7 +173,7 @@ def _holds(found: Any, written: Any) -> bool:
 
 
 def _places(table: Plain) -> Iterator[tuple[Plain, str]]:
-    """Every key of every table in it."""
+    """(table, key) of each key, in the table and in the tables in it."""
     for key, value in table.items():
         yield table, key
         if isinstance(value, dict):
@@ -186,7 +184,7 @@ def _places(table: Plain) -> Iterator[tuple[Plain, str]]:
 
 
 def _toml(written: Plain) -> str:
-    """Tables as tables where TOML allows it, values on a line else."""
+    """The profile as TOML. Tasks are `[[users.task]]` if all of them are tables, else one inline value."""
     lines = [f"{_key(key)} = {_value(value)}" for key, value in written.items() if not isinstance(value, dict)]
     for key, value in written.items():
         if isinstance(value, dict):
@@ -219,32 +217,32 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-def _profile(chance: random.Random) -> Plain:
-    """Right, with some of its keys."""
-    service = chance.choice(({"target": "mixed"}, {"url": "http://127.0.0.1:9000"}, {"url": "https://[::1]/x?y=1"}))
-    users = _some(chance, _users(chance))
-    tasks = [_task(chance, index) for index in range(chance.choice((1, 1, 2, 5, 40)))]
-    users |= {"locustfile": "users.py"} if chance.random() < 0.2 else {"task": tasks}
-    return {**service, **_some(chance, _tables(chance)), "users": users}
+def _profile(rng: random.Random) -> Plain:
+    """A valid profile with a random half of the optional keys."""
+    service = rng.choice(({"target": "mixed"}, {"url": "http://127.0.0.1:9000"}, {"url": "https://[::1]/x?y=1"}))
+    users = _some(rng, _users(rng))
+    tasks = [_task(rng, index) for index in range(rng.choice((1, 1, 2, 5, 40)))]
+    users |= {"locustfile": "users.py"} if rng.random() < 0.2 else {"task": tasks}
+    return {**service, **_some(rng, _tables(rng)), "users": users}
 
 
-def _users(chance: random.Random) -> Plain:
+def _users(rng: random.Random) -> Plain:
     waits = (0, 1.5, {"between": [0.1, 0.5]}, {"constant": 0}, {"constant_throughput": 0.5}, {"poisson": 3})
     return {
-        "wait_s": chance.choice(waits),
-        "start": chance.randint(0, 200),
-        "spawn_rate": chance.choice((0.001, 5, 100_000.0)),
-        "client": chance.choice(("fast", "requests")),
-        "keep_alive": chance.random() < 0.5,
-        "timeout_s": chance.choice((0.1, 30, 86_400)),
+        "wait_s": rng.choice(waits),
+        "start": rng.randint(0, 200),
+        "spawn_rate": rng.choice((0.001, 5, 100_000.0)),
+        "client": rng.choice(("fast", "requests")),
+        "keep_alive": rng.random() < 0.5,
+        "timeout_s": rng.choice((0.1, 30, 86_400)),
     }
 
 
-def _tables(chance: random.Random) -> Plain:
+def _tables(rng: random.Random) -> Plain:
     return {
-        "title": chance.choice(("", "A title", "ключ \U0001f642", "\x7f\x01")),
+        "title": rng.choice(("", "A title", "ключ \U0001f642", "\x7f\x01")),
         "params": {"threads": 4, "store": "x", "fast": True, "ratio": 0.5},
-        "guards": {"max_users": chance.choice((200, 2_000, 1_000_000)), "allow_hosts": ["db.example"]},
+        "guards": {"max_users": rng.choice((200, 2_000, 1_000_000)), "allow_hosts": ["db.example"]},
         "limits": {"target": {"open_files": 64}, "network": {"somaxconn": 5}},
         "plans": {"short": "5:1s", "long": "loop 3 (1:1s)"},
         "slo": {"p95_ms": 200, "failure_ratio": 0.01},
@@ -253,14 +251,14 @@ def _tables(chance: random.Random) -> Plain:
     }
 
 
-def _task(chance: random.Random, index: int) -> Plain:
+def _task(rng: random.Random, index: int) -> Plain:
     optional = {
-        "weight": chance.choice((1, 7, 10_000)), "method": chance.choice(("GET", "post", "Delete")), "path": f"/p/{index}?x=1",
-        "headers": {"X-Key": "a b", "Accept": "*/*"}, "expect_status": chance.choice((200, [200, 404])),
-        chance.choice(("body", "json")): chance.choice(("text", "\u2028\n")),
+        "weight": rng.choice((1, 7, 10_000)), "method": rng.choice(("GET", "post", "Delete")), "path": f"/p/{index}?x=1",
+        "headers": {"X-Key": "a b", "Accept": "*/*"}, "expect_status": rng.choice((200, [200, 404])),
+        rng.choice(("body", "json")): rng.choice(("text", "\u2028\n")),
     }  # fmt: skip
-    return {"name": f"/t{index}", **_some(chance, optional)}
+    return {"name": f"/t{index}", **_some(rng, optional)}
 
 
-def _some(chance: random.Random, table: Plain) -> Plain:
-    return {key: value for key, value in table.items() if chance.random() < 0.5}
+def _some(rng: random.Random, table: Plain) -> Plain:
+    return {key: value for key, value in table.items() if rng.random() < 0.5}

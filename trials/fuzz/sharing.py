@@ -13,13 +13,13 @@ from .cases import Result
 
 PROCESSES = 2
 SHARES = 40
-"""How often progress is printed."""
+"""Parts into which the cases are divided; progress is printed after each."""
 MOST_MEMORY_BYTES = 3 << 30
-"""Of one process's address space: a case that needs more fails with a MemoryError."""
+"""Limit of the address space of each process: a case that needs more fails with a MemoryError."""
 
 
 def shared(name: str, count: int, seed: int) -> Result:
-    """The cases of module `name`, in shares of neighbouring seeds."""
+    """Run the cases of module `name` in PROCESSES processes, in shares of consecutive seeds."""
     bounds = [count * share // SHARES for share in range(SHARES + 1)]
     shares = [(name, end - start, seed + start) for start, end in zip(bounds, bounds[1:], strict=False) if end > start]
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn"), initializer=_bound_memory) as pool:

@@ -1,4 +1,4 @@
-"""Logs to damage: the sample sessions, with few of their seconds. All kinds of lines stay, and all marks."""
+"""Logs to damage: the sample sessions with a few seconds of each level. All kinds of lines and all marks are kept."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from capexplorer.session.codec import encode
 from capexplorer.session.reader import read
 from capexplorer.session.seal import sealed
 
-SECONDS_A_LEVEL = 4
+SECONDS_PER_LEVEL = 4
 LINES_OF_OUTPUT = 2
 
 Lines = tuple[bytes, ...]
-"""Without their line ends."""
+"""The lines of a log, without their line ends."""
 
 
 @cache
 def small_logs() -> tuple[Lines, ...]:
-    """Each sample session twice: with seals, and as of schema 1 without."""
+    """All sample sessions with seals, then all of them without seals, as in schema 1."""
     plain = [tuple(encode(event) for event in _thinned(read(path))) for path in paths.sample_sessions().values()]
     return tuple(_sealed(lines) for lines in plain) + tuple(plain)
 
@@ -34,13 +34,13 @@ def _sealed(lines: Lines) -> Lines:
 
 
 def _thinned(events: Iterator[Event]) -> Iterator[Event]:
-    """Of each level the first seconds that settle it and the first that count."""
+    """The first unsettled and the first settled seconds of each level, and all other events but most output."""
     seen: Counter[object] = Counter()
     for event in events:
         match event:
             case Sample():
                 key: object = (event.level, event.settled)
-                most = SECONDS_A_LEVEL // 2
+                most = SECONDS_PER_LEVEL // 2
             case Log():
                 key, most = "log", LINES_OF_OUTPUT
             case _:

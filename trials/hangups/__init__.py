@@ -3,4 +3,4 @@
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))  # sshd and marked processes are those of tests/e2e
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))  # tests/e2e has the sshd and finds a run's processes

@@ -16,21 +16,23 @@ from .execution import Outcome, carry_out
 from .figures import compared
 from .plan import hangup
 
-A_RUN = 10
-"""Kills in one run: the client that started it, then attached ones."""
+KILLS_PER_RUN = 10
+"""The client that started the run is killed first, then nine attached ones."""
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Carry out the kills that the command line names; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m trials.hangups", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="kills (default 100)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first kill; the next ones follow it")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first kill; the others have the numbers after it (default 0)"
+    )
     parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
     options = parser.parse_args()
     conditions, outcomes = Conditions.now(), []
     seeds = range(options.seed, options.seed + options.count)
-    for first in seeds[::A_RUN]:
-        hangups = [hangup(seed, first=seed == first) for seed in seeds if first <= seed < first + A_RUN]
+    for first in seeds[::KILLS_PER_RUN]:
+        hangups = [hangup(seed, first=seed == first) for seed in seeds if first <= seed < first + KILLS_PER_RUN]
         with tempfile.TemporaryDirectory(prefix="hangups-", dir="/tmp") as folder:
             outcomes.append(carry_out(hangups, Path(folder)))
         print(
@@ -46,7 +48,7 @@ def main() -> int:
 
 
 def summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    """Counts over all runs, and rate and p99 around kills beside those around moments without one."""
+    """Counts over all runs, and how rate and p99 change at kills and at moments without a kill."""
     painted_s = [each for outcome in outcomes for each in outcome.painted_s]
     kills, controls = [each for one in outcomes for each in one.kills], [each for one in outcomes for each in one.controls]
     return {

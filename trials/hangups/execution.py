@@ -28,7 +28,7 @@ USERS = 10
 
 _PAINTED = b"settled"
 """Text in the status of a screen that has drawn the level."""
-_PATIENCE_S = 60.0
+_PAINTED_WITHIN_S = 60.0
 
 
 class Outcome(msgspec.Struct, kw_only=True):
@@ -45,7 +45,7 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 def carry_out(hangups: Sequence[Hangup], folder: Path) -> Outcome:
-    """One run, whose clients are killed one after the other; `problems` is empty when all is as it should be."""
+    """One run, whose clients are killed one after the other; `problems` of the outcome is empty if none was found."""
     os.environ["XDG_RUNTIME_DIR"] = str(folder)
     outcome, started = Outcome(), Marked()
     killed_at, controls_at = [], []
@@ -53,16 +53,16 @@ def carry_out(hangups: Sequence[Hangup], folder: Path) -> Outcome:
         with sshd(folder / "sshd") as server:
             for index, each in enumerate(hangups):
                 marked = started if index == 0 else Marked()
-                words = _starting(folder) if index == 0 else ("attach", _session(folder))
-                killed, control = _killed(server, words, marked, folder / f"output-{index}", each, outcome)
+                arguments = _run_arguments(folder) if index == 0 else ("attach", _session(folder))
+                killed, control = _kill(server, arguments, marked, folder / f"output-{index}", each, outcome)
                 if killed is not None:
                     killed_at.append(killed)
                 if control is not None:
                     controls_at.append(control)
                 if marked is not started:
                     marked.assert_gone()
-            _end(folder, started, outcome)
-    except AssertionError as error:  # waited in vain
+            _stop_run(folder, started, outcome)
+    except AssertionError as error:  # a wait timed out
         outcome.problems.append(str(error)[-1000:])
     finally:
         started.kill_rest()
@@ -70,31 +70,33 @@ def carry_out(hangups: Sequence[Hangup], folder: Path) -> Outcome:
     return outcome
 
 
-def _starting(folder: Path) -> tuple[str, ...]:
+def _run_arguments(folder: Path) -> tuple[str, ...]:
+    """Arguments of capexplorer that start the run."""
     profile = str(ROOT / "trials" / "kills" / "profile.toml")
     sessions = str(folder / "sessions")
     return ("run", profile, "--target-cmd", SERVICE, "--ready", "/", "--users", str(USERS), "--sessions-dir", sessions)
 
 
 def _session(folder: Path) -> str:
-    """Its id; others of this user may run beside it."""
+    """The id of the run's session; other sessions of this user may run."""
     (path,) = (folder / "sessions").glob("*.jsonl")
     return path.stem
 
 
-def _killed(
-    server: Sshd, words: Sequence[str], marked: Marked, output: Path, hangup: Hangup, outcome: Outcome
+def _kill(
+    server: Sshd, arguments: Sequence[str], marked: Marked, output: Path, hangup: Hangup, outcome: Outcome
 ) -> tuple[float | None, float | None]:
-    """Wall-clock times of the kill and of the moment without one, if both are compared: those of a client that watched."""
+    """Start a client with these arguments, and kill it. Returns the wall-clock times of the kill and of the moment without a kill
+    before it; (None, None) for a client that was killed while it started, which is not compared."""
     began_at = time.time()
-    client, keys = server.typing_client([PROGRAM, *words], marked, output, ROOT)
+    client, keys = server.typing_client([PROGRAM, *arguments], marked, output, ROOT)
     control_at = None
     try:
         if hangup.stage == "starting":
             time.sleep(hangup.after_s)
         else:
-            until(lambda: _PAINTED in output.read_bytes(), "the first paint", _PATIENCE_S)
-            if words[0] == "attach":
+            until(lambda: _PAINTED in output.read_bytes(), "the first paint", _PAINTED_WITHIN_S)
+            if arguments[0] == "attach":
                 outcome.painted_s.append(round(time.time() - began_at, 2))
             time.sleep(CONTROL_S)
             control_at = time.time()
@@ -103,19 +105,19 @@ def _killed(
         killed_at = time.time()
         client.kill()
     finally:
-        _ended(client, keys)
+        _end_client(client, keys)
     time.sleep(WINDOW_S + 1)
     return (killed_at, control_at) if hangup.stage == "watching" else (None, None)
 
 
-def _ended(client: subprocess.Popen[bytes], keys: int) -> None:
+def _end_client(client: subprocess.Popen[bytes], keys: int) -> None:
     if client.poll() is None:
         client.kill()
     client.wait()
     os.close(keys)
 
 
-def _end(folder: Path, started: Marked, outcome: Outcome) -> None:
+def _stop_run(folder: Path, started: Marked, outcome: Outcome) -> None:
     """Stop the run, which must still accept connections, and check that no process or socket is left."""
     stopped = capexplorer("stop", _session(folder))
     if stopped.returncode:

@@ -18,18 +18,19 @@ from .plan import WINDOW_S
 
 SHUFFLES = 10_000
 _LATE_S = 0.05
-"""A second that begins so much after the end of the one before has a gap before it."""
+"""Seconds are missing if a second begins later than this after the end of the one before."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """After through before."""
+    """Ratios of the figures after a moment to those before it."""
 
     rate: float
     p99: float
 
 
 def change_at(samples: Sequence[Sample], t_s: float) -> Change | None:
-    """Of the seconds around a moment; the second in which it lies is the first one after it. None where there are too few."""
+    """The change at a moment, from WINDOW_S seconds on each side; the second that contains it is the first one after it. None
+    if a side has fewer seconds."""
     before = [each for each in samples if t_s - WINDOW_S - 1 < each.t_s <= t_s][-WINDOW_S:]
     after = [each for each in samples if each.t_s > t_s][:WINDOW_S]
     if len(before) < WINDOW_S or len(after) < WINDOW_S:
@@ -50,13 +51,13 @@ def _figures(samples: Sequence[Sample]) -> tuple[float, float]:
 
 
 def gaps(events: Sequence[Event]) -> list[float]:
-    """Where seconds are missing, in seconds of the session."""
+    """Times of the first seconds after each gap, in seconds of the session."""
     samples = [event for event in events if isinstance(event, Sample)]
     return [after.t_s for before, after in pairwise(samples) if after.t_s - after.duration_s - before.t_s > _LATE_S]
 
 
 def compared(kills: Sequence[Change], controls: Sequence[Change], seed: int = 0) -> dict[str, Any]:
-    """Spread of both, and how often chance alone would make kills differ from controls by as much."""
+    """Median and quartiles of the changes at kills and at controls, and the p-value of their difference."""
     return {
         name: {
             "kills": _spread([getattr(each, name) for each in kills]),
@@ -74,17 +75,17 @@ def _spread(ratios: Sequence[float]) -> dict[str, float] | None:
     return {"count": len(ratios), "median": round(median(ratios), 4), "quartiles": [round(low, 4), round(high, 4)]}  # type: ignore[dict-item]
 
 
-def _p_value(ours: Sequence[float], others: Sequence[float], seed: int) -> float | None:
+def _p_value(kills: Sequence[float], controls: Sequence[float], seed: int) -> float | None:
     """Two-sided permutation test of the mean logarithms."""
-    if len(ours) < 2 or len(others) < 2:
+    if len(kills) < 2 or len(controls) < 2:
         return None
-    values, chance = [math.log(each) for each in (*ours, *others)], random.Random(seed)
+    values, rng = [math.log(each) for each in (*kills, *controls)], random.Random(seed)
 
     def difference() -> float:
-        return abs(fmean(values[: len(ours)]) - fmean(values[len(ours) :]))
+        return abs(fmean(values[: len(kills)]) - fmean(values[len(kills) :]))
 
     observed, as_much = difference(), 0
     for _ in range(SHUFFLES):
-        chance.shuffle(values)
+        rng.shuffle(values)
         as_much += difference() >= observed
     return round((as_much + 1) / (SHUFFLES + 1), 4)

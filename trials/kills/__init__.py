@@ -3,4 +3,4 @@
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))  # runs are started by the rigs of tests/e2e
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))  # tests/e2e starts runs and finds their processes

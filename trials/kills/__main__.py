@@ -19,7 +19,7 @@ from .plan import kill
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Carry out the kills that the command line names; returns the exit code."""
     options = _options()
     conditions = Conditions.now()
     outcomes = _carry_out(range(options.seed, options.seed + options.count), options.parallel)
@@ -33,7 +33,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.kills", description=__doc__)
     parser.add_argument("--count", type=int, default=500, help="kills (default 500)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first kill; the next ones follow it")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first kill; the others have the numbers after it (default 0)"
+    )
     parser.add_argument("--parallel", type=int, default=2, help="runs at once (default 2)")
     parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
     return parser.parse_args()
@@ -56,7 +58,7 @@ def _one(seed: int) -> Outcome:
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Counts over all, what was lost at most, and every outcome with a problem."""
+    """Counts over all kills, the time that was lost, and all outcomes with a problem."""
     lost_s = sorted(each.lost_s for each in outcomes if each.lost_s is not None)
     failed = [each for each in outcomes if each.problems]
     kinds = Counter(f"{getattr(each.kill, name)}" for each in outcomes for name in ("surface", "victims", "stage", "service"))

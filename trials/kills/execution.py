@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 LOST_MOST_S = 2.0
-"""The second that is not yet a sample, and one tick. Most of 500 kills: 1.004 s (trials/results/kills.json)."""
+"""The second that is not a sample yet, and one tick. The largest loss of 500 kills was 1.004 s (trials/results/kills.json)."""
 
 GONE_WITHIN_S = 20.0
 """Grace period of a target that ignores signals (2 s), with room for a busy machine."""
@@ -48,7 +48,8 @@ class Outcome(msgspec.Struct, kw_only=True):
     kill: Kill
     problems: list[str] = []
     lost_s: float | None = None
-    """From the last sample (or, before the first, the last line) to the kill; None without a log or while quitting."""
+    """Seconds from the last sample (before the first sample: from the last line) to the kill; None without a log or while
+    quitting."""
     samples: int = 0
     processes: int = 0
     """Processes at the time of the kill."""
@@ -57,13 +58,13 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 def carry_out(kill: Kill, folder: Path) -> Outcome:
-    """One run, killed; `problems` is empty when all is as it should be."""
+    """One run that is killed; `problems` of the outcome is empty if none was found."""
     outcome = Outcome(kill=kill)
     with _started(kill, folder) as run:
         before = run.settings() if isinstance(run, OnTerminal) else None
         try:
             _await_stage(run, kill)
-            _pass(run, kill.after_s)
+            _wait_reading(run, kill.after_s)
             ports = _listening(run)
             killed_at = _send_kill(run, kill, outcome)
             _end_survivor(run, kill, outcome)
@@ -71,15 +72,15 @@ def carry_out(kill: Kill, folder: Path) -> Outcome:
             check_logs(run.sessions, killed_at, outcome)
             if isinstance(run, OnTerminal):
                 _check_terminal(run, before, outcome)
-        except AssertionError as error:  # waited in vain
+        except AssertionError as error:  # a wait timed out
             outcome.problems.append(str(error)[-2000:])
     return outcome
 
 
 def _started(kill: Kill, folder: Path) -> AbstractContextManager[Run]:
     load = _LOADS.get(kill.stage, _STEADY)
-    words = (str(HERE / "profile.toml"), "--target-cmd", COMMANDS[kill.service], "--ready", "/", *load)
-    return on_terminal(folder, *words) if kill.surface == "terminal" else start(folder, *words, "--headless")
+    arguments = (str(HERE / "profile.toml"), "--target-cmd", COMMANDS[kill.service], "--ready", "/", *load)
+    return on_terminal(folder, *arguments) if kill.surface == "terminal" else start(folder, *arguments, "--headless")
 
 
 def _await_stage(run: Run, kill: Kill) -> None:
@@ -93,7 +94,7 @@ def _await_stage(run: Run, kill: Kill) -> None:
 
 def _events(run: Run) -> list[Event]:
     _drain(run)
-    assert run.process.poll() is None, f"it ended with {run.process.returncode}: {run.stderr[-1000:]}"
+    assert run.process.poll() is None, f"the run ended with {run.process.returncode}: {run.stderr[-1000:]}"
     return run.events()
 
 
@@ -103,7 +104,8 @@ def _drain(run: Run) -> None:
         _ = run.written
 
 
-def _pass(run: Run, seconds: float) -> None:
+def _wait_reading(run: Run, seconds: float) -> None:
+    """Let some seconds pass, and keep reading the terminal."""
     deadline_s = monotonic() + seconds
     while (left_s := deadline_s - monotonic()) > 0:
         _drain(run)
@@ -111,7 +113,8 @@ def _pass(run: Run, seconds: float) -> None:
 
 
 def _send_kill(run: Run, kill: Kill, outcome: Outcome) -> float:
-    """Kill; returns the wall-clock time. Waits for a supervisor that has not started yet; does nothing if the run has ended."""
+    """Send SIGKILL to the victims; returns the wall-clock time. Waits for a supervisor that has not started yet; does nothing
+    if the run has ended."""
     if kill.victims != "app":
         _wait(run, lambda: _supervisor(run) or run.process.poll() is not None, "a supervisor")
     outcome.processes = len(run.marked.processes())
@@ -125,7 +128,7 @@ def _send_kill(run: Run, kill: Kill, outcome: Outcome) -> float:
 
 
 def _supervisor(run: Run) -> list[int]:
-    """Of the two processes that run its program, the one that is the other's child. For a moment there is only one."""
+    """Pid of the supervisor: its program runs in two processes, of which it is the child. While it starts there is only one."""
     pair = run.marked.pids("supervisor_process")
     with suppress(psutil.Error):
         return [pid for pid in pair if psutil.Process(pid).ppid() in pair] or pair
@@ -133,9 +136,10 @@ def _supervisor(run: Run) -> list[int]:
 
 
 def _end_survivor(run: Run, kill: Kill, outcome: Outcome) -> None:
-    """An app whose supervisor was killed reports that: headless it ends by itself, a screen waits for its user."""
+    """Wait for the app's end, and check its exit code. If only its supervisor was killed, a headless app ends by itself, and a
+    screen, which waits for its user, gets SIGTERM."""
     if kill.victims == "supervisor" and kill.surface == "terminal":
-        _pass(run, 0.5)
+        _wait_reading(run, 0.5)
         if run.process.poll() is None:
             run.process.terminate()
     _wait(run, lambda: run.process.poll() is not None, "the app's end")
@@ -147,11 +151,11 @@ def _end_survivor(run: Run, kill: Kill, outcome: Outcome) -> None:
 
 
 def _wait(run: Run, condition: object, what: str) -> None:
-    assert callable(condition)
+    assert callable(condition), condition
     deadline_s = monotonic() + GONE_WITHIN_S
     while not condition():
-        assert monotonic() < deadline_s, f"not seen in {GONE_WITHIN_S:g} s: {what}"
-        _pass(run, 0.05)
+        assert monotonic() < deadline_s, f"not within {GONE_WITHIN_S:g} s: {what}"
+        _wait_reading(run, 0.05)
 
 
 def _listening(run: Run) -> set[int]:
@@ -171,8 +175,8 @@ def _check_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
 
 
 def check_logs(sessions: Path, killed_at: float, outcome: Outcome) -> None:
-    """Checks the logs. Only a run that was killed while it started may have none: the other stages begin with an event of the
-    log."""
+    """Check that all logs can be read, and how much is missing. Only a run that was killed while it started may have none: the
+    other stages begin with an event of the log."""
     logs = list(sessions.glob("*.jsonl"))
     if not logs and outcome.kill.stage != "starting":
         outcome.problems.append("no log")

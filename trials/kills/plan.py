@@ -1,4 +1,4 @@
-"""Which process is killed, of which run, and when: all of it follows from a seed. Pure."""
+"""Which process of which run is killed, and when, determined by a seed. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Stage = Literal["starting", "spawning", "steady", "quitting"]
 Service = Literal["process", "nginx", "gunicorn", "daemon"]
 
 _WITHIN_S: dict[Stage, float] = {"starting": 6.0, "spawning": 4.0, "steady": 4.0, "quitting": 1.5}
-"""How long after the stage began the kill may come. Start-up takes three to five seconds on a busy machine with two cores."""
+"""Longest time from the begin of a stage to the kill. Start-up takes three to five seconds on a busy machine with two cores."""
 
 
 class Kill(msgspec.Struct, frozen=True, kw_only=True):
-    """One trial."""
+    """One kill of a run."""
 
     seed: int
     surface: Surface
@@ -29,7 +29,7 @@ class Kill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kill(seed: int) -> Kill:
-    """The trial with this number. 96 neighbouring seeds have every combination once; the moment is random."""
+    """The kill with this number. 96 consecutive seeds have each combination once; the time is random."""
     stage: Stage = ("starting", "spawning", "steady", "quitting")[seed // 6 % 4]
     return Kill(
         seed=seed,

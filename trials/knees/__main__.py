@@ -48,7 +48,12 @@ def each_finder(service: Service) -> list[Exploration]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.knees", description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="all of them, where none is named")
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        choices=(*PARTS, []),
+        help="simulated services, real ones, the page; all of these unless some are named",
+    )
     parser.add_argument("--seeds", type=int, default=30, help="random services of each kind")
     parser.add_argument("--repeats", type=int, default=3, help="explorations of each real service by each finder")
     parser.add_argument("--parallel", type=int, default=os.cpu_count() or 1)

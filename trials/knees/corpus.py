@@ -1,8 +1,8 @@
-"""The corpus: ladders of simulated services with their truth, second by second, for knee finders of other people.
+"""The corpus: ladders of simulated services with their true knees, second by second, for other knee finders.
 
-One JSON object a line: `service`, `seed`, `knees` (every N* that it had; empty: none), `changes_at_s`, `changes_until_s`, and
-`levels`, each with `users`, `started_s` and, for each of its seconds, `goodput`, `failures` and `mean_ms` (of successes; null
-without any).
+One JSON object per line: `service`, `seed`, `knees` (every N* that the service had; empty: none), `changes_at_s`,
+`changes_until_s`, and `levels`, each with `users`, `started_s` and, for each of its seconds, `goodput`, `failures` and `mean_ms`
+(of successes; null without any).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .simulated import Service, services, started
 PATH = RESULTS / "knees-corpus.jsonl"
 SEEDS = 6
 RUNGS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.1, 1.3, 1.6, 2.0, 2.2)
-"""Levels in N*; of services without a knee in users of 40."""
+"""User counts of the levels as multiples of N*, or of WITHOUT_KNEE_USERS for services without a knee."""
 WITHOUT_KNEE_USERS = 40.0
 LEVEL_S = 15
 
 
 def write() -> Path:
-    """Replace the corpus."""
+    """Replace the corpus; returns its path."""
     PATH.write_text("".join(json.dumps(ladder(each)) + "\n" for each in services(SEEDS)), encoding="utf-8")
     return PATH
 
 
 def ladder(service: Service) -> dict[str, Any]:
-    """One service, climbed."""
+    """One service under all levels, from low to high load."""
     trouble = service.system.trouble
     return {
         "service": service.name,

@@ -12,13 +12,13 @@ from trials.simulation.virtual_run import VirtualRun
 from .simulated import Service, SimulatedWorld, started
 from .world import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Window, World
 
-OURS = "capexplorer's autopilot"
+AUTOPILOT = "capexplorer's autopilot"
 
 FALSE_BEYOND = 0.25
 """A knee that is further than this from every N* of its service is false."""
 
 OVERLOAD = 1.25
-"""Users beyond this many N* overload the service."""
+"""Multiple of N* above which users overload the service."""
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_false(self) -> bool:
-        """Whether it is a knee of a service without one."""
+        """Whether the answer is a knee that the service does not have: none at all, or none within FALSE_BEYOND."""
         error = self.error
         return self.users is not None and (error is None or error > FALSE_BEYOND)
 
@@ -58,20 +58,20 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overload:
-    """The most users, and how long there were too many."""
+    """The highest number of users, and the seconds with more than OVERLOAD times the largest N*."""
 
     def __init__(self, knees: tuple[float, ...]) -> None:
         self._limit_users = OVERLOAD * max(knees, default=math.inf)
         self.most_users, self.seconds = 0, 0.0
 
     def add(self, users: int, seconds: float) -> None:
-        """(users, seconds) of a step."""
+        """Count a step: that many users for some seconds."""
         self.most_users = max(self.most_users, users)
         self.seconds += seconds * (users > self._limit_users)
 
 
-class Watched:
-    """A world that records its overload."""
+class OverloadRecorder:
+    """A world whose steps are counted in an Overload."""
 
     def __init__(self, world: World, overload: Overload) -> None:
         self._world, self._overload = world, overload
@@ -95,16 +95,16 @@ class Watched:
 
 
 def explored(finder: str, find: Finder, world: World, service: str, seed: int, knees: tuple[float, ...]) -> Exploration:
-    """Run a policy."""
+    """Explore a world by a policy; `knees` is the truth."""
     overload = Overload(knees)
-    answer = find(Watched(world, overload))
+    answer = find(OverloadRecorder(world, overload))
     return row(finder, service, seed, knees, answer, world.now_s, overload)
 
 
 def row(
     finder: str, service: str, seed: int, knees: tuple[float, ...], answer: Answer, seconds: float, overload: Overload
 ) -> Exploration:
-    """An exploration as its row."""
+    """The row of results of an exploration."""
     return Exploration(
         finder=finder,
         service=service,
@@ -121,21 +121,21 @@ def row(
 
 
 def simulated(finder: str, find: Finder, service: Service) -> Exploration:
-    """A policy on a simulated service."""
+    """Explore a simulated service by a policy."""
     return explored(finder, find, SimulatedWorld(service), service.name, service.seed, service.knees)
 
 
 def autopilot(service: Service) -> Exploration:
-    """The autopilot on a simulated service, with the rest of the product."""
+    """Explore a simulated service by the autopilot, with the rest of the product."""
     run = VirtualRun(started(service), max_users=MAX_USERS)
     overload = Overload(service.knees)
     run.explore(LIMIT_S, each_second=lambda: overload.add(run.running.users, 1))
     run.end()
-    return row(OURS, service.name, service.seed, service.knees, _answer(run), run.now_s, overload)
+    return row(AUTOPILOT, service.name, service.seed, service.knees, _answer(run), run.now_s, overload)
 
 
 def _answer(run: VirtualRun) -> Answer:
-    """The knee of the final verdict. A bend or a knee at or below is no answer yet."""
+    """The knee of the final verdict. A bend or "at or below" does not count as an answer."""
     verdict = CurrentEpoch(run.timeline).epoch.verdict
     knee = verdict.capacity.knee if verdict is not None else None
     if knee is None or knee.kind != "knee":

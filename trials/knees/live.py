@@ -1,4 +1,4 @@
-"""A real service with real users as a world for finders: an asyncio client of its own, apart from capexplorer's."""
+"""A real service with real users as a world for finders, by an asyncio client that is independent of capexplorer's."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class LiveWorld:
             await asyncio.sleep(random.expovariate(1 / self._think_s))
 
     def watch(self, seconds: int) -> Window:
-        """Let so many seconds pass, in real time."""
-        time.sleep(seconds)  # the length of a measurement, as the policy has it
+        """Let that many seconds pass, in real time, and return the figures of the requests that ended in them."""
+        time.sleep(seconds)  # the policy sets the length of its measurements
         replies, self._seen = self._replies[self._seen :], len(self._replies)
         took_ms = np.array([reply.took_ms for reply in replies if reply.ok])
         return Window(

@@ -1,4 +1,4 @@
-"""Real services of known capacity: k workers that sleep s each, one of which stands still for a while, explored in real time."""
+"""Real services of known capacity, explored in real time: k workers that sleep s each; one service is stopped for a while."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trials.experiments.capacity import sleepers
 from trials.experiments.headless import run
 from trials.experiments.systems import System, system
 
-from .exploration import OURS, Exploration, Overload, explored, row
+from .exploration import AUTOPILOT, Exploration, Overload, explored, row
 from .live import live_world
 from .policies import POLICIES
 from .world import LIMIT_S, NO_KNEE, Answer
 
 STALL_AT_S, STALL_S = 40.0, 20.0
-"""When a service stands still (SIGSTOP), and for how long."""
+"""When a service that stalls is stopped (SIGSTOP), and for how long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ SERVICES = (
 
 
 def explore_all(repeats: int, parallel: int = 3) -> list[Exploration]:
-    """Every finder on every service, `parallel` at a time: the services sleep, and use next to no CPU."""
-    wanted = [(each, name, number) for number in range(repeats) for each in SERVICES for name in (OURS, *POLICIES)]
+    """Every finder on every service, `parallel` at a time: the services sleep and use almost no CPU."""
+    wanted = [(each, name, number) for number in range(repeats) for each in SERVICES for name in (AUTOPILOT, *POLICIES)]
     with ThreadPoolExecutor(parallel) as pool:
         return list(pool.map(lambda one: _explored(*one), wanted))
 
@@ -55,7 +55,7 @@ def _explored(service: LiveService, finder: str, number: int) -> Exploration:
     each = service.system
     with sleepers(each.workers, each.sleep_s * 1000) as (port, pid), _stalling(pid, service.stalls):
         url = f"http://127.0.0.1:{port}"
-        found = _autopilot(service, url, number) if finder == OURS else _policy(service, finder, url, number)
+        found = _autopilot(service, url, number) if finder == AUTOPILOT else _policy(service, finder, url, number)
     print(f"{service.name}, {finder}: {found.users} of {each.knee_users:g} in {found.seconds:.0f} s", flush=True)
     return found
 
@@ -74,18 +74,18 @@ def _autopilot(service: LiveService, url: str, number: int) -> Exploration:
         overload.add(int(users), seconds)
     knee = ran.knee
     answer = NO_KNEE if knee is None else Answer(knee["users"], knee.get("capacity_rps"), knee["users_low"], knee["users_high"])
-    return row(OURS, service.name, number, knees, answer, ran.timeline.last_s, overload)
+    return row(AUTOPILOT, service.name, number, knees, answer, ran.timeline.last_s, overload)
 
 
 @contextmanager
 def _stalling(pid: int, stalls: bool) -> Iterator[None]:
-    """Stops the process once, for a while, unless the block ends before."""
-    over = threading.Event()
+    """If `stalls`, stops the process at STALL_AT_S for STALL_S; resumes it when the block ends."""
+    ended = threading.Event()
 
     def stall() -> None:
-        if not over.wait(STALL_AT_S):
+        if not ended.wait(STALL_AT_S):
             os.kill(pid, signal.SIGSTOP)
-            over.wait(STALL_S)
+            ended.wait(STALL_S)
             os.kill(pid, signal.SIGCONT)
 
     thread = threading.Thread(target=stall)
@@ -94,6 +94,6 @@ def _stalling(pid: int, stalls: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         if stalls:
             thread.join()

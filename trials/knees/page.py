@@ -9,7 +9,7 @@ from pathlib import Path
 from trials.record import RESULTS
 
 from . import picture, results
-from .exploration import OURS, Exploration
+from .exploration import AUTOPILOT, Exploration
 from .policies import POLICIES
 from .totals import Totals, false_by_service, totals
 
@@ -86,7 +86,7 @@ def write() -> Path:
 
 
 def _all(rows: Sequence[Exploration]) -> list[Totals]:
-    return [totals(name, [row for row in rows if row.finder == name]) for name in (OURS, *POLICIES)]
+    return [totals(name, [row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)]
 
 
 def _made(name: str) -> str:
@@ -119,8 +119,8 @@ def _row(found: Totals) -> str:
 
 
 def _by_kind(rows: Sequence[Exploration]) -> str:
-    found = {name: false_by_service([row for row in rows if row.finder == name]) for name in (OURS, *POLICIES)}
-    kinds = list(found[OURS])
+    found = {name: false_by_service([row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)}
+    kinds = list(found[AUTOPILOT])
     lines = [f"| finder | {' | '.join(kinds)} |", "| --- |" + " ---: |" * len(kinds)]
     lines += [f"| {name} | {' | '.join(_count(counts[kind]) for kind in kinds)} |" for name, counts in found.items()]
     return "\n".join(lines) + "\n"

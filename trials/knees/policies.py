@@ -1,7 +1,7 @@
-"""The policies that other tools use, each in its smallest form on a closed loop of users.
+"""The policies of other tools, each in its simplest form for a closed loop of users.
 
-Their tools let the user choose thresholds. Where a policy needs one for response time, it gets twice the p95 that one user sees,
-which only a user who has measured that would choose: the comparison favours them.
+The tools let their users choose thresholds. A policy that needs a threshold of response time gets twice the p95 of a single user.
+Only somebody who has measured that p95 could choose this value, so the comparison favours these policies.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from .world import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Window, World
 
 P95_FACTOR = 2.0
-FAILURES = 0.01
+MOST_FAILURES = 0.01
+"""Largest failure ratio within the thresholds."""
 BASE_S = 10
-"""One user is watched for so long, where a policy compares with an unloaded service."""
+"""Seconds for which one user is measured, if a policy compares with an unloaded service."""
 
 
 def vayu(world: World) -> Answer:
@@ -29,86 +30,87 @@ def vayu(world: World) -> Answer:
 
 
 def breakpoint_ramp(world: World) -> Answer:
-    """k6's breakpoint test: users grow evenly, 1 every 2 s, until a threshold fails; what ran then is the breaking point."""
-    bad = _Thresholds(_at(world, 1, BASE_S))
+    """k6's breakpoint test: one more user every 2 s until a threshold is exceeded; that number of users is the breaking point."""
+    thresholds = _Thresholds(_at(world, 1, BASE_S))
     best_rps = 0.0
     while world.users < MAX_USERS and world.now_s < LIMIT_S:
         seen = _at(world, world.users + 2, 4)
         best_rps = max(best_rps, seen.goodput_rps)
-        if bad.fail(seen):
+        if thresholds.exceeded(seen):
             return Answer(world.users, best_rps)
     return NO_KNEE
 
 
 def capacity_steps(world: World) -> Answer:
-    """Gatling's incrementConcurrentUsers: 10 more users a level of 20 s, after 5 s of ramp; the last level within thresholds."""
-    bad, last = _Thresholds(_at(world, 1, BASE_S)), None
+    """Gatling's incrementConcurrentUsers: levels of 20 s with 10 more users each, after a ramp of 5 s; the last level within the
+    thresholds is the answer."""
+    thresholds, last = _Thresholds(_at(world, 1, BASE_S)), None
     while world.users < MAX_USERS and world.now_s < LIMIT_S:
         world.step(min(world.users + 10, MAX_USERS) if last else 10)
         world.watch(5)
         seen = world.watch(20)
-        if bad.fail(seen):
+        if thresholds.exceeded(seen):
             return Answer(last.users, last.goodput_rps) if last else Answer(seen.users, seen.goodput_rps)
         last = seen
     return NO_KNEE
 
 
 def exponential_search(world: World) -> Answer:
-    """Nighthawk's adaptive load: twice as many every 10 s until a threshold fails, then halves, then 30 s of test."""
-    bad = _Thresholds(_at(world, 1, BASE_S))
-    found = _doubled(world, bad, 10)
+    """Nighthawk's adaptive load: users double every 10 s until a threshold is exceeded, then bisection, then a test of 30 s."""
+    thresholds = _Thresholds(_at(world, 1, BASE_S))
+    found = _doubled(world, thresholds, 10)
     if found is None:
         return NO_KNEE
-    low, _ = _halved(world, bad, *found, 10)
+    low, _ = _halved(world, thresholds, *found, 10)
     return Answer(low, _at(world, low, 30).goodput_rps)
 
 
 def short_trials_first(world: World) -> Answer:
-    """MLRsearch: bounds by trials of 1 s, then of 5 s, then of 20 s; each bound counts once the longer trial has confirmed it.
+    """MLRsearch: bounds from trials of 1 s, then of 5 s and of 20 s; a bound counts once the longer trial has confirmed it.
 
-    Loss has no meaning in a closed loop, so a trial fails by its thresholds.
+    A closed loop has no packet loss, so a trial fails if it exceeds the thresholds.
     """
-    bad = _Thresholds(_at(world, 1, BASE_S))
-    found = _doubled(world, bad, 1)
+    thresholds = _Thresholds(_at(world, 1, BASE_S))
+    found = _doubled(world, thresholds, 1)
     for seconds in (5, 20):
-        found = None if found is None else _confirmed(world, bad, *found, seconds)
+        found = None if found is None else _confirmed(world, thresholds, *found, seconds)
     if found is None:
         return NO_KNEE
     low, high = found
     return Answer((low + high) / 2, _at(world, low, 20).goodput_rps, low, high)
 
 
-def _doubled(world: World, bad: _Thresholds, seconds: int) -> tuple[int, int] | None:
-    """(within thresholds, beyond them), found by doubling; None: never beyond."""
+def _doubled(world: World, thresholds: _Thresholds, seconds: int) -> tuple[int, int] | None:
+    """(users within the thresholds, users beyond them), found by doubling; None: no number of users exceeds the thresholds."""
     low = 1
     while 2 * low <= MAX_USERS and world.now_s < LIMIT_S:
-        if bad.fail(_at(world, 2 * low, seconds)):
+        if thresholds.exceeded(_at(world, 2 * low, seconds)):
             return low, 2 * low
         low *= 2
     return None
 
 
-def _halved(world: World, bad: _Thresholds, low: int, high: int, seconds: int) -> tuple[int, int]:
-    """The interval by halves, down to 5%."""
+def _halved(world: World, thresholds: _Thresholds, low: int, high: int, seconds: int) -> tuple[int, int]:
+    """The interval (low, high), bisected down to 5% of `low`."""
     while high - low > max(1, 0.05 * low) and world.now_s < LIMIT_S:
         middle = (low + high) // 2
-        low, high = (low, middle) if bad.fail(_at(world, middle, seconds)) else (middle, high)
+        low, high = (low, middle) if thresholds.exceeded(_at(world, middle, seconds)) else (middle, high)
     return low, high
 
 
-def _confirmed(world: World, bad: _Thresholds, low: int, high: int, seconds: int) -> tuple[int, int] | None:
-    """Bounds that trials of this length confirm; None: never beyond the thresholds."""
-    while low > 1 and bad.fail(_at(world, low, seconds)) and world.now_s < LIMIT_S:
+def _confirmed(world: World, thresholds: _Thresholds, low: int, high: int, seconds: int) -> tuple[int, int] | None:
+    """Bounds that trials of this length confirm; None: no number of users exceeds the thresholds."""
+    while low > 1 and thresholds.exceeded(_at(world, low, seconds)) and world.now_s < LIMIT_S:
         low, high = max(1, low // 2), low
-    while not bad.fail(_at(world, high, seconds)) and world.now_s < LIMIT_S:
+    while not thresholds.exceeded(_at(world, high, seconds)) and world.now_s < LIMIT_S:
         low, high = high, 2 * high
         if high > MAX_USERS:
             return None
-    return _halved(world, bad, low, high, seconds)
+    return _halved(world, thresholds, low, high, seconds)
 
 
 def stair_step(world: World) -> Answer:
-    """By hand: 5 more users every 30 s; the last step that added at least half of its share of throughput."""
+    """By hand: 5 more users every 30 s; the answer is the last step that added at least half of its proportional throughput."""
     last = _at(world, 5, 30)
     while world.users < MAX_USERS and world.now_s < LIMIT_S:
         seen = _at(world, world.users + 5, 30)
@@ -120,7 +122,8 @@ def stair_step(world: World) -> Answer:
 
 
 def kneedle(world: World) -> Answer:
-    """`kneed` (Satopaa et al., 2011) on a ladder by 25% and 20 s, until three steps beyond the first that brings under 5%."""
+    """`kneed` (Satopaa et al., 2011) on levels of 20 s that grow by 25%, up to three levels after the first that adds less
+    than 5%."""
     from kneed import KneeLocator  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     seen = list(_ladder(world))
@@ -143,17 +146,17 @@ def _ladder(world: World) -> Iterator[Window]:
 
 
 class _Thresholds:
-    """Failures of 1%, or a p95 of twice the unloaded service's."""
+    """A failure ratio of 1%, and twice the p95 of the unloaded service."""
 
     def __init__(self, base: Window) -> None:
         self.p95_ms = (base.p95_ms or float("inf")) * P95_FACTOR
 
-    def fail(self, seen: Window) -> bool:
-        return seen.failure_ratio > FAILURES or (seen.p95_ms or 0.0) > self.p95_ms
+    def exceeded(self, seen: Window) -> bool:
+        return seen.failure_ratio > MOST_FAILURES or (seen.p95_ms or 0.0) > self.p95_ms
 
 
 def _at(world: World, users: int, seconds: int) -> Window:
-    """Step to that many users and measure from the first second on, as these policies do."""
+    """Step to that many users and measure at once, without settling, as these policies do."""
     world.step(min(users, MAX_USERS))
     return world.watch(seconds)
 

@@ -1,4 +1,4 @@
-"""Results as files: rows as CSV, and beside them, as JSON, on which commit and machine they were made."""
+"""Results as files: rows as CSV, and the commit and machine on which they were made as JSON of the same name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write(name: str, rows: Sequence[Exploration], began: Conditions, command: st
 
 
 def read(name: str) -> list[Exploration]:
-    """The rows of `NAME.csv`; none where nobody has made it."""
+    """The rows of `NAME.csv`; empty if the file does not exist."""
     path = RESULTS / f"{name}.csv"
     if not path.exists():
         return []

@@ -1,6 +1,6 @@
-"""Simulated services, still and moving, as worlds for finders. What a service can do is exact, so the truth is known.
+"""Simulated services as worlds for finders: still ones, which do not change, and moving ones, which do. Their N* is exact.
 
-Seeds: none of the autopilot's thresholds was tuned on 900,000 and up.
+Seeds: 900,000 and up, on which none of the autopilot's thresholds was tuned.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ EFFECTS: dict[Change, dict[str, float]] = {
     "fault": {"failing": 1.0},
 }
 CHANGES = tuple(EFFECTS)
-FOR_GOOD: tuple[Change, ...] = ("capacity halves", "capacity doubles")
+PERMANENT: tuple[Change, ...] = ("capacity halves", "capacity doubles")
 FIRST_SEED = 900_000
 CHANGE_S = (20.0, 120.0)
-"""When a world changes: evenly in this interval, from the start of the exploration."""
-AWAY_S = (20.0, 60.0)
-"""How long a neighbour or a fault stays."""
+"""Seconds from the start of the exploration to the change, uniform in this interval."""
+DISTURBED_S = (20.0, 60.0)
+"""Duration of a neighbour or a fault, uniform in this interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service and what happens to it; `truth.knee_users` is that of the service before its change."""
+    """A service and its change; `truth` is that of the service before the change."""
 
     name: str
     seed: int
     system: System
-    """Its `trouble` is the change."""
+    """The service; its `trouble` is the change."""
     truth: Truth
     change: Change
 
@@ -51,7 +51,7 @@ class Service:
         if knee is None:
             return ()
         factor = system.trouble.speed
-        if self.change not in FOR_GOOD or self.truth.capacity_rps is None:
+        if self.change not in PERMANENT or self.truth.capacity_rps is None:
             return (knee,)
         return knee, self.truth.capacity_rps * factor * (system.service_s / factor + system.think_s)
 
@@ -92,12 +92,12 @@ class SimulatedWorld:
 
 
 def started(service: Service) -> Run:
-    """A run of the service from its first second on, with its change to come."""
+    """A run of the service at its first second; the change comes later."""
     return run(service.system, np.random.default_rng([service.seed, 7]))
 
 
 def services(count: int) -> list[Service]:
-    """`count` of each: still ones of six kinds and linear ones; queues and linear ones that change."""
+    """`count` services of each sort: still ones of six kinds and linear ones; queues and linear ones that change."""
     made = []
     still: tuple[Kind | Literal["linear"], ...] = (*KINDS, "linear")
     for seed in range(FIRST_SEED, FIRST_SEED + count):
@@ -110,8 +110,8 @@ def services(count: int) -> list[Service]:
 def _service(kind: Kind | Literal["linear"], seed: int, change: Change) -> Service:
     rng = np.random.default_rng([seed, (*KINDS, "linear").index(kind)])
     system, truth = random_system(kind, rng)
-    at_s, away_s = rng.uniform(*CHANGE_S), rng.uniform(*AWAY_S)
-    until_s = math.inf if change in FOR_GOOD else at_s + away_s
+    at_s, disturbed_s = rng.uniform(*CHANGE_S), rng.uniform(*DISTURBED_S)
+    until_s = math.inf if change in PERMANENT else at_s + disturbed_s
     if change != "none":
         system = replace(system, trouble=Trouble(at_s, until_s, by_neighbour=change == "neighbour", **EFFECTS[change]))
     name = kind if change == "none" else f"{kind}, {change}"

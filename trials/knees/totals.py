@@ -1,4 +1,4 @@
-"""Totals of a finder's rows."""
+"""Totals of a finder's rows. Services whose name has a comma change ("moving"); the others do not ("still")."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ class Totals:
 
     finder: str
     services: int
-    """Still ones with a knee."""
+    """Number of still services with a knee."""
     error_median: float | None
-    """Of |users / N* - 1|, over the knees that were found."""
+    """Median of |users / N* - 1| over the knees that were found."""
     near_ratio: float | None
-    """Share of services whose knee was found within 15%; one that was missed counts as not."""
+    """Share of these services whose knee was found within 15%; a knee that was not found counts as missed."""
     intervals: int
+    """Number of intervals that were given."""
     covered_ratio: float | None
-    """Share of intervals that hold N*."""
+    """Share of intervals that contain N*."""
     seconds_median: float | None
     overload_median_s: float | None
-    """Seconds beyond 1.25 N*."""
+    """Median of the seconds with more than 1.25 N* users."""
     most_median: float | None
-    """Users at most, in N*."""
+    """Median of the highest number of users, as a multiple of N*."""
     false_still: tuple[int, int]
-    """(false knees, services): linear services, which have none."""
+    """(false knees, explorations) of still services without a knee."""
     false_moving: tuple[int, int]
-    """The same for services that change."""
+    """(false knees, explorations) of services that change."""
 
 
 def totals(finder: str, rows: Sequence[Exploration]) -> Totals:
-    """Over all rows of one finder."""
+    """The totals of one finder's rows."""
     still = [row for row in rows if "," not in row.service and row.knees]
     linear = [row for row in rows if "," not in row.service and not row.knees]
     moving = [row for row in rows if "," in row.service]

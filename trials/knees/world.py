@@ -1,4 +1,4 @@
-"""What a knee finder may do with a service: step its users, and watch for some seconds."""
+"""The interface between a knee finder and a service: the finder sets the number of users and measures for some seconds."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ MAX_USERS = 1_000
 """No finder goes beyond this."""
 
 LIMIT_S = 1_800.0
-"""No finder takes longer than this; it then answers with what it has."""
+"""No finder takes longer than this; it then answers with the results so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was seen at one number of users."""
+    """The figures of some seconds at one number of users."""
 
     users: int
     seconds: int
     goodput_rps: float
     failure_ratio: float
     mean_ms: float | None
-    """Of successes; None without any."""
+    """Mean and p95 are those of successes; None without any."""
     p95_ms: float | None
 
 
@@ -41,7 +41,7 @@ class World(Protocol):
         """Set the number of users."""
 
     def watch(self, seconds: int) -> Window:
-        """Let so many seconds pass, and return what was seen in them."""
+        """Let that many seconds pass, and return their figures."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,12 @@ from .plan import loss
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Carry out the losses that the command line names; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m trials.lost_workers", description=__doc__)
     parser.add_argument("--count", type=int, default=50, help="losses (default 50)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first loss; the next ones follow it")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first loss; the others have the numbers after it (default 0)"
+    )
     parser.add_argument("--save", action="store_true", help="keep the result in trials/results/")
     options = parser.parse_args()
     conditions, outcomes = Conditions.now(), []
@@ -36,7 +38,7 @@ def main() -> int:
 
 
 def summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    """Counts over all, times by signal, and every outcome with a problem."""
+    """Counts over all losses, times by signal, and all outcomes with a problem."""
     failed = [each for each in outcomes if each.problems]
     by_signal: dict[str, Any] = {}
     for name in ("SIGKILL", "SIGSTOP"):

@@ -21,7 +21,7 @@ from .plan import LEVELS, WORKERS, Loss
 SERVICE = f"{sys.executable} {ROOT}/tests/e2e/targets/actor/actor.py {{port}} serves"
 
 MARKED_WITHIN_S = 4.0
-"""Three seconds of silence, and the tick that finds it."""
+"""Three seconds without a report of the worker, and the tick after them."""
 
 USERS_BACK_WITHIN_S = 5.0
 """From the mark to the first sample with all users again."""
@@ -40,10 +40,10 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 def carry_out(loss: Loss, folder: Path) -> Outcome:
-    """One run that loses a worker and goes on to the end of its plan."""
+    """One run that loses a worker and continues to the end of its plan."""
     outcome = Outcome(loss=loss)
-    words = (str(KILLS / "profile.toml"), "--target-cmd", SERVICE, "--ready", "/", "--headless")
-    with start(folder, *words, "--workers", str(WORKERS), "--plan", LEVELS) as run:
+    arguments = (str(KILLS / "profile.toml"), "--target-cmd", SERVICE, "--ready", "/", "--headless")
+    with start(folder, *arguments, "--workers", str(WORKERS), "--plan", LEVELS) as run:
         try:
             run.until(Sample, lambda event: event.settled)
             sleep(loss.after_s)
@@ -52,7 +52,7 @@ def carry_out(loss: Loss, folder: Path) -> Outcome:
             if code != 0:
                 outcome.problems.append(f"exit code {code}: {run.stderr[-500:]}")
             until(lambda: not run.marked.processes(), "no process left")
-        except AssertionError as error:  # waited in vain
+        except AssertionError as error:  # a wait timed out
             outcome.problems.append(str(error)[-2000:])
             return outcome
         _check_session(run.events(), lost_at, outcome)
@@ -60,7 +60,7 @@ def carry_out(loss: Loss, folder: Path) -> Outcome:
 
 
 def _send_signal(run: Run, loss: Loss) -> float:
-    """Lose the worker; returns the wall time."""
+    """Send the signal to the worker; returns the wall-clock time."""
     workers = sorted(run.marked.pids("capexplorer worker --join"))
     assert len(workers) == WORKERS, f"{len(workers)} workers before the signal"
     os.kill(workers[loss.worker], signal.Signals[loss.signal])
@@ -88,4 +88,4 @@ def _check_session(events: list[Event], lost_at: float, outcome: Outcome) -> Non
         f"{outcome.void_levels} void levels, expected 1": outcome.void_levels != 1,
         "the session is not complete": not of(events, Ended),
     }
-    outcome.problems += [what for what, is_so in wrong.items() if is_so]
+    outcome.problems += [problem for problem, is_wrong in wrong.items() if is_wrong]

@@ -2,7 +2,7 @@
 
     python -m trials.moving [ROW...] [--axis users|rates] [--client C] [--workers N] [--repeats N] [--parallel N]
 
-The services sleep rather than compute, so some can run at a time.
+The services sleep rather than compute, so several can run at once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def _reported(row: Row, client: Client, number: int, workers: int, folder: Path) -> MovingRun:
-    """One run, and its line."""
+    """Carry out one run and print its line."""
     run = explored(row, client, number, workers, folder / f"{row.name}-{client}-{number}")
     print(f"{run.row} ({run.client}): {'; '.join(run.wrong) or 'right'}; once: {run.once}; {run.verdict}", flush=True)
     return run
@@ -71,7 +71,7 @@ def _reported(row: Row, client: Client, number: int, workers: int, folder: Path)
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.moving", description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", metavar="ROW", help="only these; nothing is written then")
-    parser.add_argument("--axis", choices=AXES, help="rows of user counts, or of offered rates, alone")
+    parser.add_argument("--axis", choices=AXES, help="only rows whose plans have user counts, or offered rates")
     parser.add_argument("--client", choices=CLIENTS)
     parser.add_argument("--workers", type=int, default=0, help="worker processes; these runs have results of their own")
     parser.add_argument("--repeats", type=int, default=1)

@@ -1,4 +1,4 @@
-"""One row with one client class: the run as users start it, and what was wrong with its marks."""
+"""One row with one client class: a run of `capexplorer run`, and the problems of its marks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .row import Client, Row
 HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 300.0
 LOCUSTFILE = "steps.py"
-"""Beside the profile, of rows with long tasks."""
+"""Locustfile of rows with long tasks, in the folder of the profile."""
 
 
 class MovingRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,13 +26,13 @@ class MovingRun(msgspec.Struct, frozen=True, kw_only=True):
     workers: int = 0
     """Worker processes that generate the load; 0: the run's own process."""
     wrong: tuple[str, ...]
-    """At the end; empty: all is right."""
+    """Problems of the marks at the end; empty: all are right."""
     once: tuple[str, ...]
-    """Wrong knees that stood at some time."""
+    """Wrong knees and capacities that were marked at any time, including retracted ones."""
     verdict: str
     seconds: float
     host_cpu_ratio: float | None
-    """Cores busy, median over settled seconds: the services use a fifth of one."""
+    """Busy cores, the median over settled seconds; the services use 0.2 cores."""
     exit_code: int | None
 
 
@@ -62,7 +62,7 @@ def _wrong(row: Row, ran: Ran) -> list[str]:
 
 
 def prepared(row: Row, client: Client, folder: Path) -> Path:
-    """The row's profile, written into `folder` with what it needs."""
+    """Write the row's profile, and its locustfile if it has one, into `folder`; returns the path of the profile."""
     profile = folder / f"{row.name}.toml"
     profile.write_text(profile_of(row, client), encoding="utf-8")
     if row.steps:
@@ -71,7 +71,7 @@ def prepared(row: Row, client: Client, folder: Path) -> Path:
 
 
 def profile_of(row: Row, client: Client) -> str:
-    """TOML."""
+    """The row's profile as TOML."""
     params = dict(row.params)
     if row.target == "moving":
         params |= {"change": row.change, "at_s": row.at_s, "for_s": row.for_s}
@@ -89,7 +89,7 @@ def profile_of(row: Row, client: Client) -> str:
 
 
 def locustfile_of(row: Row, client: Client) -> str:
-    """One task of `steps` requests, as people write them."""
+    """A locustfile whose task sends `steps` requests with sleeps between them."""
     base = "FastHttpUser" if client == "fast" else "HttpUser"
     least_s, most_s = row.think_s
     return (

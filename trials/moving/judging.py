@@ -19,11 +19,11 @@ CLEAN = 0.01
 
 
 def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str) -> list[str]:
-    """What is wrong at the end, in words; empty: all is right."""
-    standing = list({mark.key: mark for mark in marks if mark.state != "retracted"}.values())
-    standing = [mark for mark in standing if _is_latest(mark, marks)]
-    limits = (*_knees(row, standing), *_capacities(row, standing))
-    return [*limits, *_missing(row, standing), *_blames(row, standing), *_below_clean(row, standing, levels),
+    """Problems of the marks at the end, in words; empty: all are right."""
+    current = list({mark.key: mark for mark in marks if mark.state != "retracted"}.values())
+    current = [mark for mark in current if _is_latest(mark, marks)]
+    limits = (*_knees(row, current), *_capacities(row, current))
+    return [*limits, *_missing(row, current), *_blames(row, current), *_below_clean(row, current, levels),
             *([] if re.search(row.verdict, verdict) else [f"verdict lacks {row.verdict}"])]  # fmt: skip
 
 
@@ -59,29 +59,30 @@ def _capacities(row: Row, marks: Sequence[Mark], *, needed: bool = True) -> list
 
 
 def _is_right_rate(row: Row, found: RateCapacity) -> bool:
-    """Goodput departs from the offered rate below the capacity, too: a Poisson stream is refused now and then."""
+    """Whether a marked capacity is within NEAR of a true one, or a bound not below all true ones by more than NEAR. Goodput
+    may depart from the offered rate somewhat below the capacity, since some arrivals of a Poisson stream are refused there."""
     if found.kind == "capacity":
         return any(abs(found.per_s / true - 1) <= NEAR for true in row.capacities)
     bound = found.high_per_s or 0.0 if found.kind == "at_or_below" else found.per_s
     return any(true <= bound * (1 + NEAR) for true in row.capacities)
 
 
-def _missing(row: Row, standing: Sequence[Mark]) -> list[str]:
-    there = {name for mark in standing for name in (mark.id, mark.kind)}
-    return [] if not row.marked or there & set(row.marked) else [f"missing {' or '.join(row.marked)}"]
+def _missing(row: Row, current: Sequence[Mark]) -> list[str]:
+    marked = {name for mark in current for name in (mark.id, mark.kind)}
+    return [] if not row.marked or marked & set(row.marked) else [f"missing {' or '.join(row.marked)}"]
 
 
-def _blames(row: Row, standing: Sequence[Mark]) -> list[str]:
+def _blames(row: Row, current: Sequence[Mark]) -> list[str]:
     true = {*QUEUES, *row.allowed, *row.marked}
-    blames = [mark for mark in standing if mark.kind in BLAMES and mark.id not in true]
+    blames = [mark for mark in current if mark.kind in BLAMES and mark.id not in true]
     return [f"{mark.kind} {mark.id}" for mark in blames if mark.kind != "cause" or mark.severity in SEVERE]
 
 
-def _below_clean(row: Row, standing: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
-    """No capacity is below what a clean level has shown, unless capacity has changed."""
+def _below_clean(row: Row, current: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
+    """Capacities below 0.9 of the goodput of a clean level; none in rows whose capacity changes."""
     if len(row.knees) > 1:
         return []
     settled = [level.figures for level in levels if level.figures.settled]
     best = max((each.goodput_rps or 0.0 for each in settled if (each.failure_ratio or 0) <= CLEAN), default=0.0)
-    claimed = [mark.finding.verdict.capacity_rps for mark in standing if isinstance(mark.finding, Knee)]
+    claimed = [mark.finding.verdict.capacity_rps for mark in current if isinstance(mark.finding, Knee)]
     return [f"capacity {rate:.3g} below a clean level's {best:.3g}" for rate in claimed if rate is not None and rate < 0.9 * best]

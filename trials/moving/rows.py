@@ -1,13 +1,13 @@
-"""All rows. Faults come in the middle of a level, with a step, and before the first one."""
+"""All rows. Faults begin in the middle of a level, at the step between two levels, or in the first level."""
 
 from __future__ import annotations
 
 from .row import Row
 
 CLIMB = "4:12s,8:12s,16:20s,20:12s,8:12s"
-"""Never beyond N* = 24."""
+"""A plan that stays below N* = 24."""
 BEYOND = "4:12s,8:12s,16:14s,32:16s,48:16s,8:12s"
-DEAD = ("bad_gateway",)
+UPSTREAM_FAILS = ("bad_gateway",)
 
 STILL = (
     Row(name="still-below", what="nothing changes; never beyond the knee", plan=CLIMB),
@@ -21,8 +21,8 @@ FAULTS = tuple(
         plan=CLIMB,
         change="upstream_dies",
         at_s=at_s,
-        marked=DEAD,
-        allowed=DEAD,
+        marked=UPSTREAM_FAILS,
+        allowed=UPSTREAM_FAILS,
     )
     for when, at_s, where in (
         ("within-a-level", 34.0, "in the middle of the level of 16 users"),
@@ -37,8 +37,8 @@ FAULTS = tuple(
         change="upstream_dies",
         at_s=30.0,
         for_s=10.0,
-        marked=DEAD,
-        allowed=DEAD,
+        marked=UPSTREAM_FAILS,
+        allowed=UPSTREAM_FAILS,
     ),
     Row(
         name="upstream-dies-beyond",
@@ -47,8 +47,8 @@ FAULTS = tuple(
         change="upstream_dies",
         at_s=60.0,
         knees=(24,),
-        marked=DEAD,
-        allowed=DEAD,
+        marked=UPSTREAM_FAILS,
+        allowed=UPSTREAM_FAILS,
     ),
     Row(
         name="upstream-hangs",
@@ -183,7 +183,7 @@ LONG_TASKS = (
 )
 
 CLIMB_OF_RATES = "rate 15/s 12s,rate 30/s 12s,rate 50/s 20s,rate 60/s 12s,rate 30/s 12s"
-"""Never above the capacity of 80/s."""
+"""A plan that stays below the capacity of 80/s."""
 
 RATES = (
     Row(name="rate-still-below", what="offered rates; nothing changes, never above 80/s", plan=CLIMB_OF_RATES),
@@ -202,8 +202,8 @@ RATES = (
             plan=CLIMB_OF_RATES,
             change="upstream_dies",
             at_s=at_s,
-            marked=DEAD,
-            allowed=DEAD,
+            marked=UPSTREAM_FAILS,
+            allowed=UPSTREAM_FAILS,
             verdict="a fault at that time",
         )
         for when, at_s, where in (

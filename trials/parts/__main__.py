@@ -23,7 +23,8 @@ from .rows import ALL
 
 
 def main() -> int:
-    """Exit code 1 when a verdict was wrong; one that neighbours spoilt is not."""
+    """Carry out the rows that the command line names. Returns the exit code: 1 if a verdict is wrong. A verdict that other
+    processes spoilt is not wrong."""
     options = _options()
     if contained.is_needed():
         return contained.rerun()
@@ -31,14 +32,14 @@ def main() -> int:
     keep = options.keep or Path(tempfile.mkdtemp(prefix="parts-", dir="/tmp"))
     keep.mkdir(parents=True, exist_ok=True)
     keep.chmod(0o755)
-    asked = [(row, place) for row in rows for place in row.places if place in (options.place or PLACES)]
+    chosen = [(row, place) for row in rows for place in row.places if place in (options.place or PLACES)]
     results = [
         repeated_if_disturbed(
             partial(_result, row, place),
             partial(_keep, save=not options.unsaved),
             [keep / f"{row.name}-{place}-{attempt + 1}" for attempt in range(options.attempts)],
         )
-        for row, place in asked
+        for row, place in chosen
     ]
     print(page.counted(results), flush=True)
     return 1 if any(result.wrong for result in results) else 0
@@ -80,7 +81,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trials.parts", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ROW", help=f"of {', '.join(ALL)}")
     parser.add_argument("--place", action="append", choices=PLACES)
-    parser.add_argument("--attempts", type=int, default=2, help="of a row whose verdict is wrong (default 2)")
+    parser.add_argument("--attempts", type=int, default=2, help="most runs of a row whose verdict is not right (default 2)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions of wrong rows are kept")
     parser.add_argument("--unsaved", action="store_true", help="leave the results and the page as they are")
     options = parser.parse_args()

@@ -26,7 +26,7 @@ from .shop import PORTS, POSTGRES, STATUS_PORT, database_url, shop
 from .testbed import Testbed, testbed
 
 BY_PID = ("without python", "another user")
-"""Conditions under which nobody finds out who listens on a port."""
+"""Conditions under which the reader cannot find out which process listens on a port: the parts are given by process id."""
 
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
 LIMIT_S = 150.0
@@ -54,12 +54,13 @@ class Ran:
 
     @property
     def neighbours(self) -> float:
-        """Cores that processes other than parts and generator kept busy: the median second."""
+        """Cores that processes other than parts and generator used: the median over the run's seconds."""
         return round(median([_others(sample) for sample in self.samples] or [0.0]), 2)
 
     @property
     def sentence(self) -> str:
-        """The verdict in words. What is missing beside busy neighbours may be missing because of them; what is wrong is wrong."""
+        """The verdict in words. A mark that is missing beside busy processes may be missing because of them, so such a run is
+        spoilt; a wrong mark is wrong in any case."""
         found = self.verdict
         spoilt = found.missing and not found.wrong and self.neighbours > DISTURBED_CORES
         return f"spoilt by neighbours: {found.sentence}" if spoilt else found.sentence
@@ -79,7 +80,7 @@ class Ran:
         return Verdict(found.missing, (*found.wrong, *old, *self._read_otherwise()))
 
     def _read_otherwise(self) -> Iterator[str]:
-        """Where a host was not read under the row's condition."""
+        """Parts that were not read under the row's condition."""
         latest = {each.name: each for each in self.events if isinstance(each, PartState)}
         for part in latest.values():
             reader, off_s = "shell" if self.row.host == "without python" else "python", part.clock_offset_s or 0.0
@@ -87,10 +88,10 @@ class Ran:
             if part.state == "read" and part.reader != reader:
                 yield f"{part.name} read by {part.reader}"
             if part.state == "read" and abs(off_s - expected_s) > (part.clock_error_s or 0.0) + CLOCK_WITHIN_S:
-                yield f"clock of {part.name} said to be {off_s:.1f} s off"
+                yield f"clock of {part.name} reported as {off_s:.1f} s off"
 
     def _old_figures(self) -> Iterator[str]:
-        """A part that cannot be reached shows no figure in any of its seconds, and there are such seconds."""
+        """Problems of a row whose link is cut: figures in seconds without a reading, or no second without a reading."""
         silent = [part for sample in self.samples for part in sample.parts if part.age_s is None or part.age_s >= LATE_S]
         if not silent:
             yield "no second in which the link was silent"
@@ -99,7 +100,7 @@ class Ran:
 
 
 def _others(sample: Sample) -> float:
-    """All that is busy here, less the generator and the parts."""
+    """Cores that this machine used, without those of the generator and the parts."""
     busy = sample.host.cpu_ratio if sample.host is not None else None
     own = [part.target.cpu_ratio or 0.0 for part in sample.parts if part.target is not None]
     generator = sample.generator.process_cpu_ratio if sample.generator is not None else None
@@ -107,7 +108,7 @@ def _others(sample: Sample) -> float:
 
 
 def why_not() -> str:
-    """Why no row can be carried out here; empty when they can."""
+    """Why no row can be carried out here; empty if all can be."""
     if reason := missing(*PROGRAMS):
         return reason
     if POSTGRES is None:
@@ -116,7 +117,7 @@ def why_not() -> str:
 
 
 def carry_out(row: Row, place: Place, folder: Path) -> Ran:
-    """One run, its files in `folder`, which PostgreSQL's user can enter."""
+    """One run, its files in `folder`. PostgreSQL's user must have access to `folder`."""
     folder.mkdir(parents=True, mode=0o755)
     with testbed(place, row.host, folder) as where, shop(row, where, folder) as pids:
         profile = folder / f"{row.name}.toml"
@@ -124,7 +125,7 @@ def carry_out(row: Row, place: Place, folder: Path) -> Ran:
         cut = threading.Timer((row.cut_s or 0.0), lambda: where.cut("db"))
         sessions = folder / "sessions"
         hosts = [word for part_host in where.hosts_by_part.values() for word in ("--allow-host", part_host.address)]
-        command = [*where.words, PROGRAM, "run", str(profile), "--plan", row.plan, "--headless", "--sessions-dir", str(sessions)]
+        command = [*where.prefix, PROGRAM, "run", str(profile), "--plan", row.plan, "--headless", "--sessions-dir", str(sessions)]
         with (folder / "stderr").open("wb") as stderr:
             process = subprocess.Popen(
                 [*command, *hosts], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, env=dict(os.environ)
@@ -137,11 +138,11 @@ def carry_out(row: Row, place: Place, folder: Path) -> Ran:
                 cut.cancel()
                 process.terminate()
                 process.wait()
-    said = (folder / "stderr").read_text(errors="replace")
+    errors = (folder / "stderr").read_text(errors="replace")
     (log,) = sessions.glob("*.jsonl") if sessions.exists() else (None,)
     if log is None:
-        raise RuntimeError(f"no session: {said}")
-    return Ran(row, place, tuple(read(log)), said)
+        raise RuntimeError(f"no session: {errors}")
+    return Ran(row, place, tuple(read(log)), errors)
 
 
 def _profile(row: Row, where: Testbed, pids: Mapping[Part, int]) -> str:

@@ -1,4 +1,4 @@
-"""Hosts that are read under conditions: without Python 3, as another user, with a clock that is off, over a slow link."""
+"""Conditions under which hosts are read: without Python 3, as another user, with a clock that is off, over a slow link."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from .row import Host
 
 CLOCK_OFF_S = 90.0
-_OF_SHELL = ("cat", "date", "grep", "sh", "tr")
-"""All that the reader without Python needs."""
+_SHELL_PROGRAMS = ("cat", "date", "grep", "sh", "tr")
+"""All programs that the reader without Python needs."""
 
 _CLOCK_OFF = f"""#!{sys.executable} -IS
 import sys, time
@@ -23,7 +23,8 @@ exec(compile(program, "<string>", "exec"), {{"__name__": "__main__"}})
 
 
 def transport(at: str, host: Host, folder: Path) -> str:
-    """The command that gives a shell on the host, under the row's condition. `folder`: for its programs."""
+    """The command `at`, which opens a shell on the host, changed so that the row's condition holds. `folder`: for programs
+    that it needs."""
     match host:
         case "without python":
             return f"{at} env PATH={_programs(folder)}"
@@ -45,7 +46,7 @@ def transport(at: str, host: Host, folder: Path) -> str:
 def _programs(folder: Path) -> Path:
     own = folder / "programs"
     own.mkdir(exist_ok=True)
-    for name in _OF_SHELL:
+    for name in _SHELL_PROGRAMS:
         if not (own / name).exists():
             (own / name).symlink_to(str(shutil.which(name)))
     return own

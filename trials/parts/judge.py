@@ -11,23 +11,23 @@ from trials.faults.judge import HARMLESS, NEIGHBOURS, NEIGHBOURS_LEAST, Verdict,
 from .row import Part, Place, Row
 
 FRONT: Part = "proxy"
-"""Where load goes. With all parts here it is the target, so that a mark of the target is one of this part."""
+"""The part to which load goes. In the place `here` it is the target as well, so that marks of the target belong to it."""
 
 
 def blamed(mark: Mark, place: Place) -> str | None:
-    """The part of a mark; None: none of them."""
+    """The part that a mark blames; None: no part."""
     part = mark.finding.part if isinstance(mark.finding, Blame) else None
     return FRONT if part is None and place == "here" else part
 
 
 def judge(row: Row, place: Place, marks: Sequence[Mark], others: float) -> Verdict:
-    """Every revision counts. Causes without a part are failures as the generator saw them, and are not judged here.
+    """All revisions are judged. Causes without a part are failures that the generator observed, and are not judged here.
 
     `others`: cores that other processes used.
     """
     found = [mark for mark in relevant(marks) if not _is_symptom(mark)]
-    standing = {(mark.id, blamed(mark, place)) for mark in latest(found) if mark.state != "retracted"}
-    missing = () if not row.expected or standing & {(each, row.part) for each in row.expected} else (" or ".join(row.expected),)
+    current = {(mark.id, blamed(mark, place)) for mark in latest(found) if mark.state != "retracted"}
+    missing = () if not row.expected or current & {(each, row.part) for each in row.expected} else (" or ".join(row.expected),)
     right = {(each, row.part) for each in (*row.expected, *row.also_true)} | set(row.elsewhere)
     seen = {(mark.id, blamed(mark, place)): None for mark in found if mark.id not in HARMLESS}
     wrong = tuple(

@@ -1,4 +1,4 @@
-"""The results as a table: on a terminal, a line a run; in docs/parts.md, the latest of each row and place."""
+"""The results: one line per run on the terminal; in docs/parts.md a table with the newest run of each row and place."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def counted(results: Sequence[Result]) -> str:
 
 
 def _reader(results: list[Result]) -> str:
-    """CPU use of the reader on the other machine."""
+    """One sentence on the CPU use of readers at the other end of SSH; empty without such runs."""
     shares = [share for each in results if each.place == "namespaces" for share in each.reader_cpu_ratio.values()]
     if not shares:
         return ""

@@ -1,4 +1,4 @@
-"""Results of rows as lines of JSON: appended as each ends, so that wrong ones are kept."""
+"""Results of rows as lines of JSON: appended as each run ends, so that wrong ones are kept."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     part: str | None
     expected: list[str]
     marked: list[str]
-    """`ID of PART`: every cause of failures, bottleneck and leak that stood at the end."""
+    """`ID of PART`: all causes, bottlenecks and leaks that were marked at the end."""
     evidence: str
     verdict: str
     """`right`; what is missing and what is wrong; `spoilt by neighbours: ` what is missing; or `skipped: why`."""
     seconds: int
     neighbours: float
-    """Cores that others kept busy meanwhile."""
+    """Cores that other processes used: the median over the run's seconds."""
     reader_cpu_ratio: dict[str, float]
     """Cores that each part's reader used."""
 
@@ -41,7 +41,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def disturbed(self) -> bool:
-        """Whether other processes kept so many cores busy that the fault may not have been what limited the service."""
+        """Whether other processes used so many cores that they, and not the fault, may have limited the service."""
         return self.neighbours > DISTURBED_CORES
 
     @property
@@ -55,7 +55,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def append(result: Result) -> None:
-    """One line more."""
+    """Append a line."""
     with PATH.open("ab") as file:
         file.write(msgspec.json.encode(result) + b"\n")
 

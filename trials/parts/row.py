@@ -14,7 +14,7 @@ Place = Literal["namespaces", "here"]
 PLACES: tuple[Place, ...] = ("namespaces", "here")
 
 Host = Literal["", "without python", "another user", "clock off", "slow link"]
-"""The condition under which the hosts of all parts are read; empty: none."""
+"""The condition under which the hosts of all parts are read (`hosts.py`); empty: none."""
 
 LADDER = "2:8s,6:8s,16:9s,32:9s"
 
@@ -27,7 +27,7 @@ class Row:
     fault: str
     """The fault and its part, in one line."""
     part: Part | None
-    """Where the fault is. None: nowhere, or in the link."""
+    """The part that has the fault; None: there is no fault."""
     expected: tuple[str, ...]
     """Ids of which at least one must be marked of `part`; empty: no part may be blamed."""
     also_true: Mapping[str, str] = field(default_factory=dict)
@@ -42,9 +42,9 @@ class Row:
     act: str = "query"
     """What the service does for each request (`service.py`)."""
     amount: int = 0
-    """Its size: turns of a loop, milliseconds, or workers."""
+    """Parameter of the act: turns of a loop, bytes, or milliseconds."""
     open_files: Mapping[Part, int] = field(default_factory=dict)
-    """Limits of open files."""
+    """Limits of open files by part."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of PostgreSQL."""
     backlog: int = 256
@@ -52,13 +52,13 @@ class Row:
     worker_connections: int = 1024
     """nginx's worker_connections."""
     compressed: bool = False
-    """nginx compresses replies at its highest level."""
+    """Whether nginx compresses replies, at its highest level."""
     one_core: Part | None = None
     """The part that is pinned to the first core."""
     paused_database: bool = False
-    """PostgreSQL's first process, which accepts, is stopped most of the time."""
+    """PostgreSQL's first process, which accepts connections, is stopped most of the time."""
     slow_log_ms: int = 0
-    """Milliseconds that nginx's only worker waits at each request for the access log; 0: none."""
+    """Milliseconds for which nginx's only worker waits for the access log at each request; 0: it does not wait."""
     small_disk: Part | None = None
     """The part whose folder is on a full file system of a few megabytes."""
     cut_s: float | None = None

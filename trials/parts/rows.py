@@ -1,5 +1,5 @@
-"""All rows, in the order of the table: a part's faults of CPU, descriptors, connections, locks, accept queue and disk; a link
-that is cut; hosts that are read under conditions."""
+"""All rows, in the order of the table: faults of a part's CPU, descriptors, connections, locks, accept queue and disk; a link
+that is cut; hosts that are read under unusual conditions."""
 
 from __future__ import annotations
 

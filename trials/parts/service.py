@@ -1,4 +1,4 @@
-"""The service of the trial: HTTP before PostgreSQL, with one act a run. Standard library and psycopg."""
+"""The service of the trial: HTTP in front of PostgreSQL; `--act` selects what a request does. Standard library and psycopg."""
 
 from __future__ import annotations
 
@@ -15,69 +15,68 @@ from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 import psycopg
 
 lock, pool = threading.Lock(), threading.BoundedSemaphore(4)
-mine = threading.local()
-kept: list[psycopg.Connection] = []
-"""Connections that wait for the next request."""
+idle_connections: list[psycopg.Connection] = []
+"""Connections to PostgreSQL that no request uses."""
 
 
-def connection() -> psycopg.Connection:
-    """One that is kept, or a new one; PostgreSQL may refuse it for a while."""
+def idle_connection() -> psycopg.Connection:
+    """An idle connection, or a new one."""
     with suppress(IndexError):
-        return kept.pop()
+        return idle_connections.pop()
     return new_connection()
 
 
 def new_connection() -> psycopg.Connection:
-    """Tried again until there is one."""
+    """A new connection; tries again as long as PostgreSQL refuses it."""
     while True:
         try:
-            return psycopg.connect(ask.database, autocommit=True, connect_timeout=10)
+            return psycopg.connect(options.database, autocommit=True, connect_timeout=10)
         except psycopg.OperationalError:
             time.sleep(0.3)
 
 
 def execute(*statements: str) -> None:
-    """Statements, each a transaction, on a kept connection."""
-    link = connection()
+    """Execute statements, each a transaction, on one connection, which is idle afterwards."""
+    connection = idle_connection()
     for statement in statements:
-        link.execute(statement)
-    kept.append(link)
+        connection.execute(statement)
+    idle_connections.append(connection)
 
 
 def act() -> bytes:
-    """What a request does; the body of its reply."""
-    match ask.act:
+    """Carry out the act of a request; returns the body of its reply."""
+    match options.act:
         case "query":
             execute("SELECT 1")
         case "burn":
-            sum(i * i for i in range(ask.amount))
+            sum(i * i for i in range(options.amount))
         case "compute":
-            execute(f"SELECT sum(sqrt(i)) FROM generate_series(1, {ask.amount}) AS i")
+            execute(f"SELECT sum(sqrt(i)) FROM generate_series(1, {options.amount}) AS i")
         case "large":
             return LARGE
         case "sleep" | "workers":
-            time.sleep(ask.amount / 1000)
+            time.sleep(options.amount / 1000)
         case "lock":
             with lock:
-                time.sleep(ask.amount / 1000)
+                time.sleep(options.amount / 1000)
         case "pooled":
             with pool:
-                execute(f"SELECT pg_sleep({ask.amount / 1000})")
+                execute(f"SELECT pg_sleep({options.amount / 1000})")
         case "connect":
-            with new_connection() as link:
-                link.execute(f"SELECT pg_sleep({ask.amount / 1000})")
+            with new_connection() as connection:
+                connection.execute(f"SELECT pg_sleep({options.amount / 1000})")
         case "store":
             with open("journal", "ab", buffering=0) as journal:
                 journal.write(bytes(4096))
         case "insert":
             execute("INSERT INTO orders SELECT repeat('x', 4000)")
         case "update":
-            execute(f"UPDATE stock SET left_over = left_over + 1 WHERE pg_sleep({ask.amount / 1000}) IS NOT NULL")
+            execute(f"UPDATE stock SET left_over = left_over + 1 WHERE pg_sleep({options.amount / 1000}) IS NOT NULL")
     return b"done\n"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Any GET."""
+    """Answers each GET after the act, with 500 if that failed."""
 
     def do_GET(self) -> None:
         try:
@@ -95,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Service(ThreadingHTTPServer):
-    """Waits a moment where no descriptor is left."""
+    """One thread per connection. Waits for 50 ms if no descriptor is left to accept a connection."""
 
     daemon_threads = True
 
@@ -133,11 +132,11 @@ parser.add_argument("--act", default="query")
 parser.add_argument("--amount", type=int, default=0)
 parser.add_argument("--open-files", type=int, default=0)
 parser.add_argument("--backlog", type=int, default=256)
-ask = parser.parse_args()
-LARGE = random.Random(1).randbytes(ask.amount // 2).hex().encode() if ask.act == "large" else b""
-if ask.open_files:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (ask.open_files, ask.open_files))
+options = parser.parse_args()
+LARGE = random.Random(1).randbytes(options.amount // 2).hex().encode() if options.act == "large" else b""
+if options.open_files:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (options.open_files, options.open_files))
 print(os.getpid(), flush=True)
-kind = Workers if ask.act == "workers" else Service
-kind.request_queue_size = ask.backlog
-kind((ask.address, ask.port), Handler).serve_forever()
+kind = Workers if options.act == "workers" else Service
+kind.request_queue_size = options.backlog
+kind((options.address, options.port), Handler).serve_forever()

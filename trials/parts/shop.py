@@ -1,4 +1,4 @@
-"""The three parts as processes: nginx before the service before PostgreSQL, with the row's fault in one of them."""
+"""The three parts as processes: nginx, the service behind it, PostgreSQL behind that, with the row's fault in one of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .testbed import TIMEOUT_S, Testbed, ended, listens
 PORTS: dict[Part, int] = {"web": 9000, "db": 5432, "proxy": 8080}
 STATUS_PORT = 8081
 STOPPED_S, RUNNING_S = 0.2, 0.003
-"""Of a process that stands still most of the time."""
+"""Lengths of the stops and pauses between them of a process that is stopped most of the time."""
 LOG_LINE_BYTES = 128
-"""Of nginx's access log where a slow one is asked for."""
+"""Length of a line of nginx's access log in rows with a slow log."""
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
 _NGINX = """
@@ -49,7 +49,7 @@ http {{
 
 @contextmanager
 def shop(row: Row, testbed: Testbed, folder: Path) -> Iterator[dict[Part, int]]:
-    """Pids of the first processes of all three, once they run and would answer a request."""
+    """Pids of the first processes of all parts, once they listen and would answer a request."""
     with ExitStack() as stack:
         folders = {part: _folder(stack, row, part, folder) for part in PORTS}
         pids: dict[Part, int] = {
@@ -65,7 +65,7 @@ def shop(row: Row, testbed: Testbed, folder: Path) -> Iterator[dict[Part, int]]:
 
 
 def database_url(testbed: Testbed) -> str:
-    """For a role without the superuser's connections."""
+    """URL of the database for a role that cannot use the superuser's reserved connections."""
     return f"postgresql://shop@{testbed.hosts_by_part['db'].address}:{PORTS['db']}/postgres"
 
 
@@ -84,9 +84,10 @@ def _fill(folder: Path) -> None:
             pass
 
 
-def _words(row: Row, testbed: Testbed, part: Part) -> list[str]:
+def _prefix(row: Row, testbed: Testbed, part: Part) -> list[str]:
+    """Command prefix of a part's processes: on its host and, if the row pins the part, on the first core."""
     core = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if row.one_core == part else []
-    return [*testbed.hosts_by_part[part].words, *core]
+    return [*testbed.hosts_by_part[part].prefix, *core]
 
 
 def _database(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
@@ -109,45 +110,45 @@ def _database(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int
         **row.settings,
     }
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    words = _words(row, testbed, "db")
+    prefix = _prefix(row, testbed, "db")
     with (folder / "log").open("wb") as log:
-        command = [*words, *become, str(POSTGRES / "postgres"), "-D", str(data), *options]
+        command = [*prefix, *become, str(POSTGRES / "postgres"), "-D", str(data), *options]
         process = stack.enter_context(
             ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data))
         )
-    listens(testbed.hosts_by_part["db"].words, testbed.hosts_by_part["db"].address, PORTS["db"])
-    made = (
+    listens(testbed.hosts_by_part["db"].prefix, testbed.hosts_by_part["db"].address, PORTS["db"])
+    schema = (
         "CREATE ROLE shop LOGIN; CREATE TABLE stock AS SELECT 0 AS left_over; CREATE TABLE orders (what text); "
         "GRANT ALL ON stock, orders TO shop"
     )
-    asked = [str(POSTGRES / "psql"), "-q", "-h", str(folder), "-U", "postgres", "-c", made]
+    create_schema = [str(POSTGRES / "psql"), "-q", "-h", str(folder), "-U", "postgres", "-c", schema]
     ready = [str(POSTGRES / "pg_isready"), "-q", "-h", str(folder)]
     deadline_s = time.monotonic() + TIMEOUT_S
-    while subprocess.run(ready, check=False).returncode != 0:  # it listens before it lets anybody in
+    while subprocess.run(ready, check=False).returncode != 0:  # it listens before it accepts sessions
         if time.monotonic() > deadline_s:
-            raise RuntimeError("PostgreSQL does not let anybody in")
+            raise RuntimeError("PostgreSQL accepts no session")
         time.sleep(0.1)
-    subprocess.run(asked, check=True, timeout=30)
+    subprocess.run(create_schema, check=True, timeout=30)
     return process.pid
 
 
 def _service(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
-    part_host, here = testbed.hosts_by_part["web"], Path(__file__).with_name("service.py")
-    given = {
+    part_host, program = testbed.hosts_by_part["web"], Path(__file__).with_name("service.py")
+    options = {
         "address": part_host.address,
         "port": PORTS["web"],
         "database": database_url(testbed),
         "act": row.act,
         "amount": row.amount,
     }
-    given |= {"open-files": row.open_files.get("web", 0), "backlog": row.backlog}
-    words = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    options |= {"open-files": row.open_files.get("web", 0), "backlog": row.backlog}
+    arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     with (folder / "log").open("wb") as log:
-        command = [*_words(row, testbed, "web"), sys.executable, str(here), *words]
+        command = [*_prefix(row, testbed, "web"), sys.executable, str(program), *arguments]
         process = stack.enter_context(
             ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder))
         )
-    listens(part_host.words, part_host.address, PORTS["web"])
+    listens(part_host.prefix, part_host.address, PORTS["web"])
     return process.pid
 
 
@@ -170,25 +171,25 @@ def _nginx(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
         web_port=PORTS["web"],
     )
     (folder / "nginx.conf").write_text(text)
-    command = [*_words(row, testbed, "proxy"), str(shutil.which("nginx") or "/usr/sbin/nginx"), "-c", str(folder / "nginx.conf")]
+    command = [*_prefix(row, testbed, "proxy"), str(shutil.which("nginx") or "/usr/sbin/nginx"), "-c", str(folder / "nginx.conf")]
     process = stack.enter_context(
         ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder))
     )
-    listens(part_host.words, part_host.address, PORTS["proxy"])
+    listens(part_host.prefix, part_host.address, PORTS["proxy"])
     return process.pid
 
 
 @contextmanager
 def _slow_log(path: Path, line_s: float) -> Iterator[None]:
-    """A pipe with testbed for 32 lines, of which one is taken each `line_s`: who writes a line waits as long."""
+    """A named pipe with room for 32 lines, of which one is read every `line_s`; when it is full, each write takes that long."""
     os.mkfifo(path)
     os.chmod(path, 0o666)
     pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
     fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 12)
-    over = threading.Event()
+    ended = threading.Event()
 
     def drain() -> None:
-        while not over.wait(line_s):
+        while not ended.wait(line_s):
             with suppress(BlockingIOError):
                 os.read(pipe, LOG_LINE_BYTES)
 
@@ -197,21 +198,21 @@ def _slow_log(path: Path, line_s: float) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         thread.join()
         os.close(pipe)
 
 
 @contextmanager
 def _paused(pid: int) -> Iterator[None]:
-    """Stopped, except for a moment now and then."""
-    over = threading.Event()
+    """The process is stopped for STOPPED_S, runs for RUNNING_S, and so on until the block ends."""
+    ended = threading.Event()
 
     def pause() -> None:
         with suppress(ProcessLookupError):
-            while not over.wait(RUNNING_S):
+            while not ended.wait(RUNNING_S):
                 os.kill(pid, SIGSTOP)
-                over.wait(STOPPED_S)
+                ended.wait(STOPPED_S)
                 os.kill(pid, SIGCONT)
 
     thread = threading.Thread(target=pause)
@@ -219,7 +220,7 @@ def _paused(pid: int) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         thread.join()
         with suppress(ProcessLookupError):
             os.kill(pid, SIGCONT)

@@ -1,7 +1,7 @@
-"""A link of 200 ms there and back with 1% loss, as SSH's ProxyCommand: `python slow_link.py HOST PORT`. Standard library.
+"""A link with a round trip of 200 ms and 1% loss, as SSH's ProxyCommand: `python slow_link.py HOST PORT`. Standard library.
 
-For kernels without netem. TCP hides a lost packet but for its time: a piece of data comes as much later as TCP takes to send it
-again, and all that follow wait for it.
+For kernels without netem. Over TCP a lost packet is only a delay: the data comes later by the time until TCP sends it again,
+and all later data waits for it.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import time
 from collections.abc import Callable
 
 ONE_WAY_S = 0.1
-LOST = 0.01
-AGAIN_S = 0.4
-"""Linux' least retransmission timeout, beside one round trip."""
+LOST_RATIO = 0.01
+RETRANSMISSION_S = 0.4
+"""Linux' smallest retransmission timeout (200 ms) and one round trip."""
 
 
 def carry(read: Callable[[], bytes], write: Callable[[bytes], object], end: Callable[[], object]) -> threading.Thread:
-    """Data of one direction, each piece later and in order; the thread that writes it."""
+    """Forward data in one direction, delayed and in order; `end` is called at its end. Returns the thread that writes."""
     pieces: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
 
-    def take() -> None:
+    def receive() -> None:
         piece = b"-"
         while piece:
             piece = read()
-            lost = AGAIN_S if random.random() < LOST else 0.0
-            pieces.put((time.monotonic() + ONE_WAY_S + lost, piece))
+            delay_s = RETRANSMISSION_S if random.random() < LOST_RATIO else 0.0
+            pieces.put((time.monotonic() + ONE_WAY_S + delay_s, piece))
 
-    def give() -> None:
+    def send() -> None:
         while True:
             due_s, piece = pieces.get()
             time.sleep(max(0.0, due_s - time.monotonic()))
@@ -41,14 +41,14 @@ def carry(read: Callable[[], bytes], write: Callable[[bytes], object], end: Call
                 return
             write(piece)
 
-    threading.Thread(target=take, daemon=True).start()
-    giver = threading.Thread(target=give, daemon=True)
-    giver.start()
-    return giver
+    threading.Thread(target=receive, daemon=True).start()
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    return sender
 
 
 def main() -> None:
-    """Until the server closes."""
+    """Forward both directions until the server closes the connection."""
     with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as server:
         carry(lambda: os.read(0, 1 << 16), server.sendall, lambda: server.shutdown(socket.SHUT_WR))
         carry(lambda: server.recv(1 << 16), lambda piece: os.write(1, piece), lambda: None).join()

@@ -36,7 +36,7 @@ PermitRootLogin yes
 class PartHost:
     """The host of one part."""
 
-    words: tuple[str, ...]
+    prefix: tuple[str, ...]
     """Prefix of a command to run it on this host."""
     address: str
     at: str
@@ -45,14 +45,14 @@ class PartHost:
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """The hosts of all parts; `words`: prefix of a command to run it on the generator's host."""
+    """The hosts of all parts. `prefix`: prefix of a command to run it on the generator's host."""
 
-    words: tuple[str, ...]
+    prefix: tuple[str, ...]
     hosts_by_part: dict[Part, PartHost]
 
     def cut(self, part: Part) -> None:
         """Take the network link of a part down."""
-        subprocess.run([*self.words, "ip", "link", "set", f"to-{part}", "down"], check=True)
+        subprocess.run([*self.prefix, "ip", "link", "set", f"to-{part}", "down"], check=True)
 
 
 @contextmanager
@@ -60,8 +60,8 @@ def testbed(place: Place, host: Host, folder: Path) -> Iterator[Testbed]:
     """The test bed during the block. `folder`: for keys and logs."""
     with ExitStack() as stack:
         if place == "here":
-            words = stack.enter_context(namespace())
-            yield Testbed(words, {part: PartHost(words, "127.0.0.1", "") for part in PARTS})
+            prefix = stack.enter_context(namespace())
+            yield Testbed(prefix, {part: PartHost(prefix, "127.0.0.1", "") for part in PARTS})
             return
         bridge = ("ip link add hub type bridge", "ip addr add 10.77.0.1/24 dev hub", "ip link set hub up")
         hub = stack.enter_context(namespace(bridge))
@@ -73,8 +73,8 @@ def testbed(place: Place, host: Host, folder: Path) -> Iterator[Testbed]:
 
 
 def _part_host(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, host: Host, folder: Path) -> PartHost:
-    words = stack.enter_context(namespace())
-    holder = words[1].split("/")[2]
+    prefix = stack.enter_context(namespace())
+    holder = prefix[1].split("/")[2]
     for line in (
         f"ip link add to-{part} type veth peer name eth0 netns {holder}",
         f"ip link set to-{part} master hub",
@@ -82,11 +82,11 @@ def _part_host(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str,
     ):
         subprocess.run([*hub, *line.split()], check=True)
     for line in (f"ip addr add {address}/24 dev eth0", "ip link set eth0 up"):
-        subprocess.run([*words, *line.split()], check=True)
-    stack.enter_context(_sshd(words, address, part, folder))
+        subprocess.run([*prefix, *line.split()], check=True)
+    stack.enter_context(_sshd(prefix, address, part, folder))
     options = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o IdentitiesOnly=yes"
     ssh = f"ssh -F none -p {SSH_PORT} {options} -o IdentityFile={folder / 'user'} root@{address}"
-    return PartHost(words, address, hosts.transport(ssh, host, folder))
+    return PartHost(prefix, address, hosts.transport(ssh, host, folder))
 
 
 def _make_keys(folder: Path) -> None:
@@ -97,16 +97,16 @@ def _make_keys(folder: Path) -> None:
 
 
 @contextmanager
-def _sshd(words: tuple[str, ...], address: str, part: Part, folder: Path) -> Iterator[None]:
-    command = [*words, str(find("sshd")), "-D", "-e", "-f", str(folder / "sshd"), "-o", f"ListenAddress={address}:{SSH_PORT}"]
+def _sshd(prefix: tuple[str, ...], address: str, part: Part, folder: Path) -> Iterator[None]:
+    command = [*prefix, str(find("sshd")), "-D", "-e", "-f", str(folder / "sshd"), "-o", f"ListenAddress={address}:{SSH_PORT}"]
     with (folder / f"sshd-{part}.log").open("wb") as log, ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)):
-        listens(words, address, SSH_PORT)
+        listens(prefix, address, SSH_PORT)
         yield
 
 
 @contextmanager
 def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The process, which is ended with the block."""
+    """The process, which is ended at the end of the block."""
     try:
         yield process
     finally:
@@ -118,11 +118,11 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
             process.wait()
 
 
-def listens(words: tuple[str, ...], address: str, port: int) -> None:
+def listens(prefix: tuple[str, ...], address: str, port: int) -> None:
     """Wait until a process listens there. Raises RuntimeError after TIMEOUT_S."""
-    asked = ["ss", "-Hltn", f"src {address}:{port} or src 0.0.0.0:{port}"]
+    command = ["ss", "-Hltn", f"src {address}:{port} or src 0.0.0.0:{port}"]
     deadline_s = time.monotonic() + TIMEOUT_S
-    while not subprocess.run([*words, *asked], capture_output=True, check=True).stdout:
+    while not subprocess.run([*prefix, *command], capture_output=True, check=True).stdout:
         if time.monotonic() > deadline_s:
-            raise RuntimeError(f"nobody listens on {address}:{port}")
+            raise RuntimeError(f"no process listens on {address}:{port}")
         time.sleep(0.1)

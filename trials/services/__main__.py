@@ -2,7 +2,7 @@
 
     python -m trials.services [SERVICE...] [--repeats N] [--parallel N]
 
-The services sleep rather than compute, so some can run at a time; a service that is not installed is left out, with one line.
+The services sleep rather than compute, so several can run at once. A service that is not installed is left out, with one line.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _reported(service: KnownService, number: int, folder: Path) -> ServiceRun:
-    """One run, and its line."""
+    """Carry out one run and print its line."""
     row = explored(service, number, folder / f"{service.name}-{number}")
     print(f"{row.service} {row.number}: {row.users} of {row.true_users:.3g}, {row.verdict}", flush=True)
     return row

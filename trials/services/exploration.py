@@ -24,8 +24,8 @@ RIGHT = {
     "service_closes_connections",
     *HARMLESS,
 }
-"""True of each service: requests wait for a worker, a connection, a lock, a token or their turn; below the knee no limit is
-reached, and users think. Gunicorn's plain workers close each connection."""
+"""Ids that are right for all services: requests wait for a worker, a connection, a lock, a token or their turn; below the knee no
+limit is reached, or think time is the limit. Gunicorn's sync workers close each connection."""
 
 
 class ServiceRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,23 +42,23 @@ class ServiceRun(msgspec.Struct, frozen=True, kw_only=True):
     confidence: str | None
     limit: str | None
     blamed: tuple[str, ...]
-    """Bottlenecks and causes that stood at the end."""
+    """Ids of the bottlenecks and causes that were marked at the end."""
     verdict: str
     seconds: float
     host_cpu_ratio: float | None
-    """Cores busy: the services use a tenth of one."""
+    """Busy cores; the services use 0.1 cores."""
     load_average: float | None
     """Medians over settled seconds."""
     exit_code: int | None
 
     @property
     def near(self) -> bool:
-        """Knee and capacity within 10%."""
+        """Whether knee and capacity are within 10% of the truth."""
         return self._within(self.users, self.true_users) and self._within(self.capacity_rps, self.true_rps)
 
     @property
     def holds(self) -> bool:
-        """The interval has N*."""
+        """Whether the interval contains N*."""
         return self.users_low is not None and self.users_high is not None and self.users_low <= self.true_users <= self.users_high
 
     @property

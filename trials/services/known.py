@@ -1,4 +1,5 @@
-"""The services: k requests at a time, each for s, users that think for Z; so N* = k / s x (s + Z). None of them was tuned on."""
+"""The services: k requests at a time, each for s, and users that think for Z, so N* = k / s x (s + Z). No threshold was tuned on
+them."""
 
 from __future__ import annotations
 
@@ -19,24 +20,24 @@ PROGRAMS = {
     "nginx": "nginx",
     "haproxy": "haproxy",
 }
-"""What a service needs beside Python's packages."""
+"""The program that a service needs beside Python's packages."""
 
 
 def why_not(service: str) -> str:
-    """One line on what is not installed, and what brings it; empty if nothing is missing."""
+    """One line that names the missing program and its package; empty if nothing is missing."""
     return missing(PROGRAMS[service]) if service in PROGRAMS else ""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownService:
-    """One of them. Times in seconds."""
+    """A service and its users: `workers` requests at a time, each for `sleep_s`; users think for `think_s` on average."""
 
     name: str
     workers: int
     sleep_s: float
     think_s: float
     delays: bool = False
-    """A limiter: its delay is no part of an unloaded request."""
+    """Whether it is a rate limiter: a request that is not delayed takes no time."""
 
     @property
     def capacity_rps(self) -> float:
@@ -49,7 +50,7 @@ class KnownService:
 
     @property
     def profile(self) -> str:
-        """TOML."""
+        """Its profile, as TOML."""
         return (
             f'title = "{self.name}: {self.capacity_rps:.4g}/s, knee at {self.knee_users:.3g} users"\n'
             f'target = "pool"\n'

@@ -1,7 +1,7 @@
-"""Ladders on a machine that is not quiet: a service of one thread on two cores, beside neighbours that come and go by level.
+"""Ladders on a busy machine: a service of one thread on two cores, beside neighbours that are busy at some levels.
 
-Exact mean values (`exact.mva`) with noise. While neighbours compute, each second of the service's CPU takes longer by what it
-waits for its core; the readings are those that the kernel would give. The truth is that of the service alone.
+Figures are exact mean values (`exact.mva`) with noise. While neighbours compute, the service waits for its core, so each request
+takes longer; readings are those that the kernel would give. The truth is the knee of the service without neighbours.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ QUIET = Neighbours(0.03, 0.01)
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """A climb beside neighbours."""
+    """A ladder beside neighbours."""
 
     seed: int
     knee_users: float
@@ -47,7 +47,8 @@ class Crowded:
 
 
 def climb(seed: int, reach: float, *, busy_share: float = 0.5) -> Crowded:
-    """A random service climbed to `reach` times its N*; neighbours are busy in stretches, for `busy_share` of the levels."""
+    """A random service under loads of up to `reach` times its N*; neighbours are busy at `busy_share` of the levels, in
+    stretches."""
     random = np.random.default_rng(seed)
     service_s, think_s = float(random.uniform(0.003, 0.02)), float(random.choice([0.0, 0.05, 0.1, 0.3]))
     knee = exact.knee(think_s, 1, service_s)
@@ -58,7 +59,7 @@ def climb(seed: int, reach: float, *, busy_share: float = 0.5) -> Crowded:
 
 
 def _ladder(most: float) -> tuple[int, ...]:
-    """User counts from one to `most`, eight or fewer."""
+    """Up to eight user counts that grow by STEPS to `most`."""
     counts = [max(1.0, most)]
     while counts[-1] > 1 and len(counts) < 8:
         counts.append(counts[-1] / STEPS)
@@ -66,7 +67,7 @@ def _ladder(most: float) -> tuple[int, ...]:
 
 
 def _stretches(random: np.random.Generator, levels: int, busy_share: float) -> tuple[Neighbours, ...]:
-    """Busy or quiet from level to level, staying as they were twice in three times."""
+    """The neighbours of each level: with probability 2/3 as busy or quiet as before, else drawn again."""
     busy, found = bool(random.random() < busy_share), []
     for _ in range(levels):
         busy = busy if random.random() < 2 / 3 else bool(random.random() < busy_share)

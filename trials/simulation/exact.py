@@ -1,7 +1,7 @@
-"""Exact answers for closed queues with exponential service: what the simulator and the detector are both checked against.
+"""Exact results for closed queues with exponential service, with which both the simulator and the detector are compared.
 
 A closed queue whose users think for a mean time Z and are then served at a total rate mu(n) when n of them are present is a
-birth-death chain; its balance equations are solved outright. Think times other than exponential change nothing (product form,
+birth-death chain, whose balance equations are solved exactly. The distribution of think times does not matter (product form,
 Baskett, Chandy, Muntz & Palacios 1975).
 """
 
@@ -21,7 +21,8 @@ def servers(count: int, service_s: float) -> Rate:
 
 
 def usl(rate_rps: float, sigma: float, kappa: float) -> Rate:
-    """A server that follows Gunther's law: one user makes `rate_rps`, contention `sigma` and coherency `kappa` take from n."""
+    """A server that follows Gunther's law: alone a user gets `rate_rps`; contention `sigma` and coherency `kappa` reduce the
+    rate."""
     return lambda present: rate_rps * present / (1 + sigma * (present - 1) + kappa * present * (present - 1))
 
 

@@ -1,6 +1,6 @@
-"""Memory and descriptors of services, second by second: healthy ones that warm up, wander and collect, and ones that leak.
+"""Memory and descriptors of services, second by second: healthy ones that warm up, vary or collect garbage, and ones that leak.
 
-Knows nothing of the detector. Shapes are those that allocators, caches, pools and collectors make; figures are drawn at random.
+Independent of the detector. Shapes are those of allocators, caches, pools and garbage collectors; parameters are random.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 Series = NDArray[np.float64]
 Rng = np.random.Generator
 Shape = Callable[[Rng, Series], Series]
-"""From seconds since the load began to bytes."""
+"""Bytes in use at each time, in seconds since the load began."""
 
 MB = 1e6
 
 
 def _noise(rng: Rng, times: Series, scale: float) -> Series:
-    """Pages that come and go."""
+    """Independent noise from second to second: pages that are allocated and freed."""
     return scale * rng.standard_normal(len(times))
 
 
@@ -28,7 +28,7 @@ def _base(rng: Rng) -> float:
 
 
 def flat(rng: Rng, times: Series) -> Series:
-    """Held memory with a little noise."""
+    """Constant memory with a little noise."""
     return _base(rng) + _noise(rng, times, rng.uniform(0, 1) * MB)
 
 
@@ -40,13 +40,13 @@ def warm_up(rng: Rng, times: Series) -> Series:
 
 
 def filling(rng: Rng, times: Series) -> Series:
-    """A cache that fills at a steady pace for up to a minute, and is full then."""
+    """A cache that fills at a constant rate for 10 to 60 s, and is full then."""
     full_s, base = rng.uniform(10, 60), _base(rng)
     return base * (1 + rng.uniform(0.1, 0.9) * np.minimum(times / full_s, 1)) + _noise(rng, times, 0.2 * MB)
 
 
 def coupons(rng: Rng, times: Series) -> Series:
-    """Threads that make their arenas when they first meet a large request: a step each, ever rarer."""
+    """Threads that create an arena at their first large request: one step each, less and less often."""
     threads, rate, step = rng.integers(4, 64), rng.uniform(0.2, 5), rng.uniform(0.1, 2) * MB
     at = np.sort(rng.exponential(threads / rate, threads))
     return np.asarray(_base(rng) + step * np.searchsorted(at, times), float)
@@ -83,7 +83,8 @@ def leaking(rng: Rng, times: Series, per_s: float) -> Series:
 
 
 def descriptors(rng: Rng, times: Series, per_s: float = 0.0) -> Series:
-    """A connection a user and some files; a pool that fills up in the first seconds; connections that come and go; a leak."""
+    """One connection per user and some files, a pool that fills in the first seconds, short connections, and a leak of
+    `per_s`."""
     users, pool = rng.integers(5, 200), rng.integers(0, 32)
     pooled = pool * (1 - np.exp(-times / rng.uniform(1, 8)))
     churn = rng.poisson(rng.uniform(0, 4), len(times))

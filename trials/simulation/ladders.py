@@ -1,6 +1,6 @@
-"""Random systems with a known knee, climbed level by level as a user would: what the detector is shown, and the truth beside it.
+"""Ladders: random systems of known knee under more and more users, level by level, as the detector gets them, with the truth.
 
-Seeds: thresholds were tuned on 0-299 and looked at once on 100,000-100,099, 300,000-300,099 and 310,000-310,049; benchmarks and
+Seeds: thresholds were tuned on 0-299 and checked once on 100,000-100,099, 300,000-300,099 and 310,000-310,049; benchmarks and
 reports use 500,000 and up; `make test` uses 200,000 and up.
 """
 
@@ -31,21 +31,22 @@ class Truth:
     """The verdict of a perfect detector."""
 
     knee_users: float | None
-    """N*; None: it never saturates."""
+    """N*; None: the system never saturates."""
     capacity_rps: float | None
     limit: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedLevel:
-    """One settled level as a load tester sees it, second by second."""
+    """One settled level as a load test measures it, second by second."""
 
     users: int
     goodput: Counts
     """Successes that ended in each second."""
     failures: Counts
+    """Failures that ended in each second."""
     latency_ms: Floats
-    """Of each success, in order of completion."""
+    """Latency of each success, in order of completion."""
     latency_second: Counts
     """The second in which each success ended."""
     response_ms: float | None
@@ -57,7 +58,7 @@ class ObservedLevel:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """A climb."""
+    """A system under increasing numbers of users, with the truth."""
 
     kind: str
     seed: int
@@ -94,7 +95,7 @@ def random_system(kind: Kind | Literal["linear"], rng: np.random.Generator) -> t
         timeout_s = float(rng.uniform(0.5, 0.8)) * knee / capacity + 4 * service_s / np.sqrt(servers)
         return replace(plain, timeout_s=timeout_s), Truth(knee, capacity, "errors")
     if kind == "ports":
-        # All sockets of a rate that the servers could just bear, held for a second or three after use.
+        # Each port is used for 1 to 3 s in TIME_WAIT, so their number limits the rate to about 0.75 of the servers' capacity.
         time_wait_s = float(rng.uniform(1, 3))
         rate = 0.75 * capacity
         ports = int(rate * (time_wait_s + 1.5 * service_s)) + 1
@@ -108,7 +109,8 @@ def random_system(kind: Kind | Literal["linear"], rng: np.random.Generator) -> t
 
 
 def _usl(think_s: float, capacity: float, noise: float, rng: np.random.Generator) -> tuple[System, Truth]:
-    """A retrograde server with that peak, found exactly over all N."""
+    """A server that follows the USL, with a peak service rate of `capacity`. Its true capacity is the largest exact throughput
+    over a grid of user counts."""
     sigma = float(rng.uniform(0.0, 0.08))
     kappa = float(np.exp(rng.uniform(np.log(0.0005), np.log(0.02))))
     present = max(1, round(np.sqrt((1 - sigma) / kappa)))
@@ -123,7 +125,7 @@ def _usl(think_s: float, capacity: float, noise: float, rng: np.random.Generator
 
 
 def climb(system: System, users: Sequence[int], rng: np.random.Generator, level_s: int = 20) -> tuple[ObservedLevel, ...]:
-    """Levels in that order, each settled for two cycles and then watched for `level_s` seconds."""
+    """Levels in that order; each settles for two cycles and is then measured for `level_s` seconds."""
     running = run(system, rng)
     windows = []
     for count in users:
@@ -164,12 +166,12 @@ def _observed(
 
 
 def rungs(top: float, count: int = 12) -> list[int]:
-    """Up to `count` different user counts, evenly up to `top`."""
+    """Up to `count` different user counts, evenly spaced up to `top`."""
     return sorted({max(1, round(top * step / count)) for step in range(1, count + 1)})
 
 
 def ladder(kind: Kind, seed: int, top: float = 2.2, level_s: int = 20, count: int = 12) -> Ladder:
-    """A random system of a kind, climbed to `top` times its knee."""
+    """A random system of a kind under loads of up to `top` times its knee."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     system, truth = random_system(kind, rng)
     assert truth.knee_users is not None
@@ -177,7 +179,7 @@ def ladder(kind: Kind, seed: int, top: float = 2.2, level_s: int = 20, count: in
 
 
 def linear_ladder(seed: int, level_s: int = 20, count: int = 12) -> Ladder:
-    """A system that never saturates, climbed to between 10 and 200 users."""
+    """A system that never saturates, under up to 10 to 200 users."""
     rng = np.random.default_rng([seed, 99])
     system, truth = random_system("linear", rng)
     return Ladder("linear", seed, system, truth, climb(system, rungs(float(rng.uniform(10, 200)), count), rng, level_s))

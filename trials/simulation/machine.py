@@ -1,9 +1,9 @@
 """Probe readings of the machine on which a simulated service runs.
 
-Simulated work is CPU: the service has a core for each of its servers, the generator one of its own. A neighbour is as many busy
-processes on every core as give the service its share, which is what slows it: the cores are full, and for each second of CPU
-that the service (or the load thread) gets it waits 1/speed - 1 seconds for a core. Real ones made it wait longer: 0.8 to 4 s for
-0.15 to 0.3 s of CPU, others at 1.7 to 1.9 of two cores (docs/faults.md, rows neighbour-*).
+Simulated work is CPU: the service has one core for each of its servers, the generator has another one. A neighbour is a number
+of busy processes on each core that leave the service a share `speed` of the CPU: all cores are busy, and for each second of
+CPU the service and the load thread wait 1/speed - 1 seconds for a core. Real neighbours made a service wait longer: 0.8 to 4 s
+for 0.15 to 0.3 s of CPU, while they used 1.7 to 1.9 of two cores (docs/faults.md, rows neighbour-*).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from capexplorer.model.readings import GeneratorReading, HostReading, Neighbours
 from .queues import System
 
 IDLE_CPU = 0.1
-"""Cores that the generator uses beside what its requests cost."""
+"""Cores that the generator uses beside the CPU of its requests."""
 
 QUIET_CPU = 0.03
-"""Cores that others use on a quiet machine."""
+"""Cores that other processes use on a quiet machine."""
 
 QUIET_DELAY = 0.02
 """Seconds of waiting for a core for each second of CPU, on a quiet machine."""
 
 DELAY_SPREAD = 0.3
-"""Of a second's run delay, lognormal: what others do in a second is uneven."""
+"""Standard deviation of the logarithm of a second's run delay (lognormal), since the use by other processes varies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,13 @@ class Machine:
 
 
 def cores_of(system: System) -> int:
-    """Of the machine."""
+    """Number of cores of the machine."""
     return system.servers + 1
 
 
 def machine(system: System, at_s: float, busy_s: float, sent: int, rng: np.random.Generator) -> Machine:
-    """The second that begins at `at_s`, in which the service's servers had `busy_s` of work, and `sent` requests were sent.
-
-    Beside a neighbour its servers run for a part of that time, and wait for a core for the rest.
+    """Readings of the second that begins at `at_s`, in which the service's servers were busy for `busy_s` in total, and `sent`
+    requests were sent. Beside a neighbour a part of `busy_s` is time for which servers wait for a core.
     """
     crowded = system.trouble.by_neighbour and system.trouble.now(at_s)
     cores, speed = cores_of(system), system.trouble.speed if crowded else 1.0

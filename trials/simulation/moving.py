@@ -1,7 +1,7 @@
-"""Services that change while they are climbed: capacity up or down, a fault, a neighbour for a while, at a random time.
+"""Services that change during a session, at a random time: capacity goes up or down, a fault or a neighbour lasts for a while.
 
-What is simulated is whole sessions, second by second, as a live run has them (`virtual_run`): load and readings are the
-simulator's; levels, splits and marks are the product's. Beside each stands the truth: every knee that was in force while it ran.
+Whole sessions are simulated, second by second (`virtual_run`): load and readings come from the simulator; levels, splits and
+marks are made by the product. Each session has the truth with it: every N* that the service had during the session.
 
 Seeds: rules were tuned on 0-599 and 10,000-13,399; benchmarks and reports use 743,000 and up (unused from 746,550
 on); `make test` uses 250,000 and up.
@@ -32,18 +32,18 @@ MOVING_KINDS: tuple[Kind, ...] = ("queue", "queue", "shedding", "timeouts")
 STILL_KINDS: tuple[Kind, ...] = (*MOVING_KINDS, "usl")
 
 GIVE_UP_S = 5.0
-"""After which a client gives up on a service that stalls."""
+"""Timeout of clients while the service stalls."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovingLadder:
-    """A climb in a world that moves."""
+    """A session of increasing load on a service that changes."""
 
     world: World
     seed: int
     system: System
     knees: tuple[float, ...]
-    """N* of every regime that was in force."""
+    """Every N* that the service had."""
     users: tuple[int, ...]
     changed_s: float | None
     timeline: Timeline
@@ -51,7 +51,7 @@ class MovingLadder:
 
 
 def moving_ladder(world: World, seed: int) -> MovingLadder:
-    """A random service, climbed to between 0.5 and 2.2 N* in levels of 12 to 30 s; half of the climbs return to the first."""
+    """A random service in levels of 12 to 30 s, up to between 0.5 and 2.2 N*; half of the sessions return to the first level."""
     rng = np.random.default_rng([seed, WORLDS.index(world)])
     kinds = STILL_KINDS if world == "still" else MOVING_KINDS
     system, truth = random_system(kinds[int(rng.integers(len(kinds)))], rng)
@@ -86,7 +86,7 @@ def changed(system: System, world: World, length_s: float, rng: np.random.Genera
 
 
 def explored(system: System, users: Sequence[int], level_s: int, rng: np.random.Generator) -> Timeline:
-    """The session of a plan with these levels, as the live detectors make it."""
+    """The session of a plan with these levels, with the marks of the live detectors."""
     session = VirtualRun(run(system, rng))
     session.climb(users, level_s)
     session.end()

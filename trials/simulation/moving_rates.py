@@ -1,6 +1,6 @@
-"""The worlds of `moving`, climbed in offered rates: the same services, changes and times of change, the capacity as the truth.
+"""The services and changes of `moving` under offered rates; the truth is the capacity.
 
-Seeds: looked at while this was written: 0-399; reports use 730,000 and up; `make test` uses 250,000 and up.
+Seeds: rules were developed on 0-399; reports use 730,000 and up; `make test` uses 250,000 and up.
 """
 
 from __future__ import annotations
@@ -21,33 +21,34 @@ from .queues import System
 from .virtual_rates import VirtualRates
 
 NEAR = 0.15
-"""Relative distance of a capacity from each that was in force, from which it is false."""
+"""A capacity is false if its relative error is larger than this for each capacity that the service had."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovingRates:
-    """A climb in a world that moves."""
+    """A session of offered rates on a service that may change."""
 
     world: World
     seed: int
     system: System
     capacities: tuple[float, ...]
-    """Of every regime that was in force, 1/s."""
+    """Every capacity that the service had, 1/s."""
     rates: tuple[float, ...]
     changed_s: float | None
     timeline: Timeline
 
     @property
     def verdict(self) -> RateVerdict | None:
-        """At the end."""
+        """The verdict on rates at the end of the session."""
         found = self.timeline.verdict
         return found.rates if found is not None else None
 
     @property
     def false(self) -> RateCapacity | None:
-        """A capacity at the end that none of the regimes had, or an upper bound below all of them; None: it is right.
+        """The final capacity if the service never had it, or the final bound if it contradicts all capacities that the service
+        had; None: it is right.
 
-        With a short queue or impatient clients a service fails below its capacity, so lower bounds are not compared there.
+        With a short queue or a client timeout requests fail below the capacity, too, so that values below it are not false there.
         """
         found = self.verdict.capacity if self.verdict is not None else None
         if found is None:
@@ -72,7 +73,8 @@ class MovingRates:
 
 
 def moving_rates(world: World, seed: int) -> MovingRates:
-    """A random service, climbed to between 0.5 and 1.6 of its capacity in levels of 12 to 30 s; half return to the first rate."""
+    """A random service in levels of 12 to 30 s, up to 0.5 to 1.6 of its capacity; half of the sessions return to the first
+    rate."""
     rng = np.random.default_rng([seed, WORLDS.index(world), 1])
     system, _ = random_system(MOVING_KINDS[int(rng.integers(len(MOVING_KINDS)))], rng)
     capacity = system.servers / system.service_s
@@ -120,7 +122,7 @@ def steady_rate(seed: int) -> MovingRates:
 
 
 def climbed(system: System, rates: Sequence[float], level_s: int, rng: np.random.Generator) -> Timeline:
-    """The session of a plan with these levels, as the live detectors make it."""
+    """The session of a plan with these levels, with the marks of the live detectors."""
     session = VirtualRates(OpenRun(system, rng))
     session.climb(rates, level_s)
     session.end()

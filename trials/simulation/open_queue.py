@@ -1,7 +1,7 @@
-"""An event-driven open queue: arrivals come on a schedule, wait for a user, then for a server.
+"""An event-driven open queue: iterations arrive on a schedule, wait for a user, then for a server.
 
-First come, first served, so one pass over the arrivals in order is exact. Times of service and of clients that give up are
-those of `queues.System`; its users' think time is not used. About 2 us an arrival.
+First come, first served, so one pass over the arrivals in order is exact. Service times and timeouts are those of
+`queues.System`; its think time is not used. An arrival takes about 2 us.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .queues import FAILED_FAST_S, Stream, System
 Arrivals = Literal["poisson", "even"]
 
 POOL_MOST = 10_000
-"""Users that the generator may start, unless a test says how many."""
+"""Users in the pool of the generator, unless a test sets their number."""
 
 
 class Iteration(NamedTuple):
@@ -46,12 +46,12 @@ class OpenRun:
         self.now_s = 0.0
         self.rate_per_s = 0.0
         self.due = self.dropped = self.at_cap = 0
-        """Arrivals so far, those that were dropped, and those that found all users of the pool busy."""
+        """Arrivals so far, arrivals that were dropped, and arrivals that found all users of the pool busy."""
         self.lost = 0
-        """Iterations of which no report comes: the load thread's own count has them."""
+        """Iterations that never report their end; the load thread still counts them as in flight."""
         self._next_s = 0.0
         self._users = [0.0] * max_users
-        """When each user of the pool is idle."""
+        """A heap of the times from which each user of the pool is idle."""
         self._starts: list[float] = []
         self._free = [0.0] * system.servers
         self._done: list[float] = []
@@ -66,7 +66,7 @@ class OpenRun:
 
     @property
     def queued(self) -> int:
-        """Those of them that wait for a user."""
+        """Arrivals that wait for a user now."""
         return sum(each.started_s > self.now_s for each in self._under_way)
 
     @property
@@ -76,7 +76,7 @@ class OpenRun:
 
     @property
     def drained_s(self) -> float:
-        """When all that is in flight will have ended."""
+        """The time at which all iterations in flight will have ended."""
         return max([self.now_s, *(each.ended_s for each in self._under_way)])
 
     def offer(self, rate_per_s: float) -> None:
@@ -114,7 +114,7 @@ class OpenRun:
         self._under_way.append(Iteration(due_s, started_s, ended_s, ok))
 
     def _serve(self, started_s: float) -> tuple[float, bool]:
-        """(when it ended for its user, whether it succeeded)."""
+        """(time at which the iteration ends for its user, whether it succeeds)."""
         system, done, trouble = self.system, self._done, self.system.trouble
         troubled = trouble.now(started_s)
         if troubled and trouble.stalled_s:
@@ -131,7 +131,7 @@ class OpenRun:
             heapreplace(self._free, end_s)
         heappush(done, end_s)
         if system.timeout_s is not None and end_s - started_s > system.timeout_s:
-            return started_s + system.timeout_s, False  # its server works on for nobody
+            return started_s + system.timeout_s, False  # the server still finishes the request
         return end_s, True
 
     def _speed_at(self, at_s: float) -> float:

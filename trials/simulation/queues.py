@@ -1,8 +1,8 @@
-"""An event-driven closed queue: users think, ask, wait for their turn, are served, and think again.
+"""An event-driven closed queue: users think, send a request, wait for a server, are served, and think again.
 
 First come, first served over c servers, so one pass over requests in order of arrival is exact: a heap of the times at which
-users ask next, and a heap of the times at which servers are free. About 1.5 us a request. Everything a load tester's own
-side can do to a measurement is in the same pass: a generator that is late, ports that run out, clients that give up.
+users send their next requests, and a heap of the times at which servers are free. A request takes about 1.5 us. The same pass
+simulates limits of the generator: one that sends late, ports that run out, clients that time out.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ from numpy.typing import NDArray
 Spread = Literal["constant", "uniform", "exponential", "lognormal"]
 
 FAILED_FAST_S = 0.001
-"""How long a refused request takes."""
+"""Response time of a request that fails at once."""
 
 LOGNORMAL_CV = 1.2
+"""Coefficient of variation of lognormal times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A change in time, from `at_s` on until `until_s`, whatever the load."""
+    """A change of the service from `at_s` to `until_s`, independent of the load."""
 
     at_s: float = math.inf
     until_s: float = math.inf
     speed: float = 1.0
-    """Of all servers, times their usual speed."""
+    """Factor of the speed of all servers."""
     failing: float = 0.0
     """Share of requests that fail at once."""
     stalled_s: float = 0.0
-    """No request is answered, and clients give up after so long; 0: requests are answered."""
+    """Timeout of clients while no request is answered; 0: requests are answered."""
     by_neighbour: bool = False
-    """Other processes take the CPU that the speed lacks, as readings of the machine show (`machine`)."""
+    """Whether other processes use the CPU that the servers lack, which readings of the machine then show (`machine`)."""
 
     def now(self, at_s: float) -> bool:
-        """Whether it lasts at this moment."""
+        """Whether the change is in effect at that time."""
         return self.at_s <= at_s < self.until_s
 
 
@@ -55,18 +56,18 @@ class System:
     noise: float = 0.0
     """Standard deviation of the machine's speed, an AR(1) over seconds."""
     queue_limit: int | None = None
-    """Requests in the system beyond which one is shed at once."""
+    """Number of requests in the system from which further ones fail at once."""
     timeout_s: float | None = None
     """Clients give up after this; the server still finishes the request."""
     ports: int | None = None
     """Connections that may be open or in TIME_WAIT; the next one fails at once."""
     time_wait_s: float = 0.0
     generator_s: float = 0.0
-    """CPU of the one generator for each request, before its clock starts."""
+    """CPU that the generator, a single process, uses for each request before it starts to measure its latency."""
     linear: bool = False
     """As many servers as users."""
     usl: tuple[float, float] | None = None
-    """(sigma, kappa): one server whose speed depends on how many are present; service and think are then exponential."""
+    """(sigma, kappa): one server whose speed depends on the number of requests; service and think times are then exponential."""
     trouble: Trouble = Trouble()
 
 
@@ -83,7 +84,7 @@ def draws(rng: np.random.Generator, mean_s: float, spread: Spread, count: int) -
 
 
 class Stream:
-    """Random times, drawn a block at a time."""
+    """Random times, drawn in blocks."""
 
     BLOCK = 4096
 
@@ -107,7 +108,8 @@ class Request(NamedTuple):
 
 
 class Run:
-    """A system under load whose users come and go: `to` steps them, `until` lets time pass. See `ended_s`, `response_s`, `ok`."""
+    """A system under load: `to` sets the number of users, `until` lets time pass. `ended_s`, `response_s` and `ok` have an
+    entry for each request that was sent."""
 
     def __init__(self, system: System, rng: np.random.Generator) -> None:
         self.system, self._rng = system, rng
@@ -119,7 +121,7 @@ class Run:
         self._taken = 0
         self._under_way: list[Request] = []
         self._leaving = 0
-        self._asks: list[float] = []
+        self._sends: list[float] = []
         self._free = [0.0] * system.servers
         self._done: list[float] = []
         self._ports: list[float] = []
@@ -131,11 +133,11 @@ class Run:
         self._busy_s: dict[int, float] = {}
 
     def busy_s(self, second: int) -> float:
-        """For how long servers worked in that second of the run, all together; work for clients who gave up is work."""
+        """Time for which servers were busy in that second of the run, summed over servers, including requests that timed out."""
         return self._busy_s.get(second, 0.0)
 
-    def _works(self, from_s: float, until_s: float) -> None:
-        """Note that one server works."""
+    def _count_busy(self, from_s: float, until_s: float) -> None:
+        """Count the time for which one server is busy, by second."""
         busy, second = self._busy_s, int(from_s)
         while until_s > second + 1:
             busy[second] = busy.get(second, 0.0) + second + 1 - from_s
@@ -149,8 +151,8 @@ class Run:
             back = min(self._leaving, users - self.users)
             self._leaving -= back
             fresh = users - self.users - back
-            self._asks += (self.now_s + self._rng.uniform(0, 1, fresh)).tolist()
-            heapify(self._asks)
+            self._sends += (self.now_s + self._rng.uniform(0, 1, fresh)).tolist()
+            heapify(self._sends)
         else:
             self._leaving += self.users - users
         self.users = users
@@ -165,61 +167,65 @@ class Run:
 
     def until(self, end_s: float) -> None:
         """Let time pass."""
-        system = self.system
-        asks, free, done, ports = self._asks, self._free, self._done, self._ports
+        sends, generator_s = self._sends, self.system.generator_s
         service, think = self._service.block(), self._think.block()
-        while asks and asks[0] < end_s:
-            asked_s = asks[0]
+        while sends and sends[0] < end_s:
             if self._leaving:
-                heappop(asks)
+                heappop(sends)
                 self._leaving -= 1
                 continue
             if not service:
                 service = self._service.block()
             if not think:
                 think = self._think.block()
-            if system.generator_s:
-                asked_s = max(asked_s, self._generator_free_s) + system.generator_s
-                self._generator_free_s = asked_s
-            ok, end = True, 0.0
-            troubled = system.trouble.now(asked_s)
-            if troubled and system.trouble.stalled_s:
-                self._answered(asked_s, asked_s + system.trouble.stalled_s, ok=False)
-                heapreplace(asks, asked_s + system.trouble.stalled_s + think.pop())
-                continue
-            if troubled and system.trouble.failing:
-                ok = self._rng.random() >= system.trouble.failing
-            if system.queue_limit is not None:
-                while done and done[0] <= asked_s:
-                    heappop(done)
-                ok = ok and len(done) < system.queue_limit
-            if system.ports is not None:
-                while ports and ports[0] <= asked_s:
-                    heappop(ports)
-                ok = ok and len(ports) < system.ports
-            if not ok:
-                end = asked_s + FAILED_FAST_S
-            else:
-                taken_s = service.pop() / (self._speed_at(asked_s) * (system.trouble.speed if troubled else 1.0))
-                if system.linear:
-                    end = asked_s + taken_s
-                else:
-                    end = max(asked_s, free[0]) + taken_s
-                    heapreplace(free, end)
-                self._works(end - taken_s, end)
-                if system.queue_limit is not None:
-                    heappush(done, end)
-                if system.ports is not None:
-                    heappush(ports, end + system.time_wait_s)
-                if system.timeout_s is not None and end - asked_s > system.timeout_s:
-                    ok, end = False, asked_s + system.timeout_s
-            self._answered(asked_s, end, ok=ok)
-            heapreplace(asks, end + think.pop())
+            sent_s = sends[0]
+            if generator_s:
+                sent_s = self._generator_free_s = max(sent_s, self._generator_free_s) + generator_s
+            ended_s, ok = self._reply(sent_s, service)
+            self._record(sent_s, ended_s, ok=ok)
+            heapreplace(sends, ended_s + think.pop())
         self.now_s = end_s
 
-    def _answered(self, asked_s: float, end_s: float, *, ok: bool) -> None:
-        self.ended_s.append(end_s)
-        self.response_s.append(end_s - asked_s)
+    def _reply(self, sent_s: float, service: list[float]) -> tuple[float, bool]:
+        """(time at which a request ends for its user, whether it succeeds). `service`: times, of which one is popped if the
+        request is served."""
+        system, trouble = self.system, self.system.trouble
+        troubled = trouble.now(sent_s)
+        if troubled and trouble.stalled_s:
+            return sent_s + trouble.stalled_s, False
+        if troubled and trouble.failing and self._rng.random() < trouble.failing:
+            return sent_s + FAILED_FAST_S, False
+        if (system.queue_limit is not None or system.ports is not None) and self._is_full(sent_s):
+            return sent_s + FAILED_FAST_S, False
+        taken_s = service.pop() / (self._speed_at(sent_s) * (trouble.speed if troubled else 1.0))
+        if system.linear:
+            end_s = sent_s + taken_s
+        else:
+            end_s = max(sent_s, self._free[0]) + taken_s
+            heapreplace(self._free, end_s)
+        self._count_busy(end_s - taken_s, end_s)
+        if system.queue_limit is not None:
+            heappush(self._done, end_s)
+        if system.ports is not None:
+            heappush(self._ports, end_s + system.time_wait_s)
+        if system.timeout_s is not None and end_s - sent_s > system.timeout_s:
+            return sent_s + system.timeout_s, False
+        return end_s, True
+
+    def _is_full(self, sent_s: float) -> bool:
+        """Whether a request that is sent then finds the queue full, or no free port."""
+        done, ports, system = self._done, self._ports, self.system
+        while done and done[0] <= sent_s:
+            heappop(done)
+        while ports and ports[0] <= sent_s:
+            heappop(ports)
+        return (system.queue_limit is not None and len(done) >= system.queue_limit) or (
+            system.ports is not None and len(ports) >= system.ports
+        )
+
+    def _record(self, sent_s: float, ended_s: float, *, ok: bool) -> None:
+        self.ended_s.append(ended_s)
+        self.response_s.append(ended_s - sent_s)
         self.ok.append(ok)
 
     def _speed_at(self, at_s: float) -> float:
@@ -234,36 +240,33 @@ class Run:
 
 
 class UslRun(Run):
-    """The same for a server whose total rate depends on how many are present: a birth-death chain, event by event."""
+    """A run of a server whose total rate depends on the number of requests in the system: a birth-death chain, event by event."""
 
     def until(self, end_s: float) -> None:
         """Let time pass."""
         assert self.system.usl is not None
         sigma, kappa = self.system.usl
         rate_rps, think_s = 1 / self.system.service_s, self.system.think_s
-        present = self._done  # when each user who is present asked, in order
+        present = self._done  # times at which the requests in the system were sent, in order
         now_s = self.now_s
         uniforms: list[float] = []
         while True:
             n = len(present)
-            asking_rps = (self.users - n) / think_s if self.users > n else 0.0
+            sending_rps = (self.users - n) / think_s if self.users > n else 0.0
             serving_rps = rate_rps * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) * self._speed_at(now_s) if n else 0.0
             if not uniforms:
                 uniforms = self._rng.random(4096).tolist()
                 waits = self._rng.standard_exponential(4096).tolist()
-            total_rps = asking_rps + serving_rps
+            total_rps = sending_rps + serving_rps
             began_s, now_s = now_s, now_s + waits.pop() / total_rps
             if n:
-                self._works(began_s, min(now_s, end_s))
+                self._count_busy(began_s, min(now_s, end_s))
             if now_s >= end_s:
                 break
-            if uniforms.pop() * total_rps < asking_rps:
+            if uniforms.pop() * total_rps < sending_rps:
                 present.append(now_s)
             else:
-                asked_s = present.pop(0)
-                self.ended_s.append(now_s)
-                self.response_s.append(now_s - asked_s)
-                self.ok.append(True)
+                self._record(present.pop(0), now_s, ok=True)
         self.now_s = end_s
 
 

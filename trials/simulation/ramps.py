@@ -1,7 +1,7 @@
-"""Ramps of simulated queues as Locust's histories, read as `capexplorer import` reads them.
+"""Ramps of simulated queues as Locust's `*_stats_history.csv`, imported as by `capexplorer import`.
 
-Users start one by one at an even rate up to 1.3 to 3 N*, in half of the histories a hold at the top follows. Locust counts first
-requests and writes whole counters once a second, so a history holds what no recorded session does.
+Users start at a constant rate up to 1.3 to 3 N*; in half of the histories a constant load follows. Locust counts all requests
+of a ramp and writes its counters once a second, so that no second of a ramp is settled.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ HOLDS_S = (0, 0, 20, 60)
 
 @dataclass(frozen=True, slots=True)
 class RampHistory:
-    """A simulated ramp, imported and judged."""
+    """A simulated ramp, imported, with its marks."""
 
     kind: str
     seed: int
     system: System
     truth: Truth
     top: float
-    """Users at its end over N*."""
+    """Users at the end of the ramp, as a multiple of N*."""
     ramp_s: int
     hold_s: int
     timeline: Timeline
@@ -57,7 +57,7 @@ def ramp_history(kind: Kind, seed: int) -> RampHistory:
 
 
 def history(system: System, rng: np.random.Generator, users: int, ramp_s: int, hold_s: int) -> str:
-    """The file: counters at the end of each second."""
+    """Content of the file: the counters at the end of each second."""
     running = run(system, rng)
     requests, failures, spent_s = 0, 0, 0.0
     lines = [HEADER, f"{EPOCH_S},0,,Aggregated,0,0,0\n"]

@@ -1,6 +1,6 @@
-"""Levels of offered rates of a simulated service, as the detector is shown them, and theory beside them.
+"""Levels of offered rates of a simulated service, as the detector gets them, and waiting times by queueing theory.
 
-Seeds: thresholds were tuned on 0-199 and looked at once on 500,000 and up; benchmarks report 510,000 and up; tests use
+Seeds: thresholds were tuned on 0-199 and checked once on 500,000 and up; benchmarks report 510,000 and up; tests use
 200,000 and up.
 """
 
@@ -21,7 +21,7 @@ SETTLING_S = 3
 
 
 def level_of(run: OpenRun, rate_per_s: float, seconds: int, index: int = 0) -> RateLevel:
-    """Offer a rate for some seconds; those after SETTLING_S are the level's."""
+    """Offer a rate for SETTLING_S + `seconds`; the figures are those of the last `seconds`."""
     run.offer(rate_per_s)
     began_s = run.now_s
     run.until(began_s + SETTLING_S)
@@ -50,7 +50,7 @@ def level_of(run: OpenRun, rate_per_s: float, seconds: int, index: int = 0) -> R
 
 
 def climb(run: OpenRun, rates: Sequence[float], seconds: int) -> list[RateLevel]:
-    """A level at each rate in turn; the pause between them lets the service finish what it has."""
+    """A level at each rate in turn; between levels no load is offered until all requests have ended."""
     levels = []
     for index, rate_per_s in enumerate(rates):
         levels.append(level_of(run, rate_per_s, seconds, index))
@@ -64,13 +64,13 @@ def _mean_ms(values_s: Sequence[float]) -> float | None:
 
 
 def mean_wait_s(ended: Sequence[Iteration], service_s: float) -> float:
-    """Mean time from plan less the mean service time."""
+    """Mean waiting time: the mean time from the planned start to the end, less the mean service time."""
     return math.fsum(each.ended_s - each.due_s for each in ended) / len(ended) - service_s
 
 
 def theory_wait_s(load: float, system: System) -> float:
-    """Mean waiting time in the queue at that share of the capacity: Erlang's C for exponential service, half of it for constant
-    service of one server (Pollaczek & Khinchine).
+    """Mean waiting time in the queue at a share `load` of the capacity: by Erlang C for exponential service times, half of it for
+    constant service times of one server (Pollaczek & Khinchine).
     """
     servers, service_s = system.servers, system.service_s
     offered = load * servers

@@ -1,4 +1,4 @@
-"""A simulated second as the sample that a run makes of it."""
+"""The sample of a simulated second, as a run records it."""
 
 from __future__ import annotations
 

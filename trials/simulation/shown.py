@@ -1,6 +1,6 @@
 """Simulated levels as the input of the detector: means over settled seconds with standard errors by batch means.
 
-The one place where the two meet, and only in a type.
+Only this module depends on both the simulator and the detector's types.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .ladders import Ladder, ObservedLevel
 
 
 def shown(ladder: Ladder) -> tuple[LadderLevel, ...]:
-    """All levels in the order they ran."""
+    """All levels of the ladder, in the order in which they ran."""
     return tuple(level_of(level, float(index)) for index, level in enumerate(ladder.levels))
 
 

@@ -1,4 +1,4 @@
-"""A simulated second as the tick that the recorder of the load would make of it."""
+"""The tick of a simulated second, as the load recorder would make it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMED_OUT = FailureSignature(types=("ReadTimeout",))
 
 
 def tick_of(ended: Sequence[tuple[float, FailureSignature | None]], **more: Any) -> Tick:
-    """`ended`: the response time in seconds of each request that ended, and how it failed; None: it succeeded.
+    """The tick. `ended`: for each request that ended its response time in seconds and its failure; None: it succeeded.
 
     `more`: fields that only one kind of run has.
     """

@@ -1,6 +1,6 @@
-"""A simulated open queue under the whole product in virtual time, as `virtual_run` has a closed one.
+"""The whole product in virtual time on a simulated open queue; `virtual_run` does the same with a closed one.
 
-Samples, levels, verdicts and marks are the live run's own. Only arrivals, the service and the readings are simulated.
+Samples, levels, verdicts and marks are made by the code of live runs. Only arrivals, the service and the readings are simulated.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from .virtual_run import signature_of
 
 
 class VirtualRates:
-    """`offer` by hand, or `climb` as a plan does; each `second` is one of virtual time."""
+    """A session at offered rates: `offer` by hand, `climb` as a plan, `explore` by the autopilot; `second` simulates one
+    second."""
 
     def __init__(self, running: OpenRun, *, objectives: dict[str, float] | None = None) -> None:
         self.running = running
@@ -94,7 +95,7 @@ class VirtualRates:
                 self.second()
 
     def ramp(self, to_per_s: float, seconds: int, by: By = "plan") -> None:
-        """One level whose rate changes evenly from that of now, each second, as a plan's."""
+        """One level whose rate changes evenly, each second, from the current rate to `to_per_s`, as in a plan."""
         from_per_s = self.running.rate_per_s
         self.levels.close()
         self.levels.open(0, by, 0.0, ramp=True, offered_per_s=to_per_s, arrivals="even" if self.running.even else "poisson")
@@ -108,7 +109,7 @@ class VirtualRates:
         self.levels.marks.end()
 
     def second(self) -> CurrentEpoch:
-        """One second of load, folded and judged as the pump does."""
+        """Simulate one second of load; fold and judge it as the pump thread does."""
         began_s, self.now_s = self.now_s, self.now_s + 1.0
         ended = self.running.until(self.now_s)
         offered = self._offered(ended)
@@ -168,7 +169,7 @@ class VirtualRates:
 
 
 def _tick(run: OpenRun, ended: Sequence[Iteration], offered: OfferedTick) -> Tick:
-    """What ended in a second, as the recorder hands it over: the service time of each iteration's one request."""
+    """The tick of the iterations that ended in a second; each has one request, whose response time is that of the iteration."""
     found = [(each.ended_s - each.started_s, None if each.ok else signature_of(run.system, each.started_s)) for each in ended]
     return tick_of(found, offered=offered)
 

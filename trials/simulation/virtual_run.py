@@ -1,6 +1,7 @@
-"""A simulated service under the whole product in virtual time.
+"""The whole product in virtual time on a simulated service with a closed loop of users.
 
-Samples, levels, splits at shifts, causes, marks and the autopilot are the live run's own. Only load and readings are simulated.
+Samples, levels, splits at shifts, causes, marks and the autopilot are made by the code of live runs. Only load and readings are
+simulated.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from .ticks import FAULTY, REFUSED, TIMED_OUT, tick_of
 
 
 class VirtualRun:
-    """`step` by hand, `climb` as a plan does, or let the autopilot `explore`; each `second` is one of virtual time."""
+    """A session: `step` by hand, `climb` as a plan, `explore` by the autopilot; `second` simulates one second."""
 
     def __init__(self, running: Run, *, max_users: int = 2_000) -> None:
         self.running = running
@@ -69,11 +70,11 @@ class VirtualRun:
         return [event for event in self.sink.take() if isinstance(event, Mark)]
 
     def step(self, users: int, by: By = "user") -> None:
-        """That many users from now on, in a level of their own."""
+        """Set the number of users, in a new level."""
         self._open(users, self._load_target.step(users, by), by)
 
     def climb(self, users: Sequence[int], level_s: int, by: By = "plan") -> None:
-        """Levels of so many users, each for `level_s` seconds."""
+        """Levels of these numbers of users, each for `level_s` seconds."""
         for count in users:
             self.step(count, by)
             for _ in range(level_s):
@@ -93,14 +94,14 @@ class VirtualRun:
         self.levels.marks.end()
 
     def second(self) -> None:
-        """One second of load, folded and judged as the pump does."""
+        """Simulate one second of load; fold and judge it as the pump thread does."""
         began_s, self.now_s = self.now_s, self.now_s + 1.0
         self.running.until(self.now_s)
         tick = self._drain()
         opened, tracker = self.levels.tracker.opened, self.levels.tracker
         users = self._load_target.wanted
         if opened is not None and self.now_s >= opened.t_s + 1.0:
-            tracker.spawned(opened.t_s + 1.0)  # users come within a second
+            tracker.spawned(opened.t_s + 1.0)  # new users start within a second
         phase, settled = tracker.tick(began_s, self.now_s, users, tick, users)
         self.sink.emit(self._sample(tick, max(0, tracker.index), users, phase, settled))
         self.levels.marks.look_for_shifts()
@@ -109,7 +110,7 @@ class VirtualRun:
         self._autopilot.ticked(current)
 
     def _drain(self) -> Tick:
-        """What ended since the last second, as the recorder hands it over."""
+        """The tick of the requests that ended since the last second."""
         ended = self.running.take_ended()
         found = [
             (each.response_s, None if each.ok else signature_of(self.running.system, each.ended_s - each.response_s))
@@ -146,7 +147,7 @@ class VirtualRun:
 
 
 def signature_of(system: System, sent_s: float) -> FailureSignature:
-    """How a request failed that was sent then: by the fault that lasted at that time, else as this system fails under load."""
+    """The failure of a request that was sent at `sent_s`: that of the fault at that time, else that of the system under load."""
     trouble = system.trouble
     if trouble.now(sent_s) and (trouble.stalled_s or trouble.failing):
         return TIMED_OUT if trouble.stalled_s else FAULTY

@@ -1,4 +1,4 @@
-"""Tasks that block the loop: a library in C that waits knows nothing of gevent."""
+"""Tasks that block gevent's loop: they wait in a C library, which gevent cannot patch."""
 
 # mypy: ignore-errors
 

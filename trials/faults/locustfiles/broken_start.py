@@ -7,14 +7,14 @@ import itertools
 from clients import Base
 from locust import between, task
 
-born = itertools.count()
+starts = itertools.count()
 
 
-class Unborn(Base):
+class FailingAtStart(Base):
     wait_time = between(0.05, 0.15)
 
     def on_start(self):
-        if next(born) < 3:
+        if next(starts) < 3:
             raise RuntimeError("no account left")
 
     @task

@@ -1,4 +1,4 @@
-"""Fails a reply because of its content: `some_check: what was seen`."""
+"""Fails requests by the body of their replies, which names a check and its result: `lost_updates: expected 41, read 40`."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""The client class of the row: a locustfile is the same for all."""
+"""The base class of users, by the row's client: the locustfiles are the same for all clients."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""Keeps every reply in memory."""
+"""Keeps each reply and 40 KB in memory."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,5 @@
-"""A service that is a daemon: it forked twice, leads a session of its own, and ignores SIGTERM. Its first process only waits."""
+"""A service that is a daemon: it forks twice, leads a session of its own (setsid), and ignores SIGTERM. Its first process
+waits."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers everything."""
+    """Answers each GET."""
 
     protocol_version = "HTTP/1.1"
 
@@ -22,7 +23,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"ok")
 
     def log_message(self, *args: object) -> None:
-        """Nothing."""
+        """Logs nothing."""
 
 
 def main() -> None:

@@ -17,14 +17,14 @@ from wire import Answer, Request, reply
 WORK_S = 0.002
 """Duration of a correct reply, so that no client loops without a pause."""
 
-dead = threading.Event()
-"""Set when the main thread is to die."""
+crashed = threading.Event()
+"""When it is set, the main thread ends with an exception."""
 
-_hoard: list[object] = []
+_kept: list[object] = []
 _lock = threading.Lock()
 _pools: dict[int, threading.Semaphore] = {}
 _turns = {"next": 0.0, "tokens": 0.0, "filled": 0.0}
-"""Of rate limits: seconds of the monotonic clock, and what is left in the bucket."""
+"""State of the rate limits: `next` and `filled` are seconds of the monotonic clock, `tokens` is what the bucket has."""
 
 
 def ok(request: Request) -> bool:
@@ -56,7 +56,7 @@ def reset(request: Request) -> bool:
 
 
 def reset_some(request: Request, every: int) -> bool:
-    """RST on each `every`th connection; all others are closed in good order after five replies."""
+    """RST on each `every`th connection; all others are closed with a FIN after five replies."""
     if request.connection_number % every == 0:
         return reset(request)
     time.sleep(WORK_S)
@@ -89,17 +89,17 @@ def no_http(request: Request) -> bool:
 
 
 def stall(request: Request, after: int) -> bool:
-    """Never answers once `after` requests were."""
+    """Answers the first `after` requests, and no further one."""
     if request.number > after:
         time.sleep(3600)
     return ok(request)
 
 
 def stall_with_files(request: Request, after: int, limit: int) -> bool:
-    """The same with 96% of its descriptors in use; the rest is enough for all that time out and come again."""
+    """The same with 96% of its descriptors in use; the rest suffices for clients that connect again after a timeout."""
     if request.number == 1:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-        _hoard.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(limit * 96 // 100))
+        _kept.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(limit * 96 // 100))
     return stall(request, after)
 
 
@@ -117,18 +117,18 @@ def status(request: Request, code: int, after: int) -> bool:
 def shed(request: Request, limit: int) -> bool:
     """503 beyond `limit` concurrent requests, as in load shedding."""
     with _lock:
-        busy = _hoard.__len__()
+        busy = len(_kept)
         if busy < limit:
-            _hoard.append(request)
+            _kept.append(request)
     if busy >= limit:
         return reply(request, status=503, headers="Retry-After: 1")
     time.sleep(0.05)
     with _lock:
-        _hoard.pop()
+        _kept.pop()
     return reply(request)
 
 
-def tell(request: Request, body: str, every: int) -> bool:
+def report_failure(request: Request, body: str, every: int) -> bool:
     """200, with a body that reports a failure for each `every`th request."""
     time.sleep(WORK_S)
     return reply(request, body if request.number % max(every, 1) == 0 else "ok")
@@ -137,7 +137,7 @@ def tell(request: Request, body: str, every: int) -> bool:
 def crash(request: Request, after: int) -> bool:
     """The main thread ends with a traceback."""
     if request.number == after:
-        dead.set()
+        crashed.set()
     return ok(request)
 
 
@@ -148,38 +148,38 @@ def kill(request: Request, after: int, number: signal.Signals) -> bool:
 
 
 def leak_memory(request: Request, size: int) -> bool:
-    _hoard.append(b"x" * size)
+    _kept.append(b"x" * size)
     return ok(request)
 
 
 def cache(request: Request, size: int, keys: int) -> bool:
-    """`size` bytes for each of `keys` keys: it grows until all are there, and no more."""
-    if len(_hoard) < keys:
-        _hoard.append(b"x" * size)
+    """`size` bytes for each of `keys` keys: memory grows until all keys are cached."""
+    if len(_kept) < keys:
+        _kept.append(b"x" * size)
     return ok(request)
 
 
 def leak_files(request: Request, count: int) -> bool:
     """`count` descriptors for each request; one in -count requests when negative."""
     if count > 0 or request.number % -count == 0:
-        _hoard.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(max(count, 1)))
+        _kept.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(max(count, 1)))
     return ok(request)
 
 
 def open_files(request: Request, limit: int) -> bool:
-    """Opens a file for each request and never closes it; at the limit it says so in a 200."""
+    """Opens a file for each request and never closes it; at the limit the reply is a 200 whose body reports the failure."""
     if request.number == 1:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     time.sleep(WORK_S)
     try:
-        _hoard.append(os.open(os.devnull, os.O_RDONLY))
+        _kept.append(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
         return reply(request, f"task_failed: {error}")
     return reply(request)
 
 
 def write(request: Request, size: int) -> bool:
-    """Appends to a file in its folder; when the disk is full, that is a 500."""
+    """Appends to a file in its folder; when the disk is full the reply is a 500."""
     time.sleep(WORK_S)
     try:
         with open("orders.log", "ab") as file:
@@ -190,7 +190,7 @@ def write(request: Request, size: int) -> bool:
 
 
 def race(request: Request, keep_alive_ms: int) -> bool:
-    """The keep-alive timeout expires as the request arrives: the connection is closed and the request not read."""
+    """The keep-alive timeout expires when the request arrives: the connection is closed without reading the request."""
     if request.nth > 1 and request.idle_s * 1000 > keep_alive_ms:
         return reset(request)
     return ok(request)
@@ -213,7 +213,7 @@ def semaphore(request: Request, size: int, hold_ms: int) -> bool:
 
 
 def paced(request: Request, rate: int) -> bool:
-    """At most `rate` requests a second begin; each takes the next turn and sleeps until then."""
+    """At most `rate` requests a second begin; each reserves the next time slot and sleeps until then."""
     with _lock:
         turn_s = _turns["next"] = max(time.monotonic(), _turns["next"] + 1 / rate)
     time.sleep(max(0.0, turn_s - time.monotonic()))
@@ -246,7 +246,7 @@ def spin(turns: int) -> int:
 
 def named(act: str, after: int, amount: int) -> Answer:
     """The act of that name. Raises KeyError."""
-    made: dict[str, Callable[[Request], bool]] = {
+    acts: dict[str, Callable[[Request], bool]] = {
         "ok": ok,
         "slow": partial(slow, sleep_ms=amount),
         "sticky": sticky,
@@ -264,8 +264,8 @@ def named(act: str, after: int, amount: int) -> Answer:
         "cache": partial(cache, size=amount, keys=after),
         "status": partial(status, code=amount, after=after),
         "shed": partial(shed, limit=amount),
-        "task_failed": partial(tell, body="task_failed: division by zero", every=after),
-        "lost_updates": partial(tell, body="lost_updates: expected 41, read 40", every=after),
+        "task_failed": partial(report_failure, body="task_failed: division by zero", every=after),
+        "lost_updates": partial(report_failure, body="lost_updates: expected 41, read 40", every=after),
         "crash": partial(crash, after=after),
         "killed": partial(kill, after=after, number=signal.SIGKILL),
         "segfault": partial(kill, after=after, number=signal.SIGSEGV),
@@ -280,4 +280,4 @@ def named(act: str, after: int, amount: int) -> Answer:
         "bucket": partial(bucket, rate=amount),
         "burn": partial(burn, turns=amount),
     }
-    return made[act]
+    return acts[act]

@@ -1,4 +1,4 @@
-"""A service with one fault, for the fault matrix: what --act names goes wrong, and nothing else. Loopback only."""
+"""A service with one fault, that of --act, for the fault matrix. Loopback only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import ssl
 import threading
 from pathlib import Path
 
-from acts import dead, named
+from acts import crashed, named
 from served import SERVED
 from wire import accept_for_ever, listen
 
@@ -26,7 +26,7 @@ def main() -> None:
         context.load_cert_chain(options.certificate)
         listener = context.wrap_socket(listener, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=accept_for_ever, args=(listener, answer), daemon=True).start()
-    dead.wait()
+    crashed.wait()
     raise RuntimeError("the index of orders is gone")
 
 

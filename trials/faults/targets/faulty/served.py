@@ -1,4 +1,5 @@
-"""Faults of how connections are served: workers, pools, processes, queues. Each listens on the port and never returns."""
+"""Faults of how connections are served: workers, pools, processes, queues. Each function listens on the port and never
+returns."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from contextlib import suppress
 from itertools import count
 
 from acts import ok, spin
-from wire import Request, accept_for_ever, converse, listen, reply
+from wire import Request, accept_for_ever, listen, reply, serve_connection
 
 
 def few_files(port: int, backlog: int, limit: int) -> None:
@@ -30,12 +31,12 @@ def slow_accept(port: int, backlog: int, pause_ms: int) -> None:
     listener = listen(port, backlog)
     for served in count():
         connection, _ = listener.accept()
-        threading.Thread(target=converse, args=(connection, ok), daemon=True).start()
+        threading.Thread(target=serve_connection, args=(connection, ok), daemon=True).start()
         time.sleep(pause_ms / 1000 if served > 2 else 0)
 
 
 def pool(port: int, backlog: int, workers: int) -> None:
-    """`workers` threads take a connection each, wait 50 ms for something, reply, and hang up."""
+    """Each of `workers` threads accepts a connection, sleeps for 50 ms, replies, and closes it."""
     listener = listen(port, backlog)
 
     def wait_and_reply(request: Request) -> bool:
@@ -44,7 +45,7 @@ def pool(port: int, backlog: int, workers: int) -> None:
 
     def work() -> None:
         while True:
-            converse(listener.accept()[0], wait_and_reply)
+            serve_connection(listener.accept()[0], wait_and_reply)
 
     for _ in range(workers - 1):
         threading.Thread(target=work, daemon=True).start()
@@ -87,7 +88,7 @@ def processes(port: int, backlog: int, turns: int) -> None:
 
 
 def workers_that_die(port: int, backlog: int, after: int) -> None:
-    """Two forked workers; each ends in the middle of a reply after `after` requests, and is forked again."""
+    """Two forked workers; each dies in the middle of a reply after `after` requests, and is replaced."""
     listener = listen(port, backlog)
 
     def worker() -> None:
@@ -116,14 +117,14 @@ def _fork(body: Callable[[], None]) -> int:
 
 
 def workers_that_retire(port: int, backlog: int, after: int) -> None:
-    """Two forked workers; after `after` requests each says goodbye to its clients in good order, ends, and is forked anew."""
+    """Two forked workers; after `after` requests each closes its connections after a whole reply, ends, and is replaced."""
     listener = listen(port, backlog)
 
     def worker() -> None:
         open_now, lock = [0], threading.Lock()
 
         def serve(connection: socket.socket) -> None:
-            converse(connection, answer)
+            serve_connection(connection, answer)
             with lock:
                 open_now[0] -= 1
 
@@ -151,7 +152,7 @@ def workers_that_retire(port: int, backlog: int, after: int) -> None:
 
 
 def tasks(port: int, backlog: int, task_ms: int) -> None:
-    """Takes a task with each request and answers at once; one worker finishes a task every `task_ms`."""
+    """Each request adds a task to a queue and is answered at once; one worker finishes a task every `task_ms`."""
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     accepted, finished = count(), count()
     reported = {"accepted": 0, "finished": 0}
@@ -172,11 +173,11 @@ def tasks(port: int, backlog: int, task_ms: int) -> None:
 
 
 def eat(port: int, backlog: int, size: int) -> None:
-    """Allocates `size` bytes with each request, in a cgroup with a lower limit."""
-    hoard: list[bytes] = []
+    """Allocates `size` bytes with each request and never frees them; a cgroup limits its memory."""
+    kept: list[bytes] = []
 
     def answer(request: Request) -> bool:
-        hoard.append(b"x" * size)
+        kept.append(b"x" * size)
         return ok(request)
 
     accept_for_ever(listen(port, backlog), answer)

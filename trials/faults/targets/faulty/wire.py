@@ -1,4 +1,5 @@
-"""HTTP on raw sockets, a thread a connection, so that a reply can go wrong at any byte. Standard library only; knows no fault."""
+"""HTTP on raw sockets, one thread per connection, so that a reply can go wrong at any byte. Only the standard library; no
+faults."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
 from itertools import count
 from typing import NamedTuple
 
@@ -42,12 +44,12 @@ _requests, _connections = count(1), count(1)
 
 
 def listen(port: int, backlog: int) -> socket.socket:
-    """On loopback."""
+    """A socket that listens on loopback."""
     return socket.create_server(("127.0.0.1", port), backlog=backlog)
 
 
 def accept_for_ever(listener: socket.socket, answer: Answer, metrics: Metrics = dict) -> None:
-    """A thread for each connection. Without descriptors it tries again, as most servers do."""
+    """Serves each connection in a thread of its own. Without free descriptors it tries again, as most servers do."""
     while True:
         try:
             connection, _ = listener.accept()
@@ -55,13 +57,13 @@ def accept_for_ever(listener: socket.socket, answer: Answer, metrics: Metrics = 
             time.sleep(0.1)
             continue
         try:
-            threading.Thread(target=converse, args=(connection, answer, metrics), daemon=True).start()
+            threading.Thread(target=serve_connection, args=(connection, answer, metrics), daemon=True).start()
         except RuntimeError as error:
             print(error, file=sys.stderr, flush=True)
             connection.close()
 
 
-def converse(connection: socket.socket, answer: Answer, metrics: Metrics = dict) -> None:
+def serve_connection(connection: socket.socket, answer: Answer, metrics: Metrics = dict) -> None:
     """All requests of one connection, one after another; it is closed at the end. /health and /metrics never fail."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     number, nth, since_s = next(_connections), 0, time.monotonic()
@@ -70,10 +72,10 @@ def converse(connection: socket.socket, answer: Answer, metrics: Metrics = dict)
             method, path = head.split(" ", 2)[:2]
             last = "\r\nconnection: close" in head.lower()
             nth += 1
-            known = path.startswith(("/health", "/metrics"))
+            is_health_check = path.startswith(("/health", "/metrics"))
             idle_s = time.monotonic() - since_s
-            request = Request(connection, method, path, 0 if known else next(_requests), nth, number, idle_s, last)
-            keep = reply(request, json.dumps(metrics())) if known else answer(request)
+            request = Request(connection, method, path, 0 if is_health_check else next(_requests), nth, number, idle_s, last)
+            keep = reply(request, json.dumps(metrics())) if is_health_check else answer(request)
             if not keep:
                 return
             since_s = time.monotonic()
@@ -82,7 +84,12 @@ def converse(connection: socket.socket, answer: Answer, metrics: Metrics = dict)
 def reply(request: Request, body: str = "ok", status: int = 200, headers: str = "", close: bool = False) -> bool:
     """A whole reply. False when the connection is to be closed."""
     closing = close or request.last
-    lines = [f"HTTP/1.1 {status} Told", f"Content-Length: {len(body)}", headers, "Connection: close" if closing else ""]
+    lines = [
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        f"Content-Length: {len(body)}",
+        headers,
+        "Connection: close" if closing else "",
+    ]
     request.connection.sendall(("\r\n".join(filter(None, lines)) + "\r\n\r\n" + body).encode())
     return not closing
 
@@ -96,7 +103,7 @@ def _head(connection: socket.socket) -> str:
             return ""
         data += chunk
         if not data[:1].isalpha():
-            connection.sendall(b"HTTP/1.1 400 Told\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             return ""
     head, _, body = data.partition(b"\r\n\r\n")
     text = head.decode("latin-1")

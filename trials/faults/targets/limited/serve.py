@@ -1,4 +1,4 @@
-"""Becomes nginx with a rate limit on one page, in the foreground; all that it writes is in its own folder."""
+"""Starts nginx in place of this process, with a rate limit on one page; nginx writes only into FOLDER."""
 
 from __future__ import annotations
 

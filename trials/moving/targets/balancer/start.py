@@ -1,4 +1,4 @@
-"""haproxy before three services of workers that sleep; after a while one of them gets a SIGKILL, as a machine that is lost."""
+"""haproxy in front of three services of workers that sleep; one service gets SIGKILL after --at-s, as if its machine failed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def main() -> None:
     path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
     proxy = subprocess.Popen(["haproxy", "-db", "-f", str(configuration)], env={**os.environ, "PATH": path})
     _wait_until_healthy(options.port, proxy)
-    time.sleep(options.at_s)  # the change is a moment of the run's plan
+    time.sleep(options.at_s)  # the time of the change, which the row sets
     services[0].send_signal(signal.SIGKILL)
     sys.exit(proxy.wait())
 

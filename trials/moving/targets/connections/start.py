@@ -1,4 +1,5 @@
-"""A service that opens a connection to PostgreSQL for each request, and replies 500 with what PostgreSQL says of too many."""
+"""A service that opens a connection to PostgreSQL for each request, and replies 500 with PostgreSQL's error if there are too
+many."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ sys.path.insert(0, str(HERE.parents[2] / "services" / "targets" / "pool"))
 import databases  # noqa: E402
 
 RESERVED = 3
-"""superuser_reserved_connections."""
+"""PostgreSQL's default of superuser_reserved_connections."""
 
 
 def main() -> None:
@@ -21,7 +22,16 @@ def main() -> None:
     databases.postgresql(options.folder, max_connections=options.connections + RESERVED, superuser=False)
     os.environ |= {"SLEEP_S": str(options.sleep_ms / 1000)}
     os.chdir(HERE)
-    words = ["-m", "uvicorn", "each_its_own:app", "--port", str(options.port), "--no-access-log", "--log-level", "critical"]
+    words = [
+        "-m",
+        "uvicorn",
+        "connection_per_request:app",
+        "--port",
+        str(options.port),
+        "--no-access-log",
+        "--log-level",
+        "critical",
+    ]
     os.execv(sys.executable, [sys.executable, *words])
 
 

@@ -30,25 +30,25 @@ class Change:
         return {"capacity_halves": max(1, workers // 2), "capacity_doubles": 2 * workers}.get(self.name, workers)
 
     def factor(self, now_s: float, served: int, waiting: int, workers: int) -> float:
-        """Additional seconds of a request beyond s."""
-        if self.name == "batch_job":  # every 20 s, beside the requests
+        """Factor by which a request takes longer than usual. `served`: requests so far; `waiting`: requests in the queue."""
+        if self.name == "batch_job":  # a job that runs every 20 s slows the requests
             return BATCH_FACTOR if now_s % BATCH_EVERY_S < BATCH_S else 1.0
         if self.name == "warm_up":
             return 1.0 + (WARM_UP_FACTOR - 1.0) * max(0.0, 1.0 - now_s / WARM_UP_S)
         if self.name == "cold_cache":
             return COLD_FACTOR if served < COLD_REQUESTS else 1.0
-        if self.name == "retry_storm":  # who waits is asked for again: the more wait, the more work is done for nobody
+        if self.name == "retry_storm":  # clients repeat requests that wait long, so a part of the work is wasted
             return STORM_FACTOR if waiting > STORM_QUEUE * workers else 1.0
         return 1.0
 
     def pause_s(self, now_s: float) -> float:
-        """Seconds for which the whole service stalls from now on."""
+        """Seconds for which the whole service stalls, from now on."""
         if self.name != "pauses":
             return 0.0
         return max(0.0, PAUSE_S - now_s % PAUSE_EVERY_S) if now_s >= PAUSE_EVERY_S else 0.0
 
     def status(self, now_s: float) -> int | None:
-        """The status of a reply that comes at once, in place of work; None: the request is worked on."""
+        """The status of a reply that is sent at once; None: the request is served."""
         return 502 if self.name == "upstream_dies" and self.is_on(now_s) else None
 
     def hangs(self, now_s: float) -> bool:

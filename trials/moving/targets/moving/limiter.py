@@ -1,4 +1,4 @@
-"""Two limiters of a rate of requests: one that refuses (a token bucket) and one that delays (a leaky bucket)."""
+"""Two rate limiters: one refuses requests (a token bucket), one delays them (a leaky bucket)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Limiter:
         self._free_s = 0.0
 
     def refuses(self, now_s: float) -> bool:
-        """Whether a request that comes now has no token."""
+        """Whether a request that arrives now finds no token."""
         self._tokens = min(BURST, self._tokens + (now_s - self._filled_s) * RATE_RPS)
         self._filled_s = now_s
         if self._tokens < 1:
@@ -23,7 +23,7 @@ class Limiter:
         return False
 
     def delay_s(self, now_s: float) -> float:
-        """How long a request that comes now waits for its turn."""
+        """Seconds for which a request that arrives now is delayed."""
         turn_s = max(now_s, self._free_s)
         self._free_s = turn_s + 1 / RATE_RPS
         return turn_s - now_s

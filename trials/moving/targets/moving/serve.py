@@ -1,4 +1,4 @@
-"""An asyncio service of k workers that sleep s for each request, first come, first served, until its change comes."""
+"""An asyncio service of k workers that sleep for each request, first come, first served, and that changes as --change says."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class Service:
         if change.name == "delays_beyond_rate":
             await asyncio.sleep(self.limiter.delay_s(now_s))
             return 200
-        await self._turn()
+        await self._take_worker()
         try:
             await self._sleep()
         finally:
             self.busy -= 1
-            self._let_in()
+            self._start_waiting()
         self.served += 1
         return 200
 
-    async def _turn(self) -> None:
+    async def _take_worker(self) -> None:
         if self.busy < self.change.workers(self.workers, self.now_s) and not self.waiting:
             self.busy += 1
             return
@@ -60,7 +60,7 @@ class Service:
         self.waiting.append(turn)
         await turn
 
-    def _let_in(self) -> None:
+    def _start_waiting(self) -> None:
         while self.waiting and self.busy < self.change.workers(self.workers, self.now_s):
             turn = self.waiting.popleft()
             if not turn.done():
@@ -87,7 +87,7 @@ def handler(service: Service) -> Callable[[asyncio.StreamReader, asyncio.StreamW
                 writer.write((head + body).encode())
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # the client has hung up
+            pass  # the client has closed the connection
         finally:
             writer.close()
 

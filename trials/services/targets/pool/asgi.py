@@ -1,4 +1,4 @@
-"""What the ASGI services share: /health, and a reply after the work."""
+"""The ASGI application of the services: /work replies after their work, any other path at once."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 
 WORKERS, SLEEP_S = int(os.environ.get("WORKERS", "1")), float(os.environ.get("SLEEP_S", "0.1"))
 
-Work = Callable[[], Awaitable[None]]
-Nothing = Callable[[], Awaitable[None]]
+Action = Callable[[], Awaitable[None]]
 
 
 async def nothing() -> None:
-    """For a service without a start-up."""
+    """The `begin` of a service that prepares nothing."""
 
 
-def app_of(work: Work, begin: Nothing = nothing) -> Callable[[Any, Any, Any], Awaitable[None]]:
+def app_of(work: Action, begin: Action = nothing) -> Callable[[Any, Any, Any], Awaitable[None]]:
     """An application whose /work waits for `work`; `begin` runs once, in the server's loop."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -1,4 +1,4 @@
-"""A proxy that lets k requests through at a time, and a limiter that lets one through every s / k."""
+"""A proxy that forwards k requests at a time, and a rate limiter that accepts one request every s / k."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ frontend front
     bind 127.0.0.1:{port}
     default_backend back
 backend back
-    server one 127.0.0.1:{behind} maxconn {workers}
+    server one 127.0.0.1:{backend_port} maxconn {workers}
 """
 
 
@@ -67,12 +67,12 @@ def nginx(options: argparse.Namespace) -> None:
 
 
 def haproxy(options: argparse.Namespace) -> None:
-    """Queues before a service that would take any number at a time."""
+    """Queues requests in front of a service that serves up to 1,000 at a time."""
     with socket.create_server(("127.0.0.1", 0)) as free:
-        behind = free.getsockname()[1]
-    words = ["--port", str(behind), "--workers", "1000", "--sleep-ms", str(options.sleep_ms)]
+        backend_port = free.getsockname()[1]
+    words = ["--port", str(backend_port), "--workers", "1000", "--sleep-ms", str(options.sleep_ms)]
     subprocess.Popen([sys.executable, str(SLEEPERS), *words])
     configuration = options.folder / "haproxy.cfg"
-    configuration.write_text(HAPROXY.format(port=options.port, behind=behind, workers=options.workers))
+    configuration.write_text(HAPROXY.format(port=options.port, backend_port=backend_port, workers=options.workers))
     os.environ["PATH"] = PATH
     os.execvp("haproxy", ["haproxy", "-db", "-f", str(configuration)])

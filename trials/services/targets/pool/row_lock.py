@@ -1,4 +1,4 @@
-"""One row that each request locks, updates and keeps for s; more connections than users wait for it in PostgreSQL."""
+"""Each request updates one row and keeps its lock for s; the others wait for the lock in PostgreSQL, on up to 90 connections."""
 
 from asgi import SLEEP_S, app_of
 from databases import DSN

@@ -1,4 +1,4 @@
-"""k at a time by an asyncio semaphore."""
+"""An asyncio semaphore serves k requests at a time."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A WSGI application that sleeps; how many at a time is for its server to say."""
+"""A WSGI application that sleeps for each request; its server determines how many it serves at a time."""
 
 import os
 import time

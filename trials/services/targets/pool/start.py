@@ -1,6 +1,6 @@
-"""Becomes one of ten services of known capacity: k requests at a time, each for s; all others wait in its own kind of queue.
+"""Starts one of ten services of known capacity in place of this process: k requests at a time, each for s; the others wait.
 
-`python start.py SERVICE --port PORT --folder FOLDER --workers K --sleep-ms S`. FOLDER is for what it writes.
+`python start.py SERVICE --port PORT --folder FOLDER --workers K --sleep-ms S`. Files are written into FOLDER.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def gunicorn(options: argparse.Namespace) -> None:
 
 
 def postgresql_pool(options: argparse.Namespace) -> None:
-    """k connections to PostgreSQL, which sleeps."""
+    """A pool of k connections to PostgreSQL, in which requests sleep."""
     databases.postgresql(options.folder)
     _asgi("connection_pool:app", options)
 
 
 def postgresql_row(options: argparse.Namespace) -> None:
-    """One row that each request updates, and keeps locked for s."""
+    """One row of PostgreSQL, whose lock each request keeps for s."""
     databases.postgresql(options.folder)
     _asgi("row_lock:app", options)
 
