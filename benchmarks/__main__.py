@@ -1,8 +1,8 @@
 """`make bench`: all benchmarks, or `python -m benchmarks NAME...`.
 
-`python -m benchmarks moving --still 0` gives a benchmark its options. `python -m benchmarks --save before.json look paint` keeps
-what they print, with the commit and the load of the machine; `python -m benchmarks compare before.json after.json` shows the
-figures of two such files side by side.
+`python -m benchmarks moving --still 0` passes options to a benchmark. `python -m benchmarks --save before.json look paint`
+saves what two benchmarks print, with the commit and the load of the machine; `python -m benchmarks compare before.json
+after.json` shows the figures of two such files side by side.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ALL = {
     "screen": "(e) terminal output and the screen's thread",
     "probe_cost": "(f) probes",
     "day": "a day's session: disk, opening, seeking, memory",
-    "shelf": "the picker over 5,000 sessions",
+    "shelf": "the picker with 5,000 sessions",
     "views": "(g) latency as reported by the app, by the target itself and by wrk",
     "rate": "time from plan at an offered rate, on a server with stalls, compared with the calculated one",
     "rate_p99": "p99 of the time from plan at 500/s with the live screen, divided by headless, one worker",
@@ -38,7 +38,7 @@ ALL = {
     "worker_scaling": "requests per second with 0, 1, 2 and 4 worker processes, by client",
     "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
     "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
-    "client_hook_cost": "the cost of our hooks in the HTTP clients per request",
+    "client_hook_cost": "the cost of the product's hooks in the HTTP clients, per request",
     "kept_requests": "the cost of keeping whole requests, per request",
     "autopilot": "(autopilot) the autopilot compared with simple policies on simulated systems",
     "knees": "(knees) the detector compared with kneed and a broken stick on simulated ladders",
@@ -57,14 +57,14 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(ALL)}; none: all")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="save what they print")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="save what the benchmarks print")
     parser.add_argument("options", nargs=argparse.REMAINDER, help="options of the benchmark, if one is named")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in ALL]
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; expected some of {', '.join(ALL)}")
     if arguments.options and len(arguments.names) != 1:
-        parser.error(f"{arguments.options[0]} is an option of one benchmark: name that one alone")
+        parser.error(f"{arguments.options[0]} is an option of one benchmark: give the name of one only")
     run(arguments.names or list(ALL), arguments.options, arguments.save)
 
 

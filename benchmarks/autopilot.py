@@ -1,10 +1,10 @@
-"""The autopilot against ground truth, beside two plain policies on the same simulated systems.
+"""The autopilot and two plain policies on the same simulated systems, whose knees are known.
 
-Closed queues of six kinds, explored from one user on, second by second, with all of the product beneath (`virtual_run`): only
-load and readings are simulated. Policies were tuned on seeds 0-399, linear systems on 600,000-600,059 as well; 660,000-660,039
-were looked at; these are 670,000 and up. Time
-is simulated: to the end of the search (a knee found, or given up), and to the end of all, the knee's verification included.
-`verified`: of the knees within 25%; `wrongly`: of all others.
+Closed queues of six kinds, explored from one user on, second by second, by the whole product (`virtual_run`): only load and
+readings are simulated. Policies were tuned on seeds 0-399, and on linear systems of 600,000-600,059; 660,000-660,039 were checked
+once; these are 670,000 and up. Times are simulated: `to knee` is the end of the search (a knee was found, or the autopilot gave
+up), `to end` includes the verification. `verified`: share of verified knees among those within 25%; `wrongly`: number of verified
+knees among all others.
 
     python -m benchmarks autopilot [--systems 240] [--first-seed 670000]
 """
@@ -60,7 +60,7 @@ def row(name: str, runs: Sequence[PolicyRun]) -> None:
 
 
 def spread(values: Sequence[float], form: str) -> str:
-    """Median / 90th percentile."""
+    """`MEDIAN/90TH PERCENTILE`, each formatted by `form`."""
     return f"{form.format(np.median(values))}/{form.format(np.quantile(values, 0.9))}"
 
 
@@ -75,7 +75,7 @@ def explored(policy: Policy, chosen: Sequence[tuple[Kind, int]]) -> list[PolicyR
 
 def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--systems", type=int, default=240, help="over six kinds")
+    parser.add_argument("--systems", type=int, default=240, help="number of systems, over six kinds")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     options = parser.parse_args(list(argv))
     seeds = range(options.first_seed, options.first_seed + options.systems // len(KINDS))
@@ -83,9 +83,9 @@ def main(argv: Sequence[str] = ()) -> None:
     print(f"  {len(chosen)} systems of {len(KINDS)} kinds, seeds {seeds.start}-{seeds.stop - 1}; median/90th percentile\n")
     print(f"  {'':26}" + "".join(f"{name:>11}" for name in COLUMNS))
     began = time.perf_counter()
-    ours = explored(run_autopilot, chosen)
+    explorations = explored(run_autopilot, chosen)
     spent_s = time.perf_counter() - began
-    row("autopilot", ours)
+    row("autopilot", explorations)
     policies: tuple[tuple[str, Callable[[], Policy]], ...] = (
         ("+5 users, 20 s", lambda: fixed_steps(add=5, times=1.0, level_s=20)),
         ("double, 8 s", lambda: fixed_steps(add=0, times=2.0, level_s=8)),
@@ -94,13 +94,13 @@ def main(argv: Sequence[str] = ()) -> None:
         row(name, explored(policy(), chosen))
     print()
     for wanted in KINDS:
-        row(f"autopilot, {wanted}", [run for (kind, _), run in zip(chosen, ours, strict=True) if kind == wanted])
+        row(f"autopilot, {wanted}", [run for (kind, _), run in zip(chosen, explorations, strict=True) if kind == wanted])
     linear(range(options.first_seed, options.first_seed + options.systems // 4))
     print(f"  an exploration is simulated in {spent_s / len(chosen) * 1000:.0f} ms")
 
 
 def linear(seeds: range) -> None:
-    """Systems that never saturate, up to a guard of 400 users."""
+    """Print the results on systems that never saturate, with at most 400 users."""
     runs = [run_autopilot(*linear_system(seed), max_users=400) for seed in seeds]
     kinds = Counter(run.verdict.knee.kind if run.verdict.knee is not None else "none" for run in runs)
     endings = Counter(run.ending or "none" for run in runs)

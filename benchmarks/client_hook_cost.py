@@ -1,7 +1,7 @@
-"""CPU cost of the hooks in HTTP clients while no request fails: hidden retries, who closed connections, truncated headers.
+"""CPU cost of the hooks in HTTP clients while no request fails: they see retries, closed connections and truncated headers.
 
-CPU time of one user's requests to the null responder, with and without, taken in turn in processes of their own; the
-least of each, since neighbours only add.
+CPU time of one user's requests to the null responder, with and without hooks, alternating, each in a process of its own; the
+minimum of each, since other processes can only add time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from . import rig
 
 PAIRS = int(os.environ.get("PAIRS", "5"))
 REQUESTS = {"FastHttpUser": 10_000, "HttpUser": 2_000}
-MOST = 1.02
+MOST_RATIO = 1.02
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
             pairs = [(_cpu_us(client, requests, port, "off"), _cpu_us(client, requests, port, "on")) for _ in range(PAIRS)]
             without, hooked = (min(pair[side] for pair in pairs) for side in (0, 1))
             ratio = hooked / without
-            print(f"{client:>12}: {without:6.1f} us a request without, {hooked:6.1f} with: {ratio:.3f} (at most {MOST})")
+            print(f"{client:>12}: {without:6.1f} us a request without, {hooked:6.1f} with: {ratio:.3f} (at most {MOST_RATIO})")
 
 
 def _cpu_us(client: str, requests: int, port: int, hooks: str) -> float:
@@ -34,7 +34,7 @@ def _cpu_us(client: str, requests: int, port: int, hooks: str) -> float:
 
 
 def measure(client: str, requests: int, port: int, hooks: str) -> float:
-    """CPU time of a request in microseconds, the recorder's part included."""
+    """CPU time of a request in microseconds, including the recorder."""
     import locust
     from locust.env import Environment
 

@@ -1,8 +1,8 @@
-"""Load generators side by side against one nginx: requests a second of CPU, and p50 and p99 at an equal rate.
+"""Load generators compared on one nginx: requests per CPU second, and p50 and p99 at an equal rate.
 
-In turn, in rounds; figures are medians. CPU is that of the generator's whole process tree, and requests are counted by nginx,
-over the same seconds in the middle of each run: so neither start-up nor what a tool says of itself counts, and what else the
-machine does hardly matters. `python -m benchmarks clients --page` keeps the results and makes docs/bench.md of them.
+The generators take turns, in rounds; figures are medians. CPU is that of a generator's whole process tree, and requests are
+counted by nginx, over the same seconds in the middle of each run, so that start-up, the tool's own figures and other processes
+hardly matter. `python -m benchmarks clients --page` saves the results and makes docs/bench.md of them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .tools import RATE, TOOLS, USERS, Tool
 
 ROUNDS = 5
 SETTLE_S = 2.0
-"""From the first requests to the window: users are there, caches and connections too."""
+"""Seconds from the first requests to the measured window: by then all users and connections exist."""
 WINDOW_S = 4.0
 AROUND_S = 3.0
-"""What a run lasts beyond both."""
+"""Additional seconds of a run, for its start and its end."""
 
 
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks clients")
-    parser.add_argument("--page", action="store_true", help="keep the results, and make docs/bench.md of them")
+    parser.add_argument("--page", action="store_true", help="save the results, and make docs/bench.md of them")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     arguments = parser.parse_args(options)
     with rig.fast_server() as (name, url):
@@ -58,7 +58,7 @@ def main(options: Sequence[str] = ()) -> None:
                 "versions": versions,
                 "rows": rows,
             }
-            if arguments.page:  # whole rounds are kept, should a later one fail
+            if arguments.page:  # saved after each round, in case a later one fails
                 clients_page.keep({"at": datetime.now().astimezone().isoformat(timespec="seconds"), **found})
     print(clients_page.table(found))
 
@@ -74,9 +74,9 @@ def _round(tools: Sequence[Tool], url: str, number: int) -> list[dict[str, Any]]
 
 
 def _run(tool: Tool, url: str, at_rate: bool) -> dict[str, Any]:
-    """One run: requests and CPU seconds of a window, p50 and p99 in ms, and the cores that others kept busy meanwhile."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    """One run: requests and CPU seconds of a window, p50 and p99 in ms, and the cores that other processes used."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         command = [str(tool.path), *tool.command(folder, url, SETTLE_S + WINDOW_S + AROUND_S, at_rate)]
         before = _served(url)
         with (folder / "stdout").open("w+") as output:
@@ -104,7 +104,7 @@ def _wait_for_requests(url: str, before: float) -> None:
     deadline_s = time.monotonic() + 30
     while _served(url) - before < 100:
         if time.monotonic() > deadline_s:
-            raise TimeoutError("no requests came")
+            raise TimeoutError("nginx received no requests within 30 s")
         time.sleep(0.1)
 
 
@@ -129,11 +129,11 @@ def _cpu_s(process: psutil.Process) -> float:
 
 
 _status_requests = itertools.count(1)
-"""Our own requests for the status, which it counts, too."""
+"""Counts this benchmark's own requests for the status, which nginx counts as well."""
 
 
 def _served(url: str) -> float:
-    """Requests that nginx has served to others: the third number of its status."""
+    """Requests that nginx has served, without those for its status: the third number of its status."""
     with urllib.request.urlopen(f"{url}/status", timeout=30) as reply:
         return float(reply.read().split(b"\n")[2].split()[2]) - next(_status_requests)
 

@@ -1,4 +1,4 @@
-"""Makes docs/bench.md from the data of the last run of `clients` that was kept."""
+"""Makes docs/bench.md from the saved data of `clients`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PAGE = ROOT / "docs/bench.md"
 Row = Mapping[str, Any]
 
 GOALS = (("lean", "fast", 3.0), ("lean", "k6", 1.5))
-"""(generator, another, least ratio of their requests a second of CPU)."""
+"""(generator, another one, least ratio of their requests per CPU second)."""
 P50_GOAL_MS = 0.2
-"""Most that the lean client's p50 may be over wrk's at the equal rate."""
+"""Largest difference between the lean client's p50 and wrk's at the equal rate."""
 
 HEAD = """\
 # Load generators, side by side
@@ -38,12 +38,12 @@ Requests per CPU second are the rate at which a generator would use one whole co
 
 
 def line(row: Row) -> str:
-    """One run."""
+    """One run as a line for the terminal."""
     how = "at the equal rate" if row["at_rate"] else "as fast as it can"
     per_cpu = row["requests"] / max(row["cpu_s"], 0.01)
     latency = f"p50 {row['p50_ms']:7.3f} p99 {row['p99_ms']:8.3f} ms, " if row["at_rate"] else ""
     return (
-        f"{row['round']} {row['tool']:22} {how:18} {row['requests'] / row['seconds']:8.0f}/s {per_cpu:8.0f} a CPU second, "
+        f"{row['round']} {row['tool']:22} {how:18} {row['requests'] / row['seconds']:8.0f}/s {per_cpu:8.0f} per CPU second, "
         f"{latency}others {row['others_cores']:.1f} cores"
     )
 
@@ -71,12 +71,12 @@ def _goals(found: Mapping[str, Any]) -> list[str]:
     lines = ["| what | goal | found |", "| --- | --- | --- |"]
     for tool, other, least in GOALS:
         if other in found["versions"]:
-            ratios = [mine / theirs for mine, theirs in zip(_per_cpu(found, tool), _per_cpu(found, other), strict=True)]
+            ratios = [first / second for first, second in zip(_per_cpu(found, tool), _per_cpu(found, other), strict=True)]
             what = f"{tool} over {other}, requests per CPU second, ratio in each round"
             lines.append(f"| {what} | at least {least:g} | {_spread(ratios, '.2f')} |")
     if "wrk" in found["versions"]:
         pairs = zip(_rows(found, "lean", True), _rows(found, "wrk", True), strict=True)
-        differences = [mine["p50_ms"] - theirs["p50_ms"] for mine, theirs in pairs]
+        differences = [lean["p50_ms"] - wrk["p50_ms"] for lean, wrk in pairs]
         lines.append(f"| lean's p50 less wrk's, ms | at most {P50_GOAL_MS} | {_spread(differences, '.2f')} |")
     return lines
 
@@ -106,14 +106,14 @@ def page(found: Mapping[str, Any]) -> str:
 
 
 def keep(found: Mapping[str, Any]) -> None:
-    """The data, and the page made of it."""
+    """Save the data, and write the page."""
     DATA.parent.mkdir(exist_ok=True)
     DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     write()
 
 
 def write() -> None:
-    """The page of the data that is kept."""
+    """Write the page from the saved data."""
     PAGE.write_text(page(json.loads(DATA.read_text())), encoding="utf-8")
 
 

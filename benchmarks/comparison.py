@@ -1,7 +1,7 @@
 """Compares two saved runs of benchmarks: for each line that both printed, its figures before and after, and their ratio.
 
-Lines match if they are the same but for their figures; of several such lines the first matches the first. Whether a difference is
-more than noise is not judged: a benchmark prints its own spread, and the load of the machine stands above.
+Lines match if they differ only in figures; among several such lines the first one matches the first one. Whether a difference is
+more than noise is not judged: a benchmark prints its own spread, and the first lines show the load of the machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def shape(line: str) -> str:
 
 
 def _of_line(old: str, new: str) -> Iterator[str]:
-    """The new line; below it the figures, column by column, where one of them changed."""
+    """The new line and, if any of its figures changed, the old and new figures and their ratios in columns."""
     yield new
     before, after = FIGURE.findall(old), FIGURE.findall(new)
     if before == after:

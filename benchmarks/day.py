@@ -1,6 +1,6 @@
-"""A day's session, 86,400 samples of four endpoints in 60 levels: bytes on disk, time to open, time of a seek, memory.
+"""A session of a day, 86,400 samples of four endpoints in 60 levels: bytes on disk, time to open, time of a seek, memory.
 
-The baseline is the simplest method: decode and fold every event, once to open, and again for each moment.
+The baseline is the simplest method: decode and fold all events, once to open the session, and again for each seek.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MB = 1_000_000
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks day")
     parser.add_argument(
-        "--against", type=Path, metavar="CHECKOUT", help="open the log and press keys in another checkout, too, in turn"
+        "--against", type=Path, metavar="CHECKOUT", help="also measure another checkout, alternating with this one"
     )
     other = parser.parse_args(options).against
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +54,7 @@ def main(options: Sequence[str] = ()) -> None:
 
 
 def _baseline(path: Path) -> None:
-    """In a process of its own, since its memory is measured, too."""
+    """The simplest method, in a process of its own, since its memory is measured as well."""
     done = subprocess.run([sys.executable, "-m", "benchmarks.day", str(path)], check=True, capture_output=True, text=True)
     seconds, peak_mb = (float(word) for word in done.stdout.split())
     print(f"baseline: decode and fold all    {seconds:6.2f} s, {peak_mb:.0f} MB: to open, and again for each seek back")
@@ -72,7 +72,7 @@ def _naive(path: Path) -> None:
 
 
 def _open(path: Path, other: Path | None) -> None:
-    """The whole command on a terminal, from its start; without caches of earlier runs."""
+    """The whole command on a terminal, from its start, without caches of earlier runs."""
     here: list[_Opened] = []
     there: list[_Opened] = []
     for _ in range(3):  # alternating: the speed of a machine changes within minutes
@@ -88,6 +88,8 @@ def _open(path: Path, other: Path | None) -> None:
 
 
 class _Opened(NamedTuple):
+    """Seconds from the start of the command to the first paint and until the end of the session is shown, CPU, peak memory."""
+
     first_s: float
     whole_s: float
     cpu_s: float
@@ -123,20 +125,20 @@ def _cpu_s(pid: int) -> float:
 
 
 FRAME_ENDS_S = 0.06
-"""Seconds without output after which a frame was whole: the terminal gets it in one or two pieces."""
+"""Seconds without output after which a frame is complete: it is written in one or two pieces."""
 LEFT, RIGHT, UP, DOWN, LEAP_LEFT, LEAP_RIGHT = "\x1b[D", "\x1b[C", "\x1b[A", "\x1b[B", "\x1b[1;2D", "\x1b[1;2C"
 MOVING_KEYS = (LEFT, LEFT, UP, RIGHT, LEAP_LEFT, DOWN, RIGHT, LEAP_RIGHT, LEAP_LEFT, DOWN)
 
-
 PREPARED_S = 25.0
-"""Seconds after reading in which what makes jumps quick has been got ready."""
+"""Seconds after reading by which the index for fast seeks is complete."""
 TURN = 20
-"""Keys in one process before those in the other."""
+"""Keys that one process gets before the other one gets as many."""
 
 
 def _keys(path: Path, other: Path | None) -> None:
-    """From a key to the last byte of its frame on a terminal of 120x40: time in a replay, then the inspection cursor. The replay
-    is paused: a frame of its own within FRAME_ENDS_S of a key's would be taken for a part of it.
+    """Time from a key to the last byte of its frame on a terminal of 120x40, for keys that move the time of a replay, then for
+    keys that move the inspection cursor. The replay is paused: a frame of the clock within FRAME_ENDS_S would count as part of
+    a key's.
     """
     checkouts = [Path.cwd(), *([other] if other is not None else [])]
     runs = [_replay(path, checkout, "50%") for checkout in checkouts]
@@ -174,14 +176,14 @@ def _painted_ms(run: rig.OnTerminal, key: str) -> float:
 
 
 def _until_quiet(run: rig.OnTerminal, quiet_s: float) -> None:
-    """Until nothing was written for so long, at most a minute."""
+    """Wait until nothing was written for `quiet_s`, at most a minute."""
     until_s = time.monotonic() + 60.0
     while time.monotonic() < min(until_s, run.chunks[-1][0] + quiet_s):
         time.sleep(0.005)
 
 
 async def _seek(path: Path) -> None:
-    """From the key to the drawn panes and bar at 120x40, at random moments; what the terminal then takes is not in it."""
+    """Time from the key to the drawn panes and bar at 120x40, at random moments, without the time of the terminal."""
     recording = Replay(path)
     recording.read_on()
     feed = RecordedFeed(recording, Playback())
@@ -189,14 +191,14 @@ async def _seek(path: Path) -> None:
     app = ExplorerApp(feed, transport)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        chance = random.Random(7)
+        rng = random.Random(7)
         transport.action_play()
         for sentence, window_s in (("5 min, at once", 300.0), ("5 min", 300.0), ("all 24 h", None)):
             app.explorer.inspecting.time, took_ms = TimeWindow(window_s), []
             if sentence == "5 min":
-                await pilot.pause(4.0)  # by then what makes jumps quick has been got ready
+                await pilot.pause(4.0)  # by then the index for fast seeks is complete
             for _ in range(SEEKS):
-                aim_s = chance.random() * recording.duration_s
+                aim_s = rng.random() * recording.duration_s
                 began_s = time.perf_counter()
                 transport.seek(aim_s)
                 took_ms.append(1000 * (time.perf_counter() - began_s))
@@ -207,34 +209,33 @@ async def _seek(path: Path) -> None:
 
 
 MOVES: dict[str, Callable[[Inspecting, random.Random], None]] = {
-    "by a second": lambda cursor, chance: cursor.action_cursor(chance.choice((-1, 1))),
-    "by a level": lambda cursor, chance: cursor.action_cursor_level(chance.choice((-1, 1))),
-    "to any second": lambda cursor, chance: cursor.point(chance.random() * DAY_S, by_load=False),
-    "along the curve": lambda cursor, chance: cursor.point(chance.random() * 100, by_load=True),
+    "by a second": lambda cursor, rng: cursor.action_cursor(rng.choice((-1, 1))),
+    "by a level": lambda cursor, rng: cursor.action_cursor_level(rng.choice((-1, 1))),
+    "to any second": lambda cursor, rng: cursor.point(rng.random() * DAY_S, by_load=False),
+    "along the curve": lambda cursor, rng: cursor.point(rng.random() * 100, by_load=True),
 }
-
 
 MOVES_EACH = 40
 VIEWS: tuple[tuple[float | None, LatencyForm], ...] = ((300.0, "lines"), (None, "lines"), (300.0, "heatmap"), (None, "heatmap"))
 
 
 async def _inspect(path: Path) -> None:
-    """Moves of the inspection cursor through a day that is shown to its end: from the key to the drawn panes and read-out."""
+    """Time from a key that moves the inspection cursor to the drawn panes and values, in a session that is shown to its end."""
     recording = Replay(path)
     recording.read_on()
     feed = RecordedFeed(recording, Playback(), whole=True)
     app = ExplorerApp(feed, Transport(feed), whole=True)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause(4.0)
-        cursor, chance = app.explorer.inspecting, random.Random(7)
+        cursor, rng = app.explorer.inspecting, random.Random(7)
         for window_s, form in VIEWS:
             cursor.time, app.explorer.options.latency_form = TimeWindow(window_s), form
-            cursor.action_inspect()  # draws what the first heatmap reads
+            cursor.action_inspect()  # prepares the data of the first heatmap, which is not measured
             for sentence, move in MOVES.items():
                 took_ms, cpu_ms = [], []
                 for _ in range(MOVES_EACH):
                     began_s, began_cpu_s = time.perf_counter(), time.thread_time()
-                    move(cursor, chance)
+                    move(cursor, rng)
                     took_ms.append(1000 * (time.perf_counter() - began_s))
                     cpu_ms.append(1000 * (time.thread_time() - began_cpu_s))
                     await pilot.pause()

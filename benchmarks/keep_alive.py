@@ -1,7 +1,7 @@
-"""Connections at 1,500 and 4,000 users who keep them, by client: as many as users, and none is closed.
+"""Connections of 1,500 and 4,000 users with keep-alive, by client: the goal is one connection per user, which is never closed.
 
-Users wait 10 s between requests, so that a machine with two cores keeps up; each makes several. Descriptors above 1,023 are what
-select() refuses.
+Users wait 10 s between requests, so that a machine with two cores keeps up; each user sends several. With so many connections
+descriptors are above 1,023, which select() refuses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from . import rig
 USERS = (1_500, 4_000)
 CLIENTS = ("fast", "requests", "lean")
 HOLD_S = 35.0
-MOST = 1.01
+MOST_PER_USER = 1.01
+"""Most connects per user."""
 
 PROFILE = """\
 title = "kept connections"
@@ -33,18 +34,17 @@ name = "/"
 
 def main() -> None:
     with rig.fast_server() as (name, url):
-        print(f"{name}; users wait 10 s, {HOLD_S:.0f} s with all of them (connects a user at most {MOST})")
-        print(
-            f"{'client':>10} {'users':>6} {'requests':>9} {'connects':>9} {'a user':>7} {'closed by service':>18} {'by users':>9}"
-        )
+        print(f"{name}; users wait 10 s, {HOLD_S:.0f} s with all of them (connects per user at most {MOST_PER_USER})")
+        print(f"{'client':>10} {'users':>6} {'requests':>9} {'connects':>9} {'per user':>8}", end="")
+        print(f" {'closed by service':>18} {'by users':>9}")
         for users in USERS:
             for client in CLIENTS:
                 row = _counted(url, users, client)
-                print("{:>10} {:6d} {:9d} {:9d} {:7.3f} {:18d} {:9d}".format(client, users, *row), flush=True)
+                print("{:>10} {:6d} {:9d} {:9d} {:8.3f} {:18d} {:9d}".format(client, users, *row), flush=True)
 
 
 def _counted(url: str, users: int, client: str) -> tuple[int, int, float, int, int]:
-    """(requests, connects, connects a user, closed by the service, closed by users) until the plan ends."""
+    """(requests, connects, connects per user, closed by the service, closed by users) until the plan ends."""
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "kept.toml"
         profile.write_text(PROFILE.format(url=url, client=client))
@@ -52,8 +52,8 @@ def _counted(url: str, users: int, client: str) -> tuple[int, int, float, int, i
         command = [str(rig.BIN / "capexplorer"), "run", str(profile), "--headless", "--plan", f"{users}:{HOLD_S:.0f}s"]
         subprocess.run([*command, "--sessions-dir", str(sessions)], check=False, capture_output=True, timeout=300)
         samples = rig.Run(sessions).samples
-    held = [sample for sample in samples if sample.wanted == users]  # users that end close their connections
-    requests = sum(tick.requests + tick.warmup_requests for sample in held for tick in sample.endpoints)
-    connects = sum(sample.connects for sample in held)
-    closed = [sum(getattr(sample, name) or 0 for sample in held) for name in ("closed_by_service", "closed_by_users")]
+    counted = [sample for sample in samples if sample.wanted == users]  # users that end close their connections
+    requests = sum(tick.requests + tick.warmup_requests for sample in counted for tick in sample.endpoints)
+    connects = sum(sample.connects for sample in counted)
+    closed = [sum(getattr(sample, name) or 0 for sample in counted) for name in ("closed_by_service", "closed_by_users")]
     return requests, connects, connects / users, closed[0], closed[1]

@@ -20,9 +20,9 @@ class Kept(msgspec.Struct, kw_only=True):
 
     began: Conditions
     load_average_1m: float = 0.0
-    """Of the machine when the last benchmark had ended."""
+    """Load average of the machine when the last benchmark had ended."""
     printed: dict[str, list[str]] = {}
-    """Lines by benchmark, in the order they ran."""
+    """Printed lines by benchmark, in the order in which they ran."""
 
 
 class _Tee(io.StringIO):
@@ -52,5 +52,5 @@ def save(kept: Kept, path: Path) -> None:
 
 
 def read(path: Path) -> Kept:
-    """Raises OSError or msgspec.DecodeError."""
+    """The run in a file. Raises OSError or msgspec.DecodeError."""
     return msgspec.json.decode(path.read_bytes(), type=Kept)

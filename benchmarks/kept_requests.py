@@ -1,7 +1,8 @@
-"""What keeping whole requests costs each request: the recorder with the sample over the recorder without it.
+"""The CPU cost, per request, of keeping a sample of whole requests.
 
-CPU time of the recorder's listener alone, in turns of 1,000 calls with and without, the least of each, since neighbours only
-add; held against a request of the lean client, the cheapest there is. What is read once a second is timed apart.
+CPU time of the recorder's listener alone, in alternating batches of 1,000 calls with and without the sample; the minimum of each,
+since other processes can only add time. It is compared with a request of the lean client, the cheapest client. Cleaning a kept
+request, which happens once a second, is timed separately.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from collections.abc import Callable
 
 from . import rig
 
-TURNS, CALLS = 200, 1_000
+BATCHES, CALLS = 200, 1_000
 REQUESTS, REPEATS = 20_000, 3
-MOST = 0.02
-READS = 50
+MOST_RATIO = 0.02
+CLEANED = 50
 
 
 def main() -> None:
@@ -29,11 +30,12 @@ def main() -> None:
     without_us, keeping_us, failing_us, failing_kept_us, request_us = map(float, done.stdout.split())
     share = (keeping_us - without_us) / request_us
     print(
-        f"the recorder: {without_us:.2f} us a request without, {keeping_us:.2f} with; a request of the lean client takes ", end=""
+        f"the recorder: {without_us:.2f} us per request without, {keeping_us:.2f} with; a request of the lean client takes ",
+        end="",
     )
-    print(f"{request_us:.1f} us: {share:.1%} of it (at most {MOST:.0%})")
-    print(f"of a request that failed: {failing_us:.1f} us without, {failing_kept_us:.1f} with")
-    print(f"to read and clean one with 4 KiB of JSON: {read_ms():.2f} ms")
+    print(f"{request_us:.1f} us: the difference is {share:.1%} of it (at most {MOST_RATIO:.0%})")
+    print(f"for a request that failed: {failing_us:.1f} us without, {failing_kept_us:.1f} with")
+    print(f"to clean a kept request with 4 KiB of JSON: {clean_ms():.2f} ms")
 
 
 def measure(port: int) -> list[float]:
@@ -58,7 +60,7 @@ def measure(port: int) -> list[float]:
             recorder.sampling = RequestSampling(RequestRedaction())
             recorder.begin_level(0)
 
-        def turn() -> float:
+        def batch_us() -> float:
             times_ms = [draw.lognormvariate(3, 0.5) for _ in range(CALLS)]
             began_s, called_s = time.time(), time.process_time()
             for response_ms in times_ms:
@@ -67,10 +69,10 @@ def measure(port: int) -> list[float]:
             recorder.drain()
             return spent_s / CALLS * 1e6
 
-        return turn
+        return batch_us
 
-    turns = [listener(exception, keeps=keeps) for exception in (None, error) for keeps in (False, True)]
-    least = [min(times) for times in zip(*([turn() for turn in turns] for _ in range(TURNS)), strict=True)]
+    batches = [listener(exception, keeps=keeps) for exception in (None, error) for keeps in (False, True)]
+    least = [min(times) for times in zip(*([batch_us() for batch_us in batches] for _ in range(BATCHES)), strict=True)]
     return [*least, min(_request_us(user) for _ in range(REPEATS))]
 
 
@@ -81,8 +83,8 @@ def _request_us(user: object) -> float:
     return (time.process_time() - began_s) / REQUESTS * 1e6
 
 
-def read_ms() -> float:
-    """CPU time of reading one kept request."""
+def clean_ms() -> float:
+    """CPU time of removing secrets from one kept request."""
     from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
     from capexplorer.session.redact_request import RequestRedaction
 
@@ -90,9 +92,9 @@ def read_ms() -> float:
     received, clean = Body(text=text, size_bytes=9_000, is_cut=True), RequestRedaction()
     request = KeptRequest(brief=RequestBrief(), received=received)
     began_s = time.process_time()
-    for _ in range(READS):
+    for _ in range(CLEANED):
         clean(request)
-    return (time.process_time() - began_s) / READS * 1000
+    return (time.process_time() - began_s) / CLEANED * 1000
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Delay from a key press to the changed user target: wall time of the key sent to wall time of the level opened."""
+"""Delay from a key press to the changed number of wanted users: from sending the key to the opening of the level, wall time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main() -> None:
             while len(run.chunks) == before:
                 time.sleep(0.001)
             echoed_s.append(run.chunks[before][0] - sent_s)
-            time.sleep(0.37)  # not in step with the one-second redraw
+            time.sleep(0.37)  # so that keys are not synchronous with the redraw once a second
         run.end()
         events = rig.Run(sessions).events
     header = next(event for event in events if isinstance(event, Header))
@@ -41,4 +41,4 @@ def main() -> None:
     echoes_ms = sorted(each * 1000 for each in echoed_s)
     print(f"{name}; 50 users, 0.1 s wait; {KEYS} keys")
     print(f"key to level opened, ms: median {delays_ms[KEYS // 2]:.1f}, worst {delays_ms[-1]:.1f} (at most 150)")
-    print(f"key to the screen's answer, ms: median {echoes_ms[KEYS // 2]:.1f}, worst {echoes_ms[-1]:.1f} (at most 150)")
+    print(f"key to the screen's output, ms: median {echoes_ms[KEYS // 2]:.1f}, worst {echoes_ms[-1]:.1f} (at most 150)")

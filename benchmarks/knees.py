@@ -1,8 +1,8 @@
-"""Knees against ground truth: this detector beside kneed and a broken line, on the same simulated ladders.
+"""Accuracy of knees on simulated ladders whose true knees are known: the product's detector, kneed and a broken-line fit.
 
-Closed queues of six kinds, 12 levels of 20 s up to 2.2 N*; the same systems stopped at 0.45 N*; linear systems. Truth is exact
-(trials/simulation). Thresholds were tuned on seeds 0-299; these are 500,000 and up. kneed is a dependency of this benchmark
-alone (`pip install kneed`); without it its row says so.
+Closed queues of six kinds, 12 levels of 20 s up to 2.2 N*; the same systems up to 0.45 N*; linear systems. The truth is exact
+(trials/simulation). Thresholds were tuned on seeds 0-299; these are 500,000 and up. kneed is needed by this benchmark only
+(`pip install kneed`); without it its row says that it is not installed.
 
     python -m benchmarks knees [--ladders 600] [--seconds 20] [--first-seed 500000]
 """
@@ -34,30 +34,37 @@ Detector = Callable[[Sequence[LadderLevel]], float | None]
 
 @dataclass(frozen=True)
 class Climb:
+    """A simulated ladder and its levels as the detector gets them."""
+
     ladder: Ladder
     levels: tuple[LadderLevel, ...]
 
     @property
     def truth(self) -> float:
+        """N*; nan for a linear system."""
         return self.ladder.truth.knee_users or float("nan")
 
 
-def ours(levels: Sequence[LadderLevel]) -> float | None:
+def product(levels: Sequence[LadderLevel]) -> float | None:
+    """The knee of the product's detector, in users."""
     knee = judge(levels).knee
     return knee.users if knee is not None and knee.kind == "knee" else None
 
 
 def crossing_ungated(levels: Sequence[LadderLevel]) -> float | None:
+    """The crossing of the low-load line and the capacity line, without the detector's conditions."""
     return crossing(curve_of(pooled(levels))).users
 
 
-def stick(levels: Sequence[LadderLevel]) -> float | None:
+def broken_line_knee(levels: Sequence[LadderLevel]) -> float | None:
+    """The break of a broken-line fit of goodput; None at the end of the ladder."""
     curve = curve_of(pooled(levels))
     found = broken_line(curve).break_users
     return found if found < 0.95 * curve.users[-1] else None
 
 
 def kneed(of: Callable[[LadderLevel], float]) -> Detector | None:
+    """kneed on a figure of the levels; None: it is not installed."""
     try:
         from kneed import KneeLocator  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
@@ -73,6 +80,7 @@ def kneed(of: Callable[[LadderLevel], float]) -> Detector | None:
 
 
 def twice_the_base(levels: Sequence[LadderLevel]) -> float | None:
+    """Users of the first level whose p95 is above twice that of the first level."""
     base = next((level.p95_ms for level in levels if level.p95_ms is not None), None)
     return None if base is None else next((level.users for level in levels if (level.p95_ms or 0.0) > 2 * base), None)
 
@@ -92,7 +100,7 @@ def row(name: str, detect: Detector | None, full: list[Climb], low: list[Climb],
 
 def by_kind(full: list[Climb]) -> None:
     names = ("ladders", "knee", "within 25%", "median", "bias", "covered", "limit", "high")
-    print(f"\n  {'ours, by kind':14}" + "".join(f"{name:>12}" for name in names))
+    print(f"\n  {'this, by kind':14}" + "".join(f"{name:>12}" for name in names))
     for kind in (*KINDS, "all"):
         climbs = [climb for climb in full if kind in (climb.ladder.kind, "all")]
         found = [(climb, verdict) for climb in climbs if (verdict := _knee(climb)) is not None]
@@ -116,6 +124,7 @@ def _knee(climb: Climb) -> KneeVerdict | None:
 
 
 def bends(climbs: list[Climb]) -> str:
+    """Share of the ladders on which a bend was marked."""
     return share((knee := judge(climb.levels).knee) is not None and knee.kind == "bend" for climb in climbs)
 
 
@@ -137,10 +146,10 @@ def main(argv: Sequence[str] = ()) -> None:
     )
     print(f"\n  {'':34}{'in 25%':>10}{'in 15%':>10}{'median':>9}{'p90':>8}{'marks 0.45':>12}{'linear':>10}")
     began = time.perf_counter()
-    row("this detector", ours, full, low, linear)
+    row("this detector", product, full, low, linear)
     spent_ms = (time.perf_counter() - began) / (len(full) + len(low) + len(linear)) * 1000
     row("its crossing, without gates", crossing_ungated, full, low, linear)
-    row("broken stick on goodput", stick, full, low, linear)
+    row("broken line on goodput", broken_line_knee, full, low, linear)
     row("kneed on goodput", kneed(lambda level: level.goodput_rps), full, low, linear)
     row("kneed on raw RPS", kneed(lambda level: level.throughput_rps or 0.0), full, low, linear)
     row("p95 over twice the base", twice_the_base, full, low, linear)

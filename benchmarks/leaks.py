@@ -1,7 +1,7 @@
-"""Leaks against ground truth: wrong marks on healthy services, and how soon leaks of known rates are reported.
+"""Accuracy of leak detection on simulated services: wrong marks on healthy ones, and how soon leaks of known rates are reported.
 
-Ten minutes of each service at one user count, looked at as a run does: at 20, 30 ... 120 s, then each minute. Shapes and figures
-are drawn at random (trials/simulation/growth.py). Thresholds were tuned on seeds 0-399; these are 500,000 and up.
+Ten minutes of each service at one user count, checked at the times at which a run checks: at 20, 30 ... 120 s, then each minute.
+Shapes and figures are random (trials/simulation/growth.py). Thresholds were tuned on seeds 0-399; these are 500,000 and up.
 
     python -m benchmarks leaks [--services 200] [--first-seed 500000]
 """
@@ -20,14 +20,14 @@ from capexplorer.analysis.leaks.leak_kinds import KINDS, LeakKind
 from trials.simulation.growth import HEALTHY, descriptors, leaking
 
 TIMES = np.arange(1.0, 601.0)
-LOOKS: tuple[int, ...] = (*range(20, 121, 10), *range(180, 601, 60))
+CHECKED_AT_S: tuple[int, ...] = (*range(20, 121, 10), *range(180, 601, 60))
 SETTLES_S = 4
 MEMORY, FDS = KINDS[0], KINDS[1]
 
 
 def first_reported_s(kind: LeakKind, values: NDArray[np.float64]) -> int | None:
-    """Seconds of load after which a leak is first reported, of the whole level, its last half or its last quarter."""
-    for seconds in LOOKS:
+    """Seconds of load after which a leak is first reported in the whole level, its last half or its last quarter; None: never."""
+    for seconds in CHECKED_AT_S:
         times, seen = TIMES[SETTLES_S:seconds], values[SETTLES_S:seconds]
         begins = (len(seen) - max(1, round(share * len(seen))) for share in (1.0, 0.5, 0.25))
         if any(lasting_growth(times[begin:], seen[begin:], kind, WARM_UP_S) is not None for begin in begins):

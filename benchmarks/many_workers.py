@@ -1,7 +1,7 @@
-"""200 simulated workers of 20 endpoints each, which report each second over the real socket of a real run.
+"""200 simulated workers of 20 endpoints each report once a second over the real socket of a real run.
 
-Goals: at most half a core for the run's process, no late tick, and a log that does not grow with the number of workers. Beside
-it, in the same minute: the same run and as many requests with two such workers.
+Goals: at most half a core for the run's process, no late tick, and a log that does not grow with the number of workers. The
+baseline is the same run with two such workers and as many requests.
 
     python -m benchmarks many_workers [--workers N] [--endpoints N] [--seconds S]
 """
@@ -26,7 +26,8 @@ from . import rig
 
 FEW = 2
 REQUESTS = 6_000
-"""Of each endpoint a second, of all workers together: a histogram of more requests takes more bytes."""
+"""Requests per second of each endpoint, over all workers: equal in both runs, since a histogram of more requests has more
+bytes."""
 
 LOCUSTFILE = """
 from locust import FastHttpUser, constant, task
@@ -46,19 +47,20 @@ def main(argv: Sequence[str] = ()) -> None:
     options.add_argument("--endpoints", type=int, default=20)
     options.add_argument("--seconds", type=int, default=40)
     arguments = options.parse_args(argv)
-    print(f"{arguments.endpoints} endpoints a worker, {REQUESTS:,} requests/s of each in all, a level of {arguments.seconds} s")
-    print("workers  cores of the run  late ticks  settled ticks  requests/s  bytes a tick of the log")
+    print(f"{arguments.endpoints} endpoints per worker, {REQUESTS:,} requests/s of each in all, a level of {arguments.seconds} s")
+    print("workers  cores of the run  late ticks  settled ticks  requests/s  bytes of the log per tick")
     for workers in (FEW, arguments.workers):
         run, cores = explored(workers, arguments.endpoints, arguments.seconds)
         ticks = [sample for sample in run.samples if sample.workers is not None and sample.phase != "spawning"]
         late = sum(bool(sample.workers and sample.workers.late) for sample in ticks)
         row = f"{workers:7d} {cores:17.2f} {late:7d}/{len(ticks):<3d} {len(run.settled):14d} {run.rate_rps():11,.0f}"
-        print(f"{row} {run.bytes / len(run.samples):24,.0f}", flush=True)
-    print("goals: at most 0.5 cores, 0 late ticks, bytes a tick alike")
+        print(f"{row} {run.bytes / len(run.samples):26,.0f}", flush=True)
+    print("goals: at most 0.5 cores, 0 late ticks, equal bytes per tick")
 
 
 def explored(workers: int, endpoints: int, seconds: int) -> tuple[rig.Run, float]:
-    """One headless run, whose workers are all simulated, and the cores that its process used (median second of its last half)."""
+    """One headless run, whose workers are all simulated, and the cores that its process used (median of the last `seconds` /
+    2)."""
     with tempfile.TemporaryDirectory() as folder, rig.fast_server() as (_, url):
         (Path(folder) / "visits.py").write_text(LOCUSTFILE)
         port = rig.free_port()
@@ -85,7 +87,7 @@ def explored(workers: int, endpoints: int, seconds: int) -> tuple[rig.Run, float
 
 
 def cores_by_second(run: subprocess.Popen[bytes], at_most_s: int) -> Iterator[float]:
-    """CPU of the process over wall time, second by second until it ends."""
+    """Cores that the process uses in each second, until it ends."""
     process = psutil.Process(run.pid)
     process.cpu_percent()
     for _ in range(at_most_s):

@@ -1,9 +1,9 @@
 """False knees of simulated services that change while the load is stepped up.
 
-Capacity rises or falls, requests fail or stall, for good or for a while, a neighbour takes part of the machine: at a random time,
-before, between and after steps, with and without a return to the first level. Sessions run through the product's own clock and
-live detectors. A knee is false if it lies more than 25% from every N* that was in force; an "at or below" if every N* lies 15%
-above it. Rules were tuned on seeds 0-599 and 10,000-13,399; 700,000-700,999 were looked at; 720,000-746,549 are used up.
+Capacity rises or falls, requests fail or stall, permanently or for a while, or a neighbour uses a part of the machine, at a
+random time, with and without a return to the first level. Sessions run through the product's live detectors. A knee is false
+if it is more than 25% from every N* that the service had; an "at or below" if every N* is more than 15% above it. Rules were
+tuned on seeds 0-599 and 10,000-13,399; 700,000-700,999 were checked once; 720,000-746,549 were reported before.
 
     python -m benchmarks moving [--ladders 1000] [--first-seed 746550]
 """
@@ -53,6 +53,7 @@ class Outcome:
 
 
 def is_false(mark: Mark, knees: Sequence[float]) -> bool:
+    """Whether a knee or "at or below" contradicts every N* that the service had."""
     users = mark.users or 0.0
     if mark.kind == "at_or_below":
         return all(knee > AT_OR_BELOW * users for knee in knees)
@@ -91,7 +92,7 @@ def main(argv: Sequence[str] = ()) -> None:
         outcomes = pool.map(outcome, chosen, chunksize=10)
     print(f"  seeds {options.first_seed}-{options.first_seed + options.ladders - 1}; {time.perf_counter() - began:.0f} s\n")
     print_row("", COLUMNS)
-    row("all that move", [each for each in outcomes if each.world != "still"])
+    row("all that change", [each for each in outcomes if each.world != "still"])
     for world in WORLDS:
         row(world.replace("_", " "), [each for each in outcomes if each.world == world])
     false = [f"{each.world} {each.seed}" for each in outcomes if each.false]

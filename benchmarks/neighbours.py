@@ -1,7 +1,7 @@
-"""Knees of simulated services of known N* while other processes come and go, with and without the check for them.
+"""Knees of simulated services of known N* while other processes start and end, with and without the check for them.
 
-Half of the climbs end at 0.6 N*, where every knee is false; half go to 2.5 N*, where one is right within 25%.
-Thresholds were chosen on recordings, and seeds 0-99 and 500,000-500,999 were looked at.
+Half of the ladders end at 0.6 N*, so that any knee is false; half go to 2.5 N*, where a knee within 25% is right. Thresholds were
+chosen on recorded sessions; seeds 0-99 and 500,000-500,999 were checked once.
 
     python -m benchmarks neighbours [--climbs 500] [--first-seed 500000]
 """
@@ -24,18 +24,20 @@ NEAR = 0.25
 CHECK = NeighbourCheck(HostFacts(cpus=CORES), "server")
 
 
-def ladder(found: Crowded, *, looks: bool) -> tuple[LadderLevel, ...]:
+def ladder(found: Crowded, *, checks: bool) -> tuple[LadderLevel, ...]:
     """The input of the detector; without the check, neighbours are unknown."""
-    made = []
+    levels = []
     for at, (users, figures) in enumerate(zip(found.users, found.levels, strict=True)):
-        disturbed, goodput_disturbed = disturbance_of(CHECK.withheld(figures) if looks else None)
+        disturbed, goodput_disturbed = disturbance_of(CHECK.withheld(figures) if checks else None)
         at_s = 15.0 * at
-        made.append(ladder_level(float(users), figures, started_s=at_s, disturbed=disturbed, goodput_disturbed=goodput_disturbed))
-    return usable_levels(made)
+        levels.append(
+            ladder_level(float(users), figures, started_s=at_s, disturbed=disturbed, goodput_disturbed=goodput_disturbed)
+        )
+    return usable_levels(levels)
 
 
 def judged(found: Crowded, verdict: CapacityVerdict) -> str:
-    """`right`, `wrong` or `none`: of a knee that was marked, or that none was."""
+    """`right` or `wrong` for a marked knee; `none` without one."""
     knee = verdict.knee
     if knee is None or knee.users is None or knee.kind not in ("knee", "at_or_below"):
         return "none"
@@ -46,10 +48,10 @@ def judged(found: Crowded, verdict: CapacityVerdict) -> str:
     return "right" if right else "wrong"
 
 
-def counts(seeds: Sequence[int], reach: float, busy_share: float, *, looks: bool) -> Counter[str]:
-    """Counts of each outcome."""
+def counts(seeds: Sequence[int], reach: float, busy_share: float, *, checks: bool) -> Counter[str]:
+    """Number of ladders by outcome: `right`, `wrong`, `none`."""
     climbs = (climb(seed, reach, busy_share=busy_share) for seed in seeds)
-    return Counter(judged(found, analyse(ladder(found, looks=looks))) for found in climbs)
+    return Counter(judged(found, analyse(ladder(found, checks=checks))) for found in climbs)
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -60,9 +62,9 @@ def main(argv: Sequence[str] = ()) -> None:
     seeds = range(options.first_seed, options.first_seed + options.climbs)
     for reach in (0.6, 2.5):
         for busy in (0.0, 0.5, 1.0):
-            for looks in (False, True):
-                found = counts(seeds, reach, busy, looks=looks)
-                how = "looking at neighbours" if looks else "without looking"
+            for checks in (False, True):
+                found = counts(seeds, reach, busy, checks=checks)
+                how = "with the check" if checks else "without the check"
                 reported = ", ".join(f"{what} {found[what]}" for what in ("right", "wrong", "none"))
                 print(f"to {reach:g} N*, neighbours in {busy:.0%} of levels, {how:<22} {reported} of {len(seeds)}", flush=True)
 

@@ -1,4 +1,4 @@
-"""From starting the command to the first paint of its screen, and to the output of offline commands."""
+"""Seconds from the start of a command to the first paint of its screen, or to its end."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What all probes together cost at one read a second: CPU of the reading thread, as a share of one core. Goal: at most 1%.
+"""CPU cost of all probes at one read per second: CPU of the reading thread, as a share of one core. Goal: at most 1%.
 
-Run with none and with 25,000 sockets in TIME_WAIT, 200 connections held, and a target of 3 processes with 8 threads that serves
-metrics. The baselines of the same run are the obvious ways to count ports: psutil.net_connections, and /proc/net/tcp parsed.
-Loopback only, in a network namespace of its own (`unshare`), for 25,000 TIME_WAIT want a wide port range and no reuse.
+Measured without and with 25,000 sockets in TIME_WAIT, with 200 open connections and a target of 3 processes and 8 threads that
+serves metrics. The baselines are two simple ways to count ports: psutil.net_connections, and parsing /proc/net/tcp. Loopback
+only, in a network namespace of its own (`unshare`), since 25,000 sockets in TIME_WAIT need a large port range without reuse.
 
     python benchmarks/probe_cost.py [--time-wait N] [--seconds S]
 """
@@ -34,7 +34,7 @@ from capexplorer.probe.syscalls import disk_free_bytes
 from capexplorer.probe.target import TargetProbe
 from capexplorer.probe.tcp import NamespaceListeners, TcpProbe
 
-_HELD = 200
+_CONNECTIONS = 200
 _INSIDE = "CAPEXPLORER_BENCH_NAMESPACE"
 _TARGET = """
 import os, threading, time
@@ -66,15 +66,16 @@ def main(argv: Sequence[str] = ()) -> None:
     for count in (0, min(max(chosen.time_wait, 1), 60_000)):
         with ExitStack() as stack:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=256))
-            held = [stack.enter_context(each) for each in connections(listener, _HELD)]
-            assert len(held) == 2 * _HELD
+            sockets = [stack.enter_context(each) for each in connections(listener, _CONNECTIONS)]
+            assert len(sockets) == 2 * _CONNECTIONS
             pid, port = stack.enter_context(target())
             make_time_wait(listener, count)
             measure(pid, port, chosen.seconds)
 
 
 def ran_in_namespace(options: Sequence[str]) -> bool:
-    """Whether a process in a network namespace of its own, with ports enough, has measured and printed; else go on here."""
+    """Whether a process in a network namespace of its own, with enough ports, has measured and printed. In that process, and
+    if no namespace can be created, False: this process must measure."""
     if _INSIDE in os.environ:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         for name, value in (("ip_local_port_range", "1024 65535"), ("tcp_tw_reuse", "0")):
@@ -88,7 +89,7 @@ def ran_in_namespace(options: Sequence[str]) -> bool:
         environment = os.environ | {_INSIDE: "1", "PYTHONPATH": os.pathsep.join(sys.path)}
         print(subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout, end="")
         return True
-    print("no network namespace of its own: TIME_WAIT will be fewer, and neighbours count", file=sys.stderr)
+    print("no network namespace: there will be fewer sockets in TIME_WAIT, and other processes' sockets count", file=sys.stderr)
     return False
 
 
@@ -100,7 +101,7 @@ def connections(listener: socket.socket, count: int) -> Iterator[socket.socket]:
 
 
 def make_time_wait(listener: socket.socket, count: int) -> None:
-    """The same number of client sockets in TIME_WAIT."""
+    """Leave `count` client sockets in TIME_WAIT."""
     for _ in range(count):
         client = socket.create_connection(listener.getsockname())
         server, _ = listener.accept()
@@ -123,21 +124,21 @@ def target() -> Iterator[tuple[int, int]]:
 
 
 def measure(pid: int, port: int, seconds: int) -> None:
-    """One table: the whole panel at 1 Hz; between its ticks each probe alone, and the baselines three times."""
+    """Print one table: all probes together at 1 Hz, each probe alone half a second later, and the baselines three times."""
     url = f"http://127.0.0.1:{port}/"
     tid = threading.get_native_id()
-    panel = Probes(load_tid=tid, screen_tid=tid, recorder_tid=tid)
-    panel.watch(pid, port, url)
+    probes = Probes(load_tid=tid, screen_tid=tid, recorder_tid=tid)
+    probes.watch(pid, port, url)
     generator, watched, host = GeneratorProbe(tid, tid, tid), TargetProbe(pid, port), HostProbe()
     tcp, ports, app = TcpProbe(), PortsProbe(), AppProbe(url)
-    cgroup, there = cgroup_of(pid), NamespaceListeners(pid)
+    cgroup, listeners = cgroup_of(pid), NamespaceListeners(pid)
     alone: dict[str, Callable[[], object]] = {
         "  generator": lambda: generator.read(1.0),
         "  target": lambda: watched.read(1.0),
         "    its control groups": lambda: (cgroup.throttled_ratio(1.0), cgroup.oom_kills(), cgroup.memory_limit_bytes()),
         "    its disk, every 5 s": lambda: disk_free_bytes(pid),
         "  accept queue": lambda: tcp.listen_queue(port),
-        "    in another namespace": lambda: there.queue(port),
+        "    in another namespace": lambda: listeners.queue(port),
         "  host": lambda: host.read(1.0),
         "  all processes, every 3 s while others use 0.2 cores": snapshot,
         "  tcp": lambda: tcp.read(),
@@ -148,22 +149,22 @@ def measure(pid: int, port: int, seconds: int) -> None:
     started = time.monotonic()
     for tick in range(seconds):
         time.sleep(max(0.0, started + tick - time.monotonic()))
-        costs["all probes"].append(cost_ms(lambda: panel.read(1.0)))
+        costs["all probes"].append(cost_ms(lambda: probes.read(1.0)))
         time.sleep(0.5)
         for name, read in alone.items():
             costs[name].append(cost_ms(read))
     costs["baseline: psutil"] = [cost_ms(lambda: psutil.net_connections("tcp")) for _ in range(3)]
     costs["baseline: /proc/net/tcp"] = [cost_ms(read_proc_net_tcp) for _ in range(3)]
-    time_wait = panel.read(1.0).tcp.sockets_time_wait
+    time_wait = probes.read(1.0).tcp.sockets_time_wait
     for name, values in costs.items():
         mean = sum(values) / len(values)
         print(f"{name:56}{time_wait!s:>12}{mean:>10.3f}{max(values):>10.3f}{mean / 10:>21.2f}%")
-    for each in (panel, generator, watched, host, tcp, ports, cgroup, there):
+    for each in (probes, generator, watched, host, tcp, ports, cgroup, listeners):
         each.close()
 
 
 def cost_ms(read: Callable[[], object]) -> float:
-    """CPU time of this thread, user and system."""
+    """CPU time of this thread during a read, user and system."""
     before = time.thread_time_ns()
     read()
     return (time.thread_time_ns() - before) / 1e6

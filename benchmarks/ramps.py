@@ -1,8 +1,8 @@
-"""Knees of imported ramps: whether the 90% intervals hold N*, and the verdict where a ramp cannot show it.
+"""Knees of imported ramps: how often the 90% intervals contain N*, and the verdicts on ramps that cannot show a knee.
 
     python -m benchmarks ramps [--ramps 400] [--first-seed 910000]
 
-An "at or below" is false if N* lies above its users (and 15% more). Thresholds were tuned on seeds 0-599.
+An "at or below" is false if N* is more than 15% above its users. Thresholds were tuned on seeds 0-599.
 """
 
 from __future__ import annotations
@@ -39,46 +39,46 @@ class Outcome:
         assert truth is not None
         self.truth = truth
         self.users = self.low = self.high = None
-        self.sentence = "nothing"
+        self.verdict_kind = "nothing"
         for mark in knee_marks(ramp.timeline):
             if mark.kind in ("knee", "at_or_below") and isinstance(mark.finding, Knee):
                 verdict = mark.finding.verdict
-                self.sentence, self.users, self.low, self.high = mark.kind, mark.users, verdict.users_low, verdict.users_high
-        if self.sentence == "nothing" and any(mark.kind == "bend" for mark in knee_marks(ramp.timeline)):
-            self.sentence = "bend"
+                self.verdict_kind, self.users, self.low, self.high = mark.kind, mark.users, verdict.users_low, verdict.users_high
+        if self.verdict_kind == "nothing" and any(mark.kind == "bend" for mark in knee_marks(ramp.timeline)):
+            self.verdict_kind = "bend"
 
     @property
     def holds(self) -> bool:
-        """Of a knee: whether its interval contains N*."""
+        """Whether the interval of the knee contains N*."""
         return (self.low or 0.0) <= self.truth <= (self.high or np.inf)
 
     @property
     def is_false(self) -> bool:
-        """Of an "at or below": N* is above it."""
+        """Whether N* is above an "at or below"."""
         return self.truth > AT_OR_BELOW * (self.users or 0.0)
 
 
 def row(name: str, outcomes: Sequence[Outcome]) -> None:
-    knees = [each for each in outcomes if each.sentence == "knee"]
-    below = [each for each in outcomes if each.sentence == "at_or_below"]
+    knees = [each for each in outcomes if each.verdict_kind == "knee"]
+    below = [each for each in outcomes if each.verdict_kind == "at_or_below"]
     widths = [((each.high or np.nan) - (each.low or np.nan)) / (each.users or np.nan) for each in knees]
     cells = (
         str(len(outcomes)),
-        share(each.sentence == "knee" for each in outcomes),
+        share(each.verdict_kind == "knee" for each in outcomes),
         share(each.holds for each in knees),
         share(abs((each.users or 0.0) / each.truth - 1) <= NEAR for each in knees),
         f"{np.median(widths):.0%}" if widths else "-",
-        share(each.sentence == "at_or_below" for each in outcomes),
+        share(each.verdict_kind == "at_or_below" for each in outcomes),
         share(each.is_false for each in below),
-        share(each.sentence == "bend" for each in outcomes),
-        share(each.sentence == "nothing" for each in outcomes),
+        share(each.verdict_kind == "bend" for each in outcomes),
+        share(each.verdict_kind == "nothing" for each in outcomes),
     )
     print_row(name, cells)
 
 
 def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ramps", type=int, default=400, help="over all kinds")
+    parser.add_argument("--ramps", type=int, default=400, help="number of ramps, over all kinds")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     options = parser.parse_args(list(argv))
     count = options.ramps // len(KINDS)

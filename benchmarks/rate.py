@@ -1,7 +1,9 @@
-"""Time from plan at 200 a second, on a server with stalls of 200 ms every 2 s: percentiles over what follows from arithmetic.
+"""Time from plan at 200 iterations per second, on a server that stalls for 200 ms every 2 s: measured percentiles divided by the
+calculated ones.
 
-Generators take turns: this app with two of its clients, and where they are installed k6 (constant-arrival-rate, 100 virtual
-users) and oha (-q, --latency-correction). k6 has no time from plan; with users enough its iterations begin on time.
+Generators take turns: this app with two of its clients and, if they are installed, k6 (constant-arrival-rate, 100 virtual
+users) and oha (-q, --latency-correction). k6 does not report the time from plan; with enough users its iterations begin on
+time.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ export default function () {{ http.get("{url}/"); }}
 """
 
 Percentiles = Mapping[str, float]
-"""By the names of QUANTILES, ms."""
+"""Percentiles in ms by the names of QUANTILES."""
 
 
 def main() -> None:
@@ -55,8 +57,8 @@ def main() -> None:
     with rig.running([sys.executable, "-m", "benchmarks.stalling_server", str(port)], port):
         expected = {name: expected_ms(quantile) for name, quantile in QUANTILES.items()}
         print(f"{RATE}/s for {SECONDS} s, {ROUNDS} rounds; expected ms: {_shown(expected)}")
-        for turn in range(ROUNDS):
-            for name in tools if turn % 2 == 0 else reversed(tools):
+        for round_ in range(ROUNDS):
+            for name in tools if round_ % 2 == 0 else reversed(tools):
                 found[name].append(tools[name](url))
                 print(f"{name:>5}: {_shown(found[name][-1])}", flush=True)
     for name, rounds in found.items():

@@ -1,6 +1,7 @@
-"""p99 from plan at 500/s under the live screen over that of a headless run, both with one worker, on the same fast server.
+"""p99 of the time from plan at 500/s with the live screen, divided by that of a headless run, both with one worker, on one
+server.
 
-python -m benchmarks rate_p99        PAIRS=1 SECONDS=8 for a short look
+PAIRS=1 SECONDS=8 python -m benchmarks rate_p99        # a short form
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from . import rig
 PAIRS = int(os.environ.get("PAIRS", "5"))
 SECONDS = float(os.environ.get("SECONDS", "20"))
 RATE_PER_S = 500
-MOST = 1.1
+MOST_RATIO = 1.1
 SETTLES_S = 8.0
-"""At most, before the settled seconds that are measured: the start of worker and users, and the level's own settling."""
+"""Longest time before the settled seconds, which are measured: start of worker and users, and settling of the level."""
 
 
 def main() -> None:
     ratios = []
     with rig.fast_server() as (name, url):
-        print(f"{name}; {RATE_PER_S}/s offered, one worker, {SECONDS:.0f} s each, {PAIRS} pairs, taken in turn; from plan")
+        print(f"{name}; {RATE_PER_S}/s offered, one worker, {SECONDS:.0f} s each, {PAIRS} alternating pairs; time from plan")
         print(f"{'headless p50':>13} {'p99 ms':>8} {'screen p50':>11} {'p99 ms':>8} {'p99 ratio':>10}")
         for index in range(PAIRS):
             order = (False, True) if index % 2 == 0 else (True, False)
@@ -35,7 +36,7 @@ def main() -> None:
             (h50, h99), (s50, s99) = found[False], found[True]
             ratios.append(s99 / h99)
             print(f"{h50:13.2f} {h99:8.2f} {s50:11.2f} {s99:8.2f} {ratios[-1]:10.2f}", flush=True)
-    print(f"median ratio {rig.median(ratios):.2f} (at most {MOST})")
+    print(f"median ratio {rig.median(ratios):.2f} (at most {MOST_RATIO})")
 
 
 def _explored(url: str, *, on_screen: bool) -> tuple[float, float]:

@@ -1,10 +1,10 @@
-"""Capacities as offered rates in whole sessions of simulated services, against truth.
+"""Accuracy of capacities as offered rates in whole sessions of simulated services of known capacity.
 
-Climbs of services that change, climbs and ramps of services that do not, and stationary queues, in which no change may be marked.
-A capacity is false if it lies more than 15% from every one that was in force, and a bound if the truth lies beyond it by as
-much. Where services refuse or time out below their capacity, lower bounds are not compared. A change is wrong in a world that
-stands still if it is marked with no step of load that explains it. Rules were tuned on seeds 0-9,999, and intervals of ramps
-on 730,000-730,119; 730,120 and up are for reports.
+Sessions of rising rates on services that change and on services that do not, ramps, and stationary queues, in which no change
+may be marked. A capacity is false if it is more than 15% from every capacity that the service had, and a bound if it
+contradicts all of them by as much. For services that refuse or time out below their capacity, lower bounds are not compared.
+On a service that does not change, a marked change is wrong if no step of load explains it. Rules were tuned on seeds 0-9,999,
+and intervals of ramps on 730,000-730,119; 730,120 and up are for reports.
 
     python -m benchmarks rate_worlds [--moving 350] [--still 200] [--ramps 160] [--steady 200] [--first-seed 730000] [--page]
 """
@@ -39,11 +39,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     service: str
     seed: int
     truths: tuple[float, ...]
-    """Capacities that were in force, 1/s; empty where there is none."""
+    """Capacities that the service had, 1/s; empty: it has none."""
     most_per_s: float
-    """The greatest rate."""
+    """The highest offered rate."""
     kind: str | None = None
-    """Of the verdict."""
+    """Kind of the verdict's capacity; None: there is no verdict."""
     per_s: float | None = None
     low_per_s: float | None = None
     high_per_s: float | None = None
@@ -52,11 +52,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a change was marked that no step of load explains."""
     shifts: tuple[str, ...] = ()
     load: float | None = None
-    """Of a steady queue: the rate over the capacity."""
+    """Offered rate of a steady queue, divided by its capacity."""
 
 
 def outcome(chosen: tuple[str, str, int]) -> Outcome:
-    """`(group, service or "", seed)`."""
+    """Simulate a session. `chosen`: group, kind of service (for ramps, else empty), seed."""
     group, service, seed = chosen
     if group == "steady":
         return _outcome_of(group, steady_rate(seed))
@@ -93,13 +93,13 @@ def _outcome_of(group: str, found: MovingRates) -> Outcome:
 
 def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--moving", type=int, default=350, help="climbs of services that change, over seven kinds")
-    parser.add_argument("--still", type=int, default=200, help="climbs of services that do not change")
+    parser.add_argument("--moving", type=int, default=350, help="sessions of services that change, over seven kinds")
+    parser.add_argument("--still", type=int, default=200, help="sessions of services that do not change")
     parser.add_argument("--ramps", type=int, default=160, help="ramps, over four kinds of service")
     parser.add_argument("--steady", type=int, default=200, help="stationary queues at one rate")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--page", action="store_true", help="keep the result and write its page")
+    parser.add_argument("--page", action="store_true", help="save the result and write its page")
     options = parser.parse_args(list(argv))
     began = Conditions.now()
     started_s = time.perf_counter()

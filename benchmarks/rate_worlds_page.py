@@ -1,4 +1,4 @@
-"""Makes docs/rate-worlds.md from the last run of `rate_worlds` that was kept."""
+"""Makes docs/rate-worlds.md from the saved result of `rate_worlds`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATA = ROOT / "trials/results/rate-worlds.json"
 PAGE = ROOT / "docs/rate-worlds.md"
 
 DUE = 1.15
-"""Of the capacity: a climb or a ramp to less need not find it."""
+"""Multiple of the capacity that a session must reach for the capacity to be due."""
 
 Row = Mapping[str, Any]
 
@@ -48,7 +48,7 @@ def page(found: Mapping[str, Any]) -> str:
 
 
 def tables(found: Mapping[str, Any]) -> str:
-    """Climbs and ramps, what was found, and stationary queues."""
+    """All tables: sessions of rising rates and ramps, stationary queues, and the list of false verdicts."""
     rows: Sequence[Row] = found["outcomes"]
     groups = list(dict.fromkeys(row["group"] for row in rows if row["group"] != "steady"))
     parts = [_table("change", {group.replace("_", " "): _of(rows, "group", group) for group in groups})]

@@ -1,4 +1,4 @@
-"""Shared by benchmarks: the app on a pseudo-terminal, plain headless Locust, a fast server, percentiles."""
+"""What benchmarks share: the app on a pseudo-terminal, plain headless Locust, a fast server, percentiles."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ class OnTerminal:
             self.chunks.append((time.monotonic(), data))
 
     def press(self, keys: str) -> None:
+        """Type keys, without waiting."""
         os.write(self._master, keys.encode())
 
     def seen(self, text: bytes, timeout_s: float = 30.0) -> float:
@@ -102,13 +103,13 @@ class OnTerminal:
                 if text in together:
                     return at_s - self.started_s
             time.sleep(0.005)
-        raise TimeoutError(f"{text!r} never appeared")
+        raise TimeoutError(f"{text!r} did not appear within {timeout_s:g} s")
 
     def bytes_between(self, begin_s: float, end_s: float) -> int:
         return sum(len(data) for at_s, data in self.chunks if begin_s <= at_s < end_s)
 
     def end(self) -> int:
-        """Quit by key, then wait."""
+        """Quit by key and wait for the end; returns the exit code. Raises TimeoutError."""
         for keys in ("q", "\r"):
             with contextlib.suppress(OSError):
                 self.press(keys)
@@ -121,11 +122,11 @@ class OnTerminal:
             time.sleep(0.1)
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
-        raise TimeoutError("the app did not end")
+        raise TimeoutError("the app did not end within 30 s")
 
 
 class Run:
-    """A finished run of the app: its events."""
+    """The session log of a finished run of the app; `folder` has no other log."""
 
     def __init__(self, folder: Path) -> None:
         (self.path,) = folder.glob("*.jsonl")
@@ -138,11 +139,13 @@ class Run:
         return [sample for sample in self.samples if sample.settled]
 
     def rate_rps(self) -> float:
+        """Requests per second over the settled seconds."""
         settled = self.settled
         requests = sum(tick.requests for sample in settled for tick in sample.endpoints)
         return requests / sum(sample.duration_s for sample in settled)
 
     def latency(self) -> LatencyHistogram:
+        """Latencies of all levels and endpoints."""
         merged = LatencyHistogram()
         for event in self.events:
             if isinstance(event, LevelClosed):
@@ -167,7 +170,8 @@ def app(url: str, *, users: int, wait_s: float, seconds: float, client: str = "f
 
 
 def headless_locust(url: str, *, users: int, wait_s: float, seconds: float, client: str = "fast") -> tuple[float, list[float]]:
-    """Plain headless Locust: (requests a second, latencies in ms), its first 4 s left out, as the app leaves its own out."""
+    """Plain headless Locust: (requests per second, latencies in ms), without its first 4 s, since the app does not count its
+    first seconds either."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.json"
         kind = {"fast": "FastHttpUser", "requests": "HttpUser"}[client]
@@ -229,6 +233,7 @@ def fast_server() -> Iterator[tuple[str, str]]:
 
 @contextlib.contextmanager
 def running(argv: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A server process that listens on `port`, ended with the block."""
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(200):

@@ -1,6 +1,6 @@
 """Terminal output at 120x40 in 256 colours, and the CPU of the screen's thread, while 50 users run and levels change.
 
-Once with a service that answers, once with one that fails 100,000 requests a minute.
+Measured with a service that answers all requests, and with one that fails 100,000 requests per minute.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def main() -> None:
             _measure("0.025 s wait, fails", rig.PROFILE.format(url=url, users=50, wait_s=0.025, client="fast", path="/fails"))
 
 
-def _measure(sentence: str, profile: str) -> None:
+def _measure(name: str, profile: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, sessions = Path(folder) / "bench.toml", Path(folder) / "sessions"
         file.write_text(profile)
         run = rig.OnTerminal([str(rig.BIN / "capexplorer"), "run", str(file), "--sessions-dir", str(sessions)])
         run.seen(b"settl")
         time.sleep(2)
-        whole = sum(len(data) for _, data in run.chunks)
+        first_bytes = sum(len(data) for _, data in run.chunks)
         began_s = time.monotonic()
         time.sleep(SECONDS / 2)
         middle_s = time.monotonic()
@@ -46,6 +46,8 @@ def _measure(sentence: str, profile: str) -> None:
     generators = [sample.generator for sample in found.samples if sample.generator]
     screen = rig.mean([each.screen_cpu_ratio for each in generators])
     recorder = rig.mean([each.recorder_cpu_ratio for each in generators])
-    print(f"{sentence}: {failures / max(found.samples[-1].t_s, 1) * 60:,.0f} failures a minute")
-    print(f"  first screen {whole / 1000:.1f} KB, steady {steady / 1000:.1f} KB/s, a step every 5 s {stepping / 1000:.1f} KB/s")
+    print(f"{name}: {failures / max(found.samples[-1].t_s, 1) * 60:,.0f} failures per minute")
+    print(
+        f"  first screen {first_bytes / 1e3:.1f} KB, steady {steady / 1000:.1f} KB/s, a step every 5 s {stepping / 1000:.1f} KB/s"
+    )
     print(f"  screen's thread {100 * screen:.1f}% of a core, recorder's {100 * recorder:.1f}%", flush=True)

@@ -1,4 +1,4 @@
-"""Shares of outcomes, as the tables of simulated benchmarks show them."""
+"""Shares and rows as the tables of simulated benchmarks print them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 
 def share(hits: Iterable[bool]) -> str:
-    """`97.5%`; `-` without outcomes."""
+    """The share of true values, as `97.5%`; `-` without values."""
     known = list(hits)
     return f"{sum(known) / len(known):.1%}" if known else "-"
 
 
 def print_row(name: str, cells: Iterable[str]) -> None:
-    """One line of a table."""
+    """Print one line of a table."""
     print(f"  {name:18}" + "".join(f"{cell:>15}" for cell in cells))

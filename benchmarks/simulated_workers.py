@@ -1,8 +1,9 @@
-"""Workers that make no load: each joins a run over its real socket and reports a second of invented requests each second.
+"""Workers that generate no load: each joins a run over its real socket and reports invented requests once a second.
 
     CAPEXPLORER_SECRET=... python -m benchmarks.simulated_workers PORT COUNT ENDPOINTS REQUESTS
 
-REQUESTS: of each endpoint of each worker, a second. They end when the run ends. Started by `python -m benchmarks many_workers`.
+REQUESTS: per second, for each endpoint of each worker. The workers end when the run ends. `python -m benchmarks many_workers`
+starts this program.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ HOST = "127.0.0.1"
 
 
 def seconds(count: int, endpoints: int, requests: int) -> list[tuple[EndpointTick, ...]]:
-    """Reports of one second, as many as there are workers, which use them in turn; log-normal latencies around 20 ms."""
+    """`count` different reports of one second, which the workers send in rotation; log-normal latencies around 20 ms."""
     random = np.random.default_rng(1)
     found = []
     for _ in range(count):
@@ -50,21 +51,21 @@ def seconds(count: int, endpoints: int, requests: int) -> list[tuple[EndpointTic
     return found
 
 
-def locusts_own(endpoints: int, requests: int) -> dict[str, Any]:
-    """What Locust itself puts into each report."""
+def locust_report(endpoints: int, requests: int) -> dict[str, Any]:
+    """The statistics that Locust itself puts into each report."""
     stats = RequestStats()
     for number in range(endpoints):
         for latency_ms in range(10, 10 + requests):
             stats.log_request("GET", f"/{number}", latency_ms, 100)
-    whole = stats.total.get_stripped_report()
-    return {"stats": stats.serialize_stats(), "stats_total": whole, "errors": {}}
+    total = stats.total.get_stripped_report()
+    return {"stats": stats.serialize_stats(), "stats_total": total, "errors": {}}
 
 
 class SimulatedWorker:
-    """Joins the run, answers its messages, and reports."""
+    """Joins the run, answers its messages, and sends reports."""
 
-    def __init__(self, number: int, port: int, reports: list[tuple[EndpointTick, ...]], own: dict[str, Any]) -> None:
-        self._number, self._port, self._reports, self._own = number, port, reports, own
+    def __init__(self, number: int, port: int, reports: list[tuple[EndpointTick, ...]], of_locust: dict[str, Any]) -> None:
+        self._number, self._port, self._reports, self._of_locust = number, port, reports, of_locust
         self._hello = WorkerHello(versions=jobs.versions(), host=f"machine-{number}", pid=os.getpid(), cpus=2)
         self._id = f"machine-{number}_simulated"
         self._users: dict[str, int] = {}
@@ -72,7 +73,7 @@ class SimulatedWorker:
         self._has_ended = False
 
     def work(self) -> None:
-        """Until the run ends."""
+        """Take part in the run until it ends."""
         joining.ask(HOST, self._port, self._hello, within_s=120.0)
         self._client = zmqrpc.Client(HOST, self._port, self._id)  # type: ignore[no-untyped-call]
         self._send(WHO, jobs.encode(self._hello))
@@ -107,7 +108,7 @@ class SimulatedWorker:
             self._boundary_s += 1.0
             turn += 1
             self._send("heartbeat", {"state": "running", "current_cpu_usage": 5.0, "current_memory_usage": 10**8})
-            self._send("stats", {KEY: self._second(ended_s, turn), **self._own, **self._counts()})
+            self._send("stats", {KEY: self._second(ended_s, turn), **self._of_locust, **self._counts()})
 
     def _second(self, ended_s: float, turn: int) -> bytes:
         users = sum(self._users.values())
@@ -132,8 +133,10 @@ class SimulatedWorker:
 def main() -> None:
     port, count, endpoints, requests = map(int, sys.argv[1:])
     secret.install(os.environ[secret.VARIABLE])
-    reports, own = seconds(count, endpoints, requests), locusts_own(endpoints, requests)
-    gevent.joinall([gevent.spawn(SimulatedWorker(number, port, reports, own).work) for number in range(count)], raise_error=True)
+    reports, of_locust = seconds(count, endpoints, requests), locust_report(endpoints, requests)
+    gevent.joinall(
+        [gevent.spawn(SimulatedWorker(number, port, reports, of_locust).work) for number in range(count)], raise_error=True
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""A server that replies after 20 ms, and not during its stalls of 200 ms every 2 s. The distribution of reply times follows from
-that."""
+"""A server that replies after 20 ms, except during stalls of 200 ms every 2 s, and the resulting percentiles of response
+times."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def expected_ms(quantile: float) -> float:
-    """Of the time from plan: SERVICE_S, and for the share STALL_S / EVERY_S of replies what is left of a stall, uniform in it."""
-    in_tail_s = STALL_S - (1 - quantile) * EVERY_S
-    return 1000 * (SERVICE_S + max(0.0, in_tail_s))
+    """A quantile of the time from plan: SERVICE_S and, for a share STALL_S / EVERY_S of the replies, the rest of a stall,
+    which is uniform from 0 to STALL_S."""
+    rest_of_stall_s = STALL_S - (1 - quantile) * EVERY_S
+    return 1000 * (SERVICE_S + max(0.0, rest_of_stall_s))
 
 
 class Connection(asyncio.Protocol):
-    """One request at a time."""
+    """One connection; a client sends one request at a time."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)

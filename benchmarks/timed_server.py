@@ -1,4 +1,5 @@
-"""A server that waits 5 ms and reports its own time: from the request read to the reply written. One thread a connection."""
+"""A server that waits 5 ms for each request and reports its own latencies: from reading a request to writing its reply. One
+thread per connection; GET /figures returns the latencies since the last call."""
 
 from __future__ import annotations
 

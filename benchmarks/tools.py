@@ -14,7 +14,7 @@ from . import rig
 
 USERS = 50
 RATE = 500
-"""Requests a second in all where the rate is equal: 50 users who wait 0.1 s."""
+"""Requests per second of all users together in runs at the equal rate: 50 users wait 0.1 s."""
 WAIT_S = USERS / RATE
 
 Latency = tuple[float, float]
@@ -30,9 +30,9 @@ class Tool:
     install: str
     """How to install it, in words; empty if `make setup` installs it."""
     command: Callable[[Path, str, float, bool], Sequence[str]]
-    """(folder for files, URL, seconds, whether at the equal rate) to a command."""
+    """Makes the arguments of a run from a folder for files, the URL, the seconds, and whether it runs at the equal rate."""
     latency: Callable[[Path, str], Latency]
-    """(the same folder, its output) to its figures."""
+    """Reads the latency figures of a run from that folder and its output."""
 
     @property
     def path(self) -> str | None:
@@ -69,7 +69,7 @@ def _locust(folder: Path, url: str, seconds: float, at_rate: bool) -> Sequence[s
 
 
 def _without_listeners(text: str) -> str:
-    """Without our event listeners, which it does not have by itself: its own CPU use is measured."""
+    """The locustfile without the listeners of this benchmark, since Locust's own CPU use is measured."""
     return re.sub(r"@events\..*?(?=\n(?:@|class ))", "", text, flags=re.DOTALL)
 
 

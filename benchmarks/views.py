@@ -1,4 +1,5 @@
-"""Latency of one service as measured by the app, by the target itself, and by wrk at the same concurrency (so the same rate)."""
+"""Latency of one service as measured by the app, by the service itself, and by wrk at the same concurrency (and so the same
+rate)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Requests a second with 0, 1, 2 and 4 worker processes against one nginx, users without waits. 0: users run in the process
+"""Requests per second with 0, 1, 2 and 4 worker processes, on one nginx, with users without waits. 0: users run in the process
 of the run.
 
-In turn, in rounds; figures are medians. On a machine whose cores generator and service share, workers scale as far as the service
-leaves cores free: so the cores that the service used are shown, and a client that costs much more than the service shows what the
-workers themselves add.
+The numbers of workers take turns, in rounds; figures are medians. If generator and service share a machine, workers scale only
+as far as the service leaves cores free. So the cores that the service used are shown; the scaling of a client that uses much
+more CPU than the service is that of the workers.
 
     python -m benchmarks worker_scaling [--rounds N] [--workers N...] [--clients C...]
 """
@@ -25,7 +25,7 @@ USERS = 40
 SECONDS = 10.0
 CLIENTS = ("requests", "fast", "lean")
 GOAL = 1.8
-"""Two workers over one, where the service leaves both of them a core."""
+"""Requests of two workers divided by those of one, if the service leaves each worker a core."""
 
 
 def main(options: Sequence[str] = ()) -> None:
@@ -36,9 +36,7 @@ def main(options: Sequence[str] = ()) -> None:
     arguments = parser.parse_args(options)
     with rig.fast_server() as (name, url):
         print(f"{name}; {USERS} users without waits, {SECONDS:.0f} s each, {arguments.rounds} rounds, {psutil.cpu_count()} cores")
-        print(
-            f"{'client':>9} {'workers':>8} {'requests/s':>11} {'over one worker':>16} {'cores of service':>17} {'cores busy':>11}"
-        )
+        print(f"{'client':>9} {'workers':>8} {'requests/s':>11} {'ratio to one':>16} {'cores of service':>17} {'cores busy':>11}")
         for client in arguments.clients:
             found: dict[int, list[tuple[float, float, float]]] = defaultdict(list)
             for _ in range(arguments.rounds):
@@ -49,7 +47,7 @@ def main(options: Sequence[str] = ()) -> None:
                 service, busy = (rig.median([each[index] for each in runs]) for index in (1, 2))
                 over_one = f"{rates[workers] / rates[1]:.2f}" if 1 in rates else "–"
                 print(f"{client:>9} {workers:8} {rates[workers]:11.0f} {over_one:>16} {service:17.2f} {busy:11.2f}", flush=True)
-    print(f"goal: {GOAL} times the requests of one worker with two, where both have a core of their own")
+    print(f"goal: two workers send {GOAL} times the requests of one, if each has a core of its own")
 
 
 def _explored(url: str, client: str, workers: int) -> tuple[float, float, float]:

@@ -1,5 +1,5 @@
 """Makes docs/recordings/sample.cast: `python docs/cast.py` (`make pictures`). The live screen during a sample session, one screen
-of each EVERY_S, as terminal output that players such as asciinema show: `asciinema play docs/recordings/sample.cast`.
+every EVERY_S, as terminal output that players such as asciinema show: `asciinema play docs/recordings/sample.cast`.
 
 The format is asciicast, version 2: a line of JSON with the size, then one line for each screen: [time, "o", output].
 """
@@ -34,40 +34,41 @@ Screen = Sequence[Sequence[Cell]]
 """Lines of characters, each with its style. The screens of the sample have no character that is two columns wide."""
 
 EVERY_S = 2
-"""Seconds of the session from one screen to the next: half the bytes of a screen a second."""
+"""Seconds of the session from one screen to the next; with a screen for each second the file would have twice the bytes."""
 
 SCREEN_S = 0.5
+"""Seconds for which a screen is shown."""
 LAST_S = 4.0
-"""For which the end is shown."""
+"""Seconds for which the last screen is shown."""
 
 
 class Played:
-    """An EventSource that has the events up to a moment."""
+    """An EventSource that delivers the events of a session up to a given time."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events, self._wake, self._until_s = list(events), lambda: None, 0.0
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Keeps `wake`."""
+        """Keep `wake`, which is called when there are new events."""
         self._wake = wake
 
     def play(self, until_s: float) -> None:
-        """Have the events until then; `until_s` in seconds of the session."""
+        """Make the events up to `until_s`, in seconds of the session, available."""
         self._until_s = until_s
         self._wake()
 
     def take(self) -> Sequence[Event]:
-        """Those that were not taken before."""
+        """The available events that were not taken before."""
         count = sum(event.t_s <= self._until_s for event in self._events)
         taken, self._events = self._events[:count], self._events[count:]
         return taken
 
     def close(self) -> None:
-        """Nothing to end."""
+        """There is nothing to close."""
 
 
 async def screens(events: Sequence[Event], size: tuple[int, int]) -> list[Screen]:
-    """The screen at every EVERY_S of a session and at its end."""
+    """The screen every EVERY_S of a session and at its end."""
     source = Played(events)
     app = ExplorerApp(LiveFeed(source), Watch())
     seen: list[Screen] = []
@@ -84,11 +85,12 @@ def _cells(strip: Strip) -> list[Cell]:
 
 
 def _strips(app: ExplorerApp) -> list[Strip]:
-    return app.screen._compositor.render_strips()  # what Textual's own export of a picture draws
+    return app.screen._compositor.render_strips()  # as Textual's own export of a picture does
 
 
 def cast(seen: Sequence[Screen], size: tuple[int, int], title: str) -> Iterator[str]:
-    """The lines of the file; of each screen only the cells that changed, a quarter of the bytes of whole lines."""
+    """The lines of the file. Each screen writes only the cells that changed, which takes a quarter of the bytes of whole
+    lines."""
     yield json.dumps({"version": 2, "width": size[0], "height": size[1], "title": title})
     before: Screen = [[("", Style.null())] * size[0]] * size[1]
     for number, screen in enumerate(seen):
@@ -100,7 +102,7 @@ def cast(seen: Sequence[Screen], size: tuple[int, int], title: str) -> Iterator[
 
 
 def _changed(row: int, line: Sequence[Cell], old: Sequence[Cell]) -> str:
-    """What writes the cells of a line that are not as they were, in 256 colours; a run of one style at a time."""
+    """Terminal output that writes the changed cells of a line, in 256 colours."""
     column, output = 1, ""
     for is_new, run in groupby(zip(line, old, strict=True), lambda pair: pair[0] != pair[1]):
         cells = [cell for cell, _ in run]
@@ -111,6 +113,7 @@ def _changed(row: int, line: Sequence[Cell], old: Sequence[Cell]) -> str:
 
 
 def _written(cells: Sequence[Cell]) -> str:
+    """Terminal output of neighbouring cells; cells of one style are written together."""
     runs = groupby(cells, lambda cell: cell[1])
     return "".join(style.render("".join(cell[0] for cell in run), color_system=ColorSystem.EIGHT_BIT) for style, run in runs)
 

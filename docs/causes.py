@@ -1,5 +1,5 @@
-"""Makes docs/causes.md: `python docs/causes.py`. Where, severity and advice come from the code, proofs from the rows of the fault
-matrix, what is seen and what confirms it from docs/causes.toml."""
+"""Makes docs/causes.md: `python docs/causes.py`. Ids, severities and advice come from the code, "proved by" from the rows of the
+fault matrix; symptoms and what confirms a cause or rules it out come from docs/causes.toml."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUPS = {
     "check": "Checks",
 }
 ESCAPED = r"\|"
-"""A bar inside a cell."""
+"""A vertical bar inside a table cell."""
 COLUMNS = ("id", "severity", "what you see", "confirmed by", "ruled out by", "advice", "proved by")
 
 HEAD = """\
@@ -56,7 +56,7 @@ column "proved by" names the rows of the fault matrix ([faults.md](faults.md)) t
 
 
 def page(texts: Mapping[str, Mapping[str, str]]) -> str:
-    """The whole page. Raises ValueError where `texts` and the catalogue differ."""
+    """The whole page. Raises ValueError if `texts` and the catalogue differ."""
     check(texts)
     parts = [HEAD]
     for where, title in GROUPS.items():
@@ -67,7 +67,8 @@ def page(texts: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def check(texts: Mapping[str, Mapping[str, str]]) -> None:
-    """Each entry has all fields, and no entry is there that the catalogue lacks."""
+    """Raises ValueError if an entry of the catalogue lacks its texts, if a text lacks a field, or if a text belongs to no
+    entry."""
     for name in sorted(set(ENTRIES) ^ set(texts)):
         where = "has no entry" if name in ENTRIES else "has an entry that the catalogue lacks"
         raise ValueError(f"docs/causes.toml {where}: {name}")
@@ -84,7 +85,7 @@ def row(entry: Entry, fields: Mapping[str, str]) -> str:
 
 
 def proof(name: str) -> str:
-    """The rows that inject it, or why none does."""
+    """The rows of the fault matrix that inject a cause, or why there is none."""
     rows = sorted(PROOFS[name])
     if name in NOT_INJECTED:
         return f"not injected: {NOT_INJECTED[name]}"
@@ -92,7 +93,7 @@ def proof(name: str) -> str:
 
 
 def proofs() -> Mapping[str, Iterable[str]]:
-    """Id to the names of rows that expect it."""
+    """By id of a cause: the names of the rows that expect it."""
     found: dict[str, list[str]] = defaultdict(list)
     for fault in ALL.values():
         for name in (*fault.expected, *fault.one_of):

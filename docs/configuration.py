@@ -52,7 +52,7 @@ def page(examples: Mapping[str, Any]) -> str:
 
 
 def key_table() -> str:
-    """Names of actions with their keys, on each screen."""
+    """The Markdown table of all actions with their keys, by screen."""
     lines = ["| name | screen | keys | what it does |", "| --- | --- | --- | --- |"]
     for screen in get_args(ScreenName):
         for key in KEYS:
@@ -63,7 +63,7 @@ def key_table() -> str:
 
 
 def examples() -> Mapping[str, Any]:
-    """The texts that are written by hand."""
+    """The examples, which are written by hand."""
     return tomllib.loads((DOCS / "configuration.toml").read_text(encoding="utf-8"))
 
 

@@ -1,5 +1,5 @@
 """Makes docs/capexplorer.1, the man page: `python docs/man.py`. Commands and options come from the command line's definitions,
-keys from the table of keys. `man -l docs/capexplorer.1` shows it; an installed wheel has it where `man` looks."""
+keys from the table of keys. `man -l docs/capexplorer.1` shows it; a wheel installs it where `man` finds it."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def _lines() -> Iterator[str]:
     yield ".SH COMMANDS"
     for name in cli.group.list_commands(context):
         command = cli.group.get_command(context, name)
-        assert command is not None, f"{name} is listed"
-        below = click.Context(command, info_name=name, parent=context)
-        yield f".SS {_text(' '.join([name, *command.collect_usage_pieces(below)]))}\n{_paragraphs(command.help or '')}"
-        yield from _options(below)
+        assert command is not None, f"{name} is listed, but cannot be loaded"
+        own_context = click.Context(command, info_name=name, parent=context)
+        yield f".SS {_text(' '.join([name, *command.collect_usage_pieces(own_context)]))}\n{_paragraphs(command.help or '')}"
+        yield from _options(own_context)
         if command.epilog:
             yield f".PP\n{_paragraphs(command.epilog)}"
     yield ".SH KEYS"
@@ -82,12 +82,13 @@ def _options(context: click.Context) -> Iterator[str]:
 
 
 def _defined(rows: Iterator[tuple[str, str]]) -> Iterator[str]:
+    """A list of words with their meanings."""
     for word, meaning in rows:
         yield f".TP\n.B {_text(word)}\n{_text(meaning)}"
 
 
 def _paragraphs(text: str) -> str:
-    """Click's: an empty line between them, and `\\b` before one whose lines stay as they are."""
+    """Paragraphs of a help text of Click: empty lines separate them, and `\\b` begins one whose lines are not joined."""
     parts = []
     for part in re.split(r"\n[ \t]*\n", textwrap.dedent(text).strip()):
         lines = [line.strip() for line in part.splitlines()]
@@ -99,7 +100,7 @@ def _paragraphs(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that roff takes as it is: no control lines, no hyphens that become signs."""
+    """The text escaped for roff: no line is a control line, and hyphens stay hyphens."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return re.sub(r"^\.", "\\\\&.", escaped)
 

@@ -1,7 +1,8 @@
-"""Makes every picture in the docs: `python docs/pictures.py SESSION FOLDER [AT_S]` draws the live screen at a session's last
-second or at a moment, `... SESSION FOLDER NAME AT_S [KEY...]` one picture at a moment, after some keys.
+"""Makes pictures of the screen for the docs. `python docs/pictures.py SESSION FOLDER [AT_S]` draws the live screen in all
+sizes and themes of LIVE at a session's last second, or at AT_S; `... SESSION FOLDER NAME AT_S [KEY...]` draws one picture at
+AT_S, after keys.
 
-The screen is the real one, fed with the events of a real, saved session.
+The screen is that of the product, with the events of a saved session.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ THEMES = {
     "no colours": "capexplorer-dark",
 }
 LIVE = tuple((size, theme) for size in ("wide", "narrow") for theme in ("dark", "light"))
-"""Sizes and themes of the README's pictures; the tour has one of each other."""
+"""Sizes and themes of the README's pictures; the tour has one picture of each other size and theme."""
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 
 FONT_FACE = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
-"""Textual names web fonts; a picture in a repository must fetch nothing."""
+"""Textual refers to web fonts, which are removed: a picture in a repository must not fetch anything."""
 
 
 class Saved:
-    """An EventSource that has everything at once."""
+    """An EventSource that delivers all events of a session at once, up to its last second with users or `at_s`."""
 
     def __init__(self, path: Path, at_s: float = math.inf) -> None:
         events = [event for event in read(path) if event.t_s <= at_s]
@@ -49,20 +50,20 @@ class Saved:
         self._events: Sequence[Event] = events[: last + 1]
 
     def start(self, wake: Callable[[], None]) -> None:
-        """All is there."""
+        """Call `wake` at once, since all events are available."""
         wake()
 
     def take(self) -> Sequence[Event]:
-        """All of it, once."""
+        """All events; nothing after the first call."""
         taken, self._events = self._events, ()
         return taken
 
     def close(self) -> None:
-        """Nothing to end."""
+        """There is nothing to close."""
 
 
 async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float = math.inf, keys: Sequence[str] = ()) -> str:
-    """One SVG, in a theme of THEMES."""
+    """One picture as SVG, in a theme of THEMES, at `at_s` and after `keys`."""
     with mock.patch.dict(os.environ, {"NO_COLOR": "1"} if theme == "no colours" else {}):
         app = ExplorerApp(LiveFeed(Saved(session, at_s)), Watch())
     async with app.run_test(size=size) as pilot:
@@ -76,7 +77,7 @@ async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float 
 
 
 def _of_sixteen(found: re.Match[str]) -> str:
-    """The nearest of a terminal's 16 colours, as the screen's output has it there."""
+    """The nearest of a terminal's 16 colours, to which the screen's output is reduced there."""
     number = Color.parse(found[0]).downgrade(ColorSystem.STANDARD).number
     return found[0] if number is None else Color.from_ansi(number).get_truecolor().hex
 

@@ -60,24 +60,24 @@ A dash in the column "default" means that nothing is set. "A table" refers to th
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the file."""
+    """One table of the profile."""
 
     path: str
-    """Dotted; empty for the keys before the first table."""
+    """Its dotted name; empty for the keys before the first table."""
     struct: type[msgspec.Struct]
     fields: tuple[shape.Field, ...]
     is_list: bool = False
 
     @property
     def heading(self) -> str:
-        """As it is written in the file."""
+        """Its heading on the page, as the table is written in a profile."""
         if not self.path:
             return "Before the first table"
         return f"`[[{self.path}]]`" if self.is_list else f"`[{self.path}]`"
 
 
 def tables() -> Iterator[Table]:
-    """All of them, in the order of the model."""
+    """All tables, in the order of the model."""
     root = shape.type_info(Profile)
     assert isinstance(root, shape.StructType)
     yield from _below(Table("", Profile, root.fields))
@@ -94,7 +94,7 @@ def _below(table: Table) -> Iterator[Table]:
 
 
 def struct_of(kind: shape.Type) -> shape.StructType | None:
-    """The table that a key may be, also in a list or beside other types."""
+    """The struct of the table that a key may be, also in a list or beside other types; None: it is no table."""
     match kind:
         case shape.StructType():
             return kind
@@ -106,14 +106,14 @@ def struct_of(kind: shape.Type) -> shape.StructType | None:
 
 
 def page(examples: Mapping[str, Any]) -> str:
-    """The whole page. Raises ValueError: a key without an example or without a meaning, an example of no key."""
+    """The whole page. Raises ValueError if a key has no example or no meaning, or if an example belongs to no key."""
     parts = [HEAD]
     for table in tables():
         given = example_of(examples, table.path)
         names = [field.encode_name for field in table.fields]
         unknown = sorted(set(given) - set(names))
         if unknown:
-            raise ValueError(f"docs/profiles.toml has an example of no key: {table.path}.{unknown[0]}")
+            raise ValueError(f"docs/profiles.toml has an example of an unknown key: {table.path}.{unknown[0]}")
         parts.append(f"## {table.heading}\n\n{_text(table.struct.__doc__ or '')}\n")
         parts.append(COLUMNS)
         parts.append("\n".join(row(table, field, given) for field in table.fields) + "\n")
@@ -143,7 +143,8 @@ def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> str:
 
 
 def example(name: str, kind: shape.Type, given: Any, key: str) -> str:
-    """A line of the file; of what may also be a value, its table with the first key."""
+    """An example of a key as a line of a profile; of a key that may be a value or a table, the inline table with its first
+    key."""
     if struct_of(kind) is None:
         if isinstance(given, Mapping) and not key.startswith("users.task"):
             return "<br>".join(f"`{inner} = {value(each)}`" for inner, each in given.items())
@@ -155,7 +156,7 @@ def example(name: str, kind: shape.Type, given: Any, key: str) -> str:
 
 
 def default(field: shape.Field) -> str:
-    """What holds where the key is not there."""
+    """The value that applies if the key is left out."""
     if field.required:
         return "required"
     is_set = isinstance(field.default, str | int | float) and field.default != ""
@@ -201,14 +202,14 @@ def _whole(bound: float) -> str:
 
 
 def _expected(pattern: str) -> str:
-    """A pattern begins with what it expects, as a comment."""
+    """What a pattern expects, in words: its comment at the begin."""
     found = re.match(r"\(\?#([^)]*)\)", pattern)
     return found[1] if found else "text"
 
 
 @cache
 def meanings(struct: type[msgspec.Struct]) -> dict[str, str]:
-    """The docstring of each field, those of base classes too."""
+    """The docstring of each field, including those of base classes."""
     found: dict[str, str] = {}
     for kind in reversed(struct.__mro__):
         if issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct:
@@ -226,7 +227,7 @@ def _text(docstring: str) -> str:
 
 
 def examples() -> Mapping[str, Any]:
-    """The texts that are written by hand."""
+    """The examples, which are written by hand."""
     return tomllib.loads((DOCS / "profiles.toml").read_text(encoding="utf-8"))
 
 

@@ -1,8 +1,8 @@
 """Makes a sample of a recorded session: `python docs/sample.py SESSION sessions/sample.jsonl "what it shows"`.
 
-What identifies the machine is removed from the header: the host's name, and the path of the Python that ran the
-target, and of the folder where that wrote. The id becomes the sample's name, and the label what
-it shows. Every line after the header is copied byte by byte.
+What identifies the machine is removed from the header: the host's name, the path of the Python that ran the target, and the
+path of the folder into which the target wrote. The id becomes the sample's name, and the label says what the sample shows. All
+lines after the header are copied byte by byte.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCRATCH = re.compile(r"/\S*/\.scratch-\d+")
 
 
 def neutral(header: Header, name: str, label: str) -> Header:
-    """Without what is this machine's."""
+    """The header without what identifies the machine."""
     program, *arguments = header.target.command
     command = (os.path.basename(program), *(SCRATCH.sub("{scratch}", argument) for argument in arguments))
     target = msgspec.structs.replace(header.target, command=command)
@@ -33,7 +33,7 @@ def neutral(header: Header, name: str, label: str) -> Header:
 
 
 def main() -> None:
-    """The sample is a new file: one that exists is not overwritten."""
+    """Write the sample. An existing file is not overwritten: FileExistsError."""
     session, sample = Path(sys.argv[1]), Path(sys.argv[2])
     first, rest = session.read_bytes().split(b"\n", 1)
     header = decode(first)

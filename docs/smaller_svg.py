@@ -1,4 +1,5 @@
-"""Pictures of the screen in a third of the bytes, drawn alike: Textual writes one background and one clip path a run of cells."""
+"""Reduces pictures of the screen to a third of their bytes; they look the same. Textual writes a background and a clip path
+for each run of cells."""
 
 from __future__ import annotations
 
@@ -13,9 +14,10 @@ _RECT = re.compile(r'<rect fill="(?P<fill>[^"]*)" x="(?P<x>[^"]*)" y="(?P<y>[^"]
 
 
 def smaller(svg: str) -> str:
-    """The same picture: short names, neighbouring backgrounds of one colour as one, no clipping of text that fits its cells.
+    """The same picture with short names, neighbouring backgrounds of one colour joined, and no clipping of text that fits its
+    cells.
 
-    Spaces at the ends of a text are kept: librsvg removes them otherwise, and what follows moves to the left.
+    Spaces at the ends of a text are preserved: librsvg would remove them, and the text after them would move to the left.
     """
     svg = _LINE_CLIPPED.sub("", _LINE_CLIP.sub("", _IDS.sub("", svg)))
     return _RECTS.sub(_merged, svg).replace("&#160;", "\N{NO-BREAK SPACE}").replace("<svg", '<svg xml:space="preserve"', 1)
@@ -28,6 +30,6 @@ def _merged(found: re.Match[str]) -> str:
 
 
 def _one(fill: str, y: str, rest: str, row: list[dict[str, str]]) -> str:
-    """`row`: side by side, as the segments of one line are."""
+    """One rectangle in place of `row`, neighbouring rectangles of one line."""
     x, end = float(row[0]["x"]), float(row[-1]["x"]) + float(row[-1]["width"])
     return f'<rect fill="{fill}" x="{x:g}" y="{y}" width="{round(end - x, 1):g}" {rest}/>'

@@ -1,5 +1,5 @@
-"""Makes docs/tour.md and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is the real screen,
-fed with the events of a sample session up to a moment, after some keys. The verdicts are the samples' own.
+"""Makes docs/tour.md and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is a picture of the
+product's screen with the events of a sample session up to a given time, after some keys. The verdicts are those of the samples.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ with every key of a replay. [The live screen in half a minute](recordings/sample
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """One picture."""
+    """One picture with its text. `size` and `theme` are names of docs/pictures.py."""
 
     name: str
     title: str
     session: str
     see: str
+    """What the picture shows."""
     at_s: float = math.inf
     keys: tuple[str, ...] = ()
     size: str = "narrow"
@@ -42,13 +43,13 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tour(msgspec.Struct, frozen=True, kw_only=True):
-    """docs/tour.toml."""
+    """The content of docs/tour.toml."""
 
     stop: tuple[Stop, ...]
 
 
 def stops() -> tuple[Stop, ...]:
-    """In the order of the page."""
+    """All stops, in the order of the page."""
     return toml.load(DOCS / "tour.toml", Tour).stop
 
 
@@ -66,12 +67,12 @@ def page() -> str:
 
 
 def verdict(name: str) -> str:
-    """The sample's, as every export has it."""
+    """The verdict of a sample, as in its exports."""
     return wording.verdict(Timeline(read(SESSIONS / f"{name}.jsonl"))).replace("|", r"\|")
 
 
 async def draw() -> None:
-    """All pictures."""
+    """Draw all pictures."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for stop in stops():
         session = SESSIONS / f"{stop.session}.jsonl"

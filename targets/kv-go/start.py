@@ -1,6 +1,6 @@
-"""Builds kv-go where it has not been built yet, and becomes it: signals, exit code and last output are the binary's.
+"""Builds kv-go if it has not been built yet, and runs it in place of this process: signals and exit code are those of the binary.
 
-`start.py -build` builds and no more: target.toml runs that first, with its own time limit.
+`start.py -build` only builds: target.toml runs that first, with its own time limit.
 
 Standard library only. Downloads nothing: the program needs Go and its standard library, and no module.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LEAST = (1, 19)
-"""atomic.Int64 is of 1.19, which is what Debian 12 has."""
+"""atomic.Int64 needs Go 1.19, which Debian 12 has."""
 
 NEEDED = f"kv-go: to build this target Go {LEAST[0]}.{LEAST[1]} or later is needed (https://go.dev/dl, or the package golang-go)"
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def built() -> Path:
-    """The binary of this source and this Go. Ends the process with one line where it cannot be had."""
+    """Path of the binary of this source and this Go. Ends the process with one line if it cannot be built."""
     go = shutil.which("go")
     if go is None:
         sys.exit(f"{NEEDED}, and there is no `go` on PATH")
@@ -47,7 +47,7 @@ def built() -> Path:
 
 
 def _build(go: str, binary: Path) -> None:
-    """One at a time, however many sessions want it; made beside its place and then moved there whole."""
+    """Build the binary beside `binary` and move it there when it is complete. A lock lets only one session build at a time."""
     binary.parent.mkdir(parents=True, exist_ok=True)
     with (binary.parent / "lock").open("w") as lock, tempfile.TemporaryDirectory(dir=binary.parent) as folder:
         fcntl.flock(lock, fcntl.LOCK_EX)

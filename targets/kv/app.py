@@ -1,4 +1,4 @@
-"""A key-value store over HTTP. Knows nothing of locks and of who serves it."""
+"""A key-value store over HTTP, as a Flask application. It does not depend on the store's locks or on the server."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from flask import Flask, request
 from stores import Store
 
 KEYS = 1_000
-"""There from the start, so that no reader meets an empty store: key-0 to key-999."""
+"""Number of keys that exist from the start, so that no reader finds an empty store: key-0 to key-999."""
 
 Answer = tuple[dict[str, Any], int]
 
 
 def create_app(store: Store, burst: int) -> Flask:
-    """`burst`: a request reads or writes its key this many times over, for a single lock cannot be seen through HTTP."""
+    """The application. `burst`: how often a request reads or writes its key, since a single use of a lock is too short to be
+    measured over HTTP."""
     app = Flask("kv")
     for number in range(KEYS):
         store.put(f"key-{number}", f"value-{number}")

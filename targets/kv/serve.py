@@ -10,14 +10,14 @@ from app import create_app
 from stores import STORES
 
 CONNECTIONS = 10_000
-"""waitress stops at 100 by default, which would be the knee of every exploration with keep-alive."""
+"""waitress accepts 100 connections by default, which would be the knee of every exploration with keep-alive."""
 
 BACKLOG = 1024
 
 
 def main() -> None:
     options = _options()
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that has to wait
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else it logs a line for each request that has to wait
     waitress.serve(
         create_app(STORES[options.store](), options.burst),
         host="127.0.0.1",
@@ -25,7 +25,7 @@ def main() -> None:
         threads=options.threads,
         connection_limit=CONNECTIONS,
         backlog=BACKLOG,
-        asyncore_use_poll=True,  # select() ends at descriptor 1024
+        asyncore_use_poll=True,  # select() refuses descriptors from 1024 on
     )
 
 

@@ -1,4 +1,4 @@
-"""The mixed service: one endpoint that waits, one that computes, one that does neither. Knows nothing of who serves it."""
+"""The mixed service, as a Flask application: one endpoint that waits, one that computes, one that does neither."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flask import Flask
 
 
 def create_app(cpu_work: int, io_ms: float) -> Flask:
-    """`cpu_work`: turns of the loop behind /cpu; `io_ms`: how long /io blocks."""
+    """The application. `cpu_work`: turns of the loop of /cpu; `io_ms`: time for which /io blocks."""
     app = Flask("mixed")
 
     @app.get("/")
@@ -33,7 +33,7 @@ def create_app(cpu_work: int, io_ms: float) -> Flask:
 
 
 def compute(turns: int) -> int:
-    """A fixed amount of work, not a timed loop, so that contention for the CPU shows. Holds the GIL all the while."""
+    """A fixed amount of work, not a timed loop, so that it takes longer if the CPU is contended. Holds the GIL all the time."""
     value = 1
     for _ in range(turns):
         value = (value * 1_103_515_245 + 12_345) & 0x7FFF_FFFF

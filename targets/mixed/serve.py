@@ -1,4 +1,4 @@
-"""Serves app.py on loopback with the server that was asked for, so that capacity can be explored against its settings."""
+"""Serves app.py on loopback with one of three servers, so that the effect of their settings on capacity can be explored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 CONNECTIONS = 10_000
-"""waitress stops at 100 by default, which would be the knee of every exploration with keep-alive."""
+"""waitress accepts 100 connections by default, which would be the knee of every exploration with keep-alive."""
 
 BACKLOG = 1024
 
@@ -23,7 +23,7 @@ def with_waitress(options: argparse.Namespace) -> None:
     import waitress
     from app import create_app
 
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that has to wait
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else it logs a line for each request that has to wait
     waitress.serve(
         create_app(options.cpu_work, options.io_ms),
         host="127.0.0.1",
@@ -31,20 +31,20 @@ def with_waitress(options: argparse.Namespace) -> None:
         threads=options.threads,
         connection_limit=CONNECTIONS,
         backlog=BACKLOG,
-        asyncore_use_poll=True,  # select() ends at descriptor 1024
+        asyncore_use_poll=True,  # select() refuses descriptors from 1024 on
     )
 
 
 def with_flask(options: argparse.Namespace) -> None:
-    """A thread for each connection, however many: `threads` has no say."""
+    """Flask's development server: one thread for each connection; `threads` has no effect."""
     from app import create_app
 
-    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else a line for each request
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else it logs a line for each request
     create_app(options.cpu_work, options.io_ms).run("127.0.0.1", options.port, threaded=True)
 
 
 def with_gunicorn(options: argparse.Namespace) -> None:
-    """Its own choice of worker class: `sync` with one thread (connections wait to be accepted), `gthread` with more."""
+    """gunicorn, which uses its worker class `sync` with one thread (connections wait to be accepted) and `gthread` with more."""
     settings = {
         "bind": f"127.0.0.1:{options.port}",
         "workers": options.workers,
@@ -64,7 +64,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--server", choices=["waitress", "flask", "gunicorn"], default="waitress")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--threads", type=int, default=32, help="of each process")
+    parser.add_argument("--threads", type=int, default=32, help="threads of each process")
     parser.add_argument("--workers", type=int, default=2, help="processes; gunicorn only")
     parser.add_argument("--cpu-work", type=int, default=500_000, help="turns of the loop behind /cpu")
     parser.add_argument("--io-ms", type=float, default=200.0, help="how long /io blocks")

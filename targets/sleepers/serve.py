@@ -1,7 +1,7 @@
-"""A service whose capacity is known: k workers that each sleep s a request, so k/s requests a second and not one more.
+"""A service of known capacity: k workers each sleep for s per request, so it serves at most k/s requests per second.
 
-Workers are threads that take requests in the order they came; one more thread accepts any number of connections and reads them.
-Standard library only, and next to no CPU: what limits this service is the sleeping, and nothing else.
+Workers are threads that take requests in the order of arrival; one more thread accepts any number of connections and reads them.
+Standard library only. It uses almost no CPU: only the sleeping limits it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Request(NamedTuple):
 
     connection: socket.socket
     last: bool
-    """The client wants the connection closed after it."""
+    """Whether the client wants the connection to be closed after it."""
 
 
 Waiting = SimpleQueue[Request]
@@ -39,7 +39,8 @@ def main() -> None:
 
 
 def work(waiting: Waiting, sleep_s: float) -> None:
-    """One worker: the oldest request, a sleep, a reply, for ever. A client that hung up costs its sleep all the same."""
+    """One worker: takes the oldest request, sleeps, replies, and so on. It also sleeps for clients that have closed their
+    connection."""
     while True:
         request = waiting.get()
         time.sleep(sleep_s)
@@ -66,7 +67,8 @@ def serve(port: int, waiting: Waiting) -> None:
 
 
 def _read(connection: socket.socket, heads: dict[socket.socket, bytes], waiting: Waiting) -> bool:
-    """What came on a connection; a whole request joins the queue. False when the client has hung up or sends nonsense."""
+    """Read from a connection; a complete request is queued or answered. False if the client has closed it, or its headers are too
+    long."""
     try:
         data = connection.recv(HEAD_MOST_BYTES)
     except OSError:
@@ -91,10 +93,10 @@ def _read(connection: socket.socket, heads: dict[socket.socket, bytes], waiting:
 def _reply(request: Request, body: dict[str, object], status: str = "200 OK") -> None:
     text = json.dumps(body)
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
-    with suppress(OSError):  # it hung up
+    with suppress(OSError):  # the client has closed the connection
         request.connection.sendall((head + text).encode())
         if request.last:
-            request.connection.shutdown(socket.SHUT_WR)  # the reader closes it once the client has hung up
+            request.connection.shutdown(socket.SHUT_WR)  # `serve` closes it when the client has closed its side
 
 
 def _options() -> argparse.Namespace:

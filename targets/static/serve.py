@@ -1,4 +1,4 @@
-"""Becomes nginx, with a configuration made for this run: unprivileged, in the foreground, all it writes in its own folder."""
+"""Starts nginx in place of this process, with a configuration for this run: in the foreground, writing only into FOLDER."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ http {{
 """
 
 BACKLOG = 4096
-"""What somaxconn allows of it; nginx's own default of 511 is soon full without keep-alive."""
+"""Connections that may wait to be accepted, up to somaxconn; nginx's default of 511 fills quickly without keep-alive."""
 
 
 def main() -> None:
@@ -54,7 +54,7 @@ def main() -> None:
     configuration = folder / "nginx.conf"
     configuration.write_text(
         CONFIGURATION.format(
-            user="user root;\n" if os.geteuid() == 0 else "",  # else its processes become `nobody`, who may not read the folder
+            user="user root;\n" if os.geteuid() == 0 else "",  # else its workers run as `nobody`, who may not read the folder
             folder=folder,
             port=options.port,
             workers=options.workers,
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def find() -> str | None:
-    """Debian keeps it where only root's PATH looks."""
+    """Path of nginx; None: it is not installed. Debian installs it into a folder that only root's PATH has."""
     return shutil.which("nginx", path=os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin")))
 
 

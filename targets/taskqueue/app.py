@@ -1,4 +1,5 @@
-"""The task queue over HTTP: submit, ask for the status, fetch the result. Knows nothing of how tasks are kept or worked off."""
+"""The task queue over HTTP, as a Flask application: submit a task, poll its status, fetch its result. `queueing.py` carries it
+out."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ PAGE_BODY = "<!doctype html><title>A page</title>" + "<p>Fetched by tasks of the
 
 
 def create_app(queue: TaskQueue, fetch_ms: float) -> Flask:
-    """`fetch_ms`: how long the page that http-fetch fetches takes."""
+    """The application. `fetch_ms`: response time of the page that tasks of the kind http-fetch fetch."""
     app = Flask("taskqueue")
 
     @app.post("/tasks/submissions")
     def submit() -> Answer:
-        asked = request.get_json(silent=True)
-        kind = asked.get("kind") if isinstance(asked, dict) else None
+        body = request.get_json(silent=True)
+        kind = body.get("kind") if isinstance(body, dict) else None
         if not isinstance(kind, str) or kind not in queue.kinds:
             return {"error": f"expected JSON with a `kind` of {', '.join(queue.kinds)}"}, 400
         try:
@@ -44,7 +45,7 @@ def create_app(queue: TaskQueue, fetch_ms: float) -> Flask:
         task = queue.find(task_id)
         if task is None:
             return _unknown(task_id)
-        if not task.is_over:
+        if not task.has_ended:
             return {"error": f"task {task_id} is {task.status}"}, 409
         return {"id": task.id, "status": task.status, "result": task.result, "error": task.error}, 200
 

@@ -1,4 +1,4 @@
-"""What the two kinds of task do: one computes, one waits for a page that this service serves itself."""
+"""The two kinds of task: one computes, one waits for a page that this service itself serves."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from typing import Any
 
 FETCH_TIMEOUT_S = 10.0
-"""When the service has no descriptor left to accept with, a fetch from itself would wait for ever."""
+"""Without a timeout a fetch would wait for ever if the service has no descriptor left to accept its connection."""
 
 
 def factorial(n: int) -> dict[str, Any]:
-    """n! by a loop, not by `math.factorial`, which would keep the GIL from first to last and so stall every HTTP reply."""
+    """n! by a loop. `math.factorial` would hold the GIL all the time and stall every HTTP reply."""
     product = 1
     for factor in range(2, n + 1):
         product *= factor
@@ -19,7 +19,7 @@ def factorial(n: int) -> dict[str, Any]:
 
 
 def http_fetch(port: int, path: str, *, leak: bool) -> dict[str, Any]:
-    """GET a page from loopback. `leak`: keep a descriptor of the connection for ever, as code that closes no response does."""
+    """GET a page from loopback. `leak`: never close a descriptor of the connection, like code that does not close responses."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=FETCH_TIMEOUT_S)
     try:
         connection.connect()

@@ -1,7 +1,4 @@
-"""What a task is, and the folder that keeps tasks over the death of the service: one JSON file each.
-
-Knows nothing of queues, workers and HTTP.
-"""
+"""A task, and the folder in which tasks are saved, one JSON file each, so that they survive the end of the service."""
 
 from __future__ import annotations
 
@@ -17,40 +14,40 @@ Status = Literal["QUEUED", "RUNNING", "SUCCEEDED", "FAILED"]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task as it stands."""
+    """One task in its current state."""
 
     id: str
     kind: str
     status: Status = "QUEUED"
     result: dict[str, Any] | None = None
-    """Of one that SUCCEEDED."""
+    """None unless it has SUCCEEDED."""
     error: str | None = None
-    """Of one that FAILED."""
+    """None unless it has FAILED."""
 
     @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         return self.status in ("SUCCEEDED", "FAILED")
 
-
-class TaskFolder:
-    """A file is replaced whole, so that a service killed in mid-write leaves the old one. All methods raise OSError."""
+    class TaskFolder:
+        """Files are replaced atomically, so that a service that is killed while it writes leaves the old file.
+        All methods raise OSError."""
 
     def __init__(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         self._path = path
 
     def save(self, task: Task) -> None:
-        """Not fsynced: it outlives the service, not the machine."""
+        """Write the task's file. It is not synced: it survives the service, but not a crash of the machine."""
         unfinished = self._path / f"{task.id}.unfinished"
         unfinished.write_text(json.dumps(asdict(task)), encoding="utf-8")
         os.replace(unfinished, self._file(task.id))
 
     def forget(self, task_id: str) -> None:
-        """Its file is gone, if there was one."""
+        """Delete the task's file, if there is one."""
         self._file(task_id).unlink(missing_ok=True)
 
     def load(self) -> list[Task]:
-        """All tasks, oldest first. A file that cannot be read as a task is passed over."""
+        """All tasks, oldest first. A file that is not a task is skipped."""
         found = []
         for path in sorted(self._path.glob("*.json")):
             with suppress(ValueError, TypeError):

@@ -1,6 +1,5 @@
-"""Accounts: names and password hashes, in a database file, in memory or in PostgreSQL (`database.py`); read at every request for
-basic auth.
-"""
+"""Accounts: names and password hashes, in a SQLite file, in memory or in PostgreSQL (`database.py`). Basic authentication
+reads them at each request."""
 
 from __future__ import annotations
 
@@ -17,20 +16,20 @@ class Accounts(Protocol):
     """All methods may be called from many threads."""
 
     def create(self, name: str, password: str) -> bool:
-        """False where the name is taken."""
+        """Create an account; False if the name is taken."""
 
     def delete(self, name: str) -> bool:
-        """False where there is no such account."""
+        """Delete an account; False if there is no such account."""
 
     def check(self, name: str, password: str) -> bool:
         """Whether this is the account's password."""
 
     def names(self) -> list[str]:
-        """All of them."""
+        """All names."""
 
 
 class MemoryAccounts:
-    """A table under a lock; gone when the process ends."""
+    """A dictionary with a lock; its accounts are lost when the process ends."""
 
     def __init__(self, rounds: int) -> None:
         self._rounds = rounds
@@ -57,7 +56,7 @@ class MemoryAccounts:
 
 
 class SqliteAccounts:
-    """A database file, and a connection a thread. Writers wait for each other, and each account is synced to the disk."""
+    """A SQLite file with one connection per thread. Writers wait for each other, and each account is synced to the disk."""
 
     def __init__(self, path: Path, rounds: int) -> None:
         self._path, self._rounds = path, rounds
@@ -90,11 +89,11 @@ class SqliteAccounts:
 
 
 def hash_of(password: str, rounds: int) -> bytes:
-    """Salt and hash."""
+    """Random salt of 16 bytes and PBKDF2-SHA256 hash of the password."""
     salt = os.urandom(16)
     return salt + hashlib.pbkdf2_hmac("sha256", password.encode(), salt, rounds)
 
 
 def is_hash_of(hashed: bytes, password: str, rounds: int) -> bool:
-    """Costs as much as `hash_of`."""
+    """Whether `hashed` is of that password; uses as much CPU as `hash_of`."""
     return hmac.compare_digest(hashed[16:], hashlib.pbkdf2_hmac("sha256", password.encode(), hashed[:16], rounds))

@@ -1,4 +1,4 @@
-"""The account endpoints of ownCloud (OCS v2) as far as load tests use them: create, list, delete. An account gets a folder.
+"""The account endpoints of ownCloud (OCS v2) that load tests use: create, list, delete. Each account gets a folder.
 
 https://doc.owncloud.com/server/next/admin_manual/configuration/user/user_provisioning_api.html
 """
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 
 
 def create_cloud(accounts: Accounts, homes: Path, manual: Path) -> Flask:
-    """The WSGI application. `homes` holds a folder an account, each with a copy of `manual`."""
+    """The WSGI application. `homes` has one folder per account, each with a copy of `manual`."""
     app = Flask(__name__)
 
     @app.before_request

@@ -1,8 +1,8 @@
-"""PostgreSQL of one session, a child of the service, and the accounts in it.
+"""PostgreSQL of one session, a child process of the service, and the accounts in it.
 
-The server listens on loopback, with a password of its own, and keeps its data in the service's folder: a restart of the service
-finds them again. It ends with the service, however that ends. PostgreSQL refuses to run as root: then it runs in a user namespace
-in which it is nobody and can do no more than any other user, yet owns its files.
+The server listens on loopback, with a password of its own. Its data is in the service's folder, so that a restarted service
+finds its accounts. It ends with the service, even if that is killed. PostgreSQL refuses to run as root; then it runs in a user
+namespace in which it is nobody, without privileges, but owns its files.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ SETTINGS = (
 
 
 def start(folder: Path) -> str:
-    """Start a server over the cluster in `folder`, which is made if it is not there. Returns its connection string.
+    """Start a server on the cluster in `folder`, which is created if it does not exist. Returns its connection string.
 
-    Ends the process with one line where PostgreSQL is not installed or does not start.
+    Ends the process with one line if PostgreSQL is not installed or does not start.
     """
     programs = max(Path("/usr/lib/postgresql").glob("*/bin/postgres"), default=None)
     if programs is None:
@@ -70,7 +70,7 @@ def _wait_for(dsn: str, server: subprocess.Popen[bytes]) -> None:
 
 
 class PostgresAccounts:
-    """A table in PostgreSQL, and a connection a thread. Each account is synced to the disk."""
+    """A table in PostgreSQL with one connection per thread. Each account is synced to the disk."""
 
     def __init__(self, dsn: str, rounds: int) -> None:
         self._dsn, self._rounds = dsn, rounds

@@ -1,4 +1,4 @@
-"""Each account's folder over WebDAV (wsgidav): basic auth, and nobody sees another's files."""
+"""Each account's folder over WebDAV (wsgidav), with basic authentication; an account has access to its own files only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from wsgidav.fs_dav_provider import FilesystemProvider
 from wsgidav.wsgidav_app import WsgiDAVApp
 
 SHARE = "/files"
-"""Below /remote.php/dav, where clients of ownCloud look for it."""
+"""Path below /remote.php/dav, as clients of ownCloud expect it."""
 
 
 def create_files(accounts: Accounts, homes: Path) -> WsgiDAVApp:
     """The WSGI application, to be mounted at /remote.php/dav."""
 
     class Controller(BaseDomainController):  # type: ignore[misc]
-        """wsgidav makes its own instance of this: the accounts come by closure."""
+        """wsgidav creates the instance itself, so that `accounts` is passed by closure."""
 
         def get_domain_realm(self, path_info: str, environ: dict[str, Any]) -> str:
             return "files"

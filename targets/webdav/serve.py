@@ -1,4 +1,4 @@
-"""Files and accounts as one service on loopback, under waitress. What it writes lies in its folder: a restart finds it again."""
+"""Files and accounts as one service on loopback, by waitress. All its data is in FOLDER, where a restarted service finds it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from cloud import create_cloud
 from files import create_files
 
 CONNECTIONS = 10_000
+"""waitress accepts 100 connections by default, which would be the knee of every exploration with keep-alive."""
+
 BACKLOG = 1024
 FILES = "/remote.php/dav"
 
@@ -29,7 +31,7 @@ def main() -> None:
     _write_manual(manual, round(options.manual_mb * 1_000_000))
     accounts = _accounts(options.store, options.folder, options.hash_rounds)
     _remove_homes_without_account(homes, set(accounts.names()))
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that has to wait
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else it logs a line for each request that has to wait
     waitress.serve(
         _together(create_cloud(accounts, homes, manual), create_files(accounts, homes)),
         host="127.0.0.1",
@@ -37,7 +39,7 @@ def main() -> None:
         threads=options.threads,
         connection_limit=CONNECTIONS,
         backlog=BACKLOG,
-        asyncore_use_poll=True,  # select() ends at descriptor 1024
+        asyncore_use_poll=True,  # select() refuses descriptors from 1024 on
     )
 
 
@@ -52,6 +54,8 @@ def _accounts(store: str, folder: Path, hash_rounds: int) -> Accounts:
 
 
 def _together(cloud: Application, files: Application) -> Application:
+    """One application: paths below FILES go to `files`, all others to `cloud`."""
+
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if not path.startswith(FILES + "/"):
@@ -64,7 +68,7 @@ def _together(cloud: Application, files: Application) -> Application:
 
 
 def _write_manual(path: Path, size: int) -> None:
-    """A file that begins and ends as a PDF does."""
+    """Write a file of `size` bytes that begins and ends like a PDF."""
     head, tail = b"%PDF-1.4\n", b"\n%%EOF\n"
     path.write_bytes(head + b"\0" * max(0, size - len(head) - len(tail)) + tail)
 
@@ -79,10 +83,12 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where accounts and files are kept")
-    parser.add_argument("--store", choices=["sqlite", "memory", "postgresql"], default="sqlite", help="of the accounts")
+    parser.add_argument("--store", choices=["sqlite", "memory", "postgresql"], default="sqlite", help="where accounts are stored")
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--manual-mb", type=float, default=5.0, help="size of the manual that each account gets")
-    parser.add_argument("--hash-rounds", type=int, default=20_000, help="of PBKDF2-SHA256 on each request's password")
+    parser.add_argument(
+        "--hash-rounds", type=int, default=20_000, help="rounds of PBKDF2-SHA256 for the password of each request"
+    )
     return parser.parse_args()
 
 
