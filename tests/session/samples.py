@@ -1,4 +1,4 @@
-"""Sessions to write and read: one of everything, and a second as a busy run records it."""
+"""Events of a session for tests: one of each kind, and the sample of a second of a busy run."""
 
 from __future__ import annotations
 
@@ -69,8 +69,13 @@ ONE_OF_EACH: tuple[Event, ...] = (
 )
 
 
+def note(index: int) -> Note:
+    """A note of about 250 bytes at that second."""
+    return Note(t_s=float(index), text=f"{index} " + "x" * 200)
+
+
 def log_lines(events: Iterable[Event], first: int = 1) -> list[bytes]:
-    """Each event's line as a log has it, numbered from `first`."""
+    """The sealed line of each event, numbered from `first`."""
     return [sealed(encode(event), number) + b"\n" for number, event in enumerate(events, start=first)]
 
 
@@ -106,78 +111,96 @@ def busy_sample(t_s: float, seed: int = 0, endpoints: int = 4, values: int = 40)
         p95_ms=345.678,
         p99_ms=456.789,
         max_ms=567.891,
-        generator=GeneratorReading(
-            cpu_ratio=random.random(),
-            run_delay_ratio=random.random(),
-            screen_cpu_ratio=random.random(),
-            recorder_cpu_ratio=random.random(),
-            process_cpu_ratio=random.random(),
-            rss_bytes=123_456_789,
-            fds=312,
-            fds_limit=1_048_576,
-            loop_lag_p50_ms=random.random(),
-            loop_lag_p99_ms=random.random() * 10,
-            loop_lag_max_ms=random.random() * 20,
-        ),
-        targets=(
-            TargetReading(
-                pid=1_234_567,
-                processes=5,
-                threads=44,
-                cpu_ratio=random.random(),
-                busiest_thread_ratio=random.random(),
-                run_delay_ratio=random.random(),
-                rss_bytes=345_678_901,
-                fds=333,
-                fds_limit=1_048_576,
-                read_bytes_per_s=random.random() * 1e6,
-                written_bytes_per_s=random.random() * 1e6,
-                listen_queue=12,
-                listen_backlog=1024,
-            ),
-        ),
-        host=HostReading(
-            cpu_ratio=random.random(),
-            steal_ratio=random.random(),
-            load_average_1m=1.37,
-            memory_used_bytes=7_654_321_098,
-            cpu_pressure_ratio=random.random(),
-            memory_pressure_ratio=random.random(),
-            io_pressure_ratio=random.random(),
-            disk_busy_ratio=random.random(),
-            received_bytes_per_s=random.random() * 1e7,
-            sent_bytes_per_s=random.random() * 1e7,
-            fds=12_345,
-        ),
+        generator=_generator_reading(random),
+        targets=(_target_reading(random),),
+        host=_host_reading(random),
         neighbours=NeighboursReading(cpu_ratio=1.6 * random.random(), processes={"cc1plus": 0.9, "chrome": 0.3}),
-        ports=PortsReading(
-            capacity=28_232,
-            used=12_345,
-            time_wait=12_000,
-            established=250,
-            by_state={"ESTABLISHED": 250, "TIME_WAIT": 12_000, "FIN_WAIT2": 12, "SYN_SENT": 3},
-            destination="127.0.0.1:28080",
-            burn_rate_per_s=random.random() * 100,
-            exhausted_in_s=random.random() * 1000,
-        ),
-        tcp=TcpReading(
-            active_opens=160,
-            passive_opens=160,
-            attempt_fails=3,
-            resets_sent=3,
-            segments_retransmitted=2,
-            listen_overflows=1,
-            listen_drops=1,
-            syn_queue_full_drops=0,
-            syncookies_sent=0,
-            aborts_on_memory=0,
-            time_wait_overflows=0,
-            sockets_in_use=512,
-            sockets_time_wait=12_000,
-            sockets_orphaned=1,
-            memory_pages=123,
-        ),
+        ports=_ports_reading(random),
+        tcp=_tcp_reading(),
         app={"queue_depth": 12.0, "finished": 123_456.0},
+    )
+
+
+def _generator_reading(random: np.random.Generator) -> GeneratorReading:
+    return GeneratorReading(
+        cpu_ratio=random.random(),
+        run_delay_ratio=random.random(),
+        screen_cpu_ratio=random.random(),
+        recorder_cpu_ratio=random.random(),
+        process_cpu_ratio=random.random(),
+        rss_bytes=123_456_789,
+        fds=312,
+        fds_limit=1_048_576,
+        loop_lag_p50_ms=random.random(),
+        loop_lag_p99_ms=random.random() * 10,
+        loop_lag_max_ms=random.random() * 20,
+    )
+
+
+def _target_reading(random: np.random.Generator) -> TargetReading:
+    return TargetReading(
+        pid=1_234_567,
+        processes=5,
+        threads=44,
+        cpu_ratio=random.random(),
+        busiest_thread_ratio=random.random(),
+        run_delay_ratio=random.random(),
+        rss_bytes=345_678_901,
+        fds=333,
+        fds_limit=1_048_576,
+        read_bytes_per_s=random.random() * 1e6,
+        written_bytes_per_s=random.random() * 1e6,
+        listen_queue=12,
+        listen_backlog=1024,
+    )
+
+
+def _host_reading(random: np.random.Generator) -> HostReading:
+    return HostReading(
+        cpu_ratio=random.random(),
+        steal_ratio=random.random(),
+        load_average_1m=1.37,
+        memory_used_bytes=7_654_321_098,
+        cpu_pressure_ratio=random.random(),
+        memory_pressure_ratio=random.random(),
+        io_pressure_ratio=random.random(),
+        disk_busy_ratio=random.random(),
+        received_bytes_per_s=random.random() * 1e7,
+        sent_bytes_per_s=random.random() * 1e7,
+        fds=12_345,
+    )
+
+
+def _ports_reading(random: np.random.Generator) -> PortsReading:
+    return PortsReading(
+        capacity=28_232,
+        used=12_345,
+        time_wait=12_000,
+        established=250,
+        by_state={"ESTABLISHED": 250, "TIME_WAIT": 12_000, "FIN_WAIT2": 12, "SYN_SENT": 3},
+        destination="127.0.0.1:28080",
+        burn_rate_per_s=random.random() * 100,
+        exhausted_in_s=random.random() * 1000,
+    )
+
+
+def _tcp_reading() -> TcpReading:
+    return TcpReading(
+        active_opens=160,
+        passive_opens=160,
+        attempt_fails=3,
+        resets_sent=3,
+        segments_retransmitted=2,
+        listen_overflows=1,
+        listen_drops=1,
+        syn_queue_full_drops=0,
+        syncookies_sent=0,
+        aborts_on_memory=0,
+        time_wait_overflows=0,
+        sockets_in_use=512,
+        sockets_time_wait=12_000,
+        sockets_orphaned=1,
+        memory_pages=123,
     )
 
 

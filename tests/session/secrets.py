@@ -1,4 +1,4 @@
-"""Secrets as programs, URLs and command lines carry them: (text, the parts that nobody may see). All are made up."""
+"""Made-up secrets as programs, URLs and command lines contain them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SECRETS = {
     "query, signature": (f"GET /x?X-Amz-Signature={WORD}", (WORD,)),
     "private key": (f"-----BEGIN RSA PRIVATE KEY-----\n{BASE64}\n-----END RSA PRIVATE KEY-----", (BASE64,)),
 }
-"""By name: a text, and what of it must be gone."""
+"""By name: a text, and the parts of it that redaction must remove."""
 
 COMMANDS = {
     "after an option": (("serve", "--pw", WORD), (WORD,)),
@@ -64,4 +64,4 @@ COMMANDS = {
     "a variable": (("env", f"MY_TOKEN={WORD}", "serve"), (WORD,)),
     "a header": (("curl", "-H", f"Authorization: Bearer {WORD}"), (WORD,)),
 }
-"""Command lines by argument, and what of them must be gone."""
+"""By name: the arguments of a command line, and the parts of it that redaction must remove."""

@@ -1,4 +1,4 @@
-"""What is kept beside a log: its title, its digest; and how a session is deleted."""
+"""Files next to a log, its title and its digest, and how a session is deleted."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def judge(log: Path) -> tuple[str | None, float | None]:
     return f"Knee of {log.stem}.", 23.0
 
 
-def test_a_digest_has_the_best_goodput_and_counts_marks_that_stand(tmp_path: Path) -> None:
+def test_a_digest_has_the_best_goodput_and_counts_marks_that_are_not_retracted(tmp_path: Path) -> None:
     path = save(
         tmp_path, closed(40.0), mark("a"), mark("b"), closed(90.0), closed(None), closed(900.0, users=0),
         mark("b", "retracted", 2), mark("a", "updated", 2), Note(t_s=2.0, text='{"type":"mark","key":"c"}'), closed(70.0),
@@ -130,7 +130,7 @@ def test_a_log_that_grew_while_it_was_judged_is_judged_again(tmp_path: Path) -> 
     assert digest_of(path, judge).verdict == "Knee of a."
 
 
-def test_a_folder_that_cannot_be_written_gives_no_error(tmp_path: Path) -> None:
+def test_a_digest_that_cannot_be_written_gives_no_error(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     digest.path_of(path).mkdir()
     assert digest_of(path, judge).best_goodput_rps == 40.0
@@ -163,14 +163,14 @@ def test_a_session_that_is_being_recorded_is_not_deleted(tmp_path: Path) -> None
     assert not path.exists()
 
 
-def test_what_cannot_be_opened_can_be_deleted(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_opened_can_be_deleted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"nonsense")
     delete(path, now_s=path.stat().st_mtime + 60)
     assert os.listdir(tmp_path) == []
 
 
-# -- damage, and what others may have put there
+# -- damage, and files of other programs
 
 
 def test_a_damaged_line_is_counted_and_gives_no_figure(tmp_path: Path) -> None:

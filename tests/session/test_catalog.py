@@ -1,4 +1,4 @@
-"""Saved sessions: how they are listed and how one is named."""
+"""Saved sessions: how they are listed, and how one is found by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sample(t_s: float, level: int) -> Sample:
     return Sample(t_s=t_s, duration_s=1.0, level=level, users=1, wanted=1, phase="settled")
 
 
-def test_a_complete_session_is_listed_with_all_that_a_list_shows(tmp_path: Path) -> None:
+def test_a_complete_session_is_listed_with_all_its_fields(tmp_path: Path) -> None:
     path = save(tmp_path, "a")
     (entry,) = list_sessions(tmp_path)
     assert msgspec.structs.asdict(entry) == {
@@ -71,7 +71,7 @@ def test_sessions_are_listed_newest_first(tmp_path: Path) -> None:
         ((level(0), sample(7.0, 0), sample(8.0, 0), Note(t_s=8.5, text="")), 1, 8.5),
     ],
 )
-def test_a_session_that_never_ended_is_listed_as_far_as_it_went(
+def test_a_session_without_an_end_is_listed_with_its_levels_and_duration_so_far(
     tmp_path: Path, events: tuple[Event, ...], levels: int, duration_s: float
 ) -> None:
     path = save(tmp_path, "a", events=events)
@@ -81,7 +81,7 @@ def test_a_session_that_never_ended_is_listed_as_far_as_it_went(
     assert (entry.complete, entry.levels, entry.duration_s) == (False, levels, duration_s)
 
 
-def test_of_a_long_log_only_the_ends_are_read(tmp_path: Path) -> None:
+def test_only_the_begin_and_the_end_of_a_long_log_are_read(tmp_path: Path) -> None:
     many = tuple(Note(t_s=float(index), text="x" * 1000) for index in range(500))
     path = save(tmp_path, "a", events=(level(0), *many, sample(600.0, 3)))
     with path.open("r+b") as file:
@@ -117,7 +117,7 @@ def test_files_that_cannot_be_opened_are_listed_with_their_problem(tmp_path: Pat
     }
 
 
-def test_a_folder_that_does_not_exist_holds_none(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_has_no_sessions(tmp_path: Path) -> None:
     assert list_sessions(tmp_path / "none") == []
     with pytest.raises(SessionError, match="no session `last`: .*none contains no"):
         find("last", tmp_path / "none")
@@ -139,7 +139,7 @@ def test_a_session_is_found_by_path_id_beginning_and_last(tmp_path: Path, monkey
     assert find(newer.name, tmp_path) == Path(newer.name)
 
 
-def test_a_sample_that_comes_along_is_found_from_any_folder(tmp_path: Path) -> None:
+def test_the_sample_sessions_of_the_product_are_found_from_any_folder(tmp_path: Path) -> None:
     """From a wheel, sessions are saved in the user's data folder, where there are no samples."""
     assert find("sample", tmp_path) == paths.sample_sessions()["sample"]
     own = tmp_path / "sample.jsonl"
@@ -147,7 +147,7 @@ def test_a_sample_that_comes_along_is_found_from_any_folder(tmp_path: Path) -> N
     assert find("sample", tmp_path) == own
 
 
-def test_an_id_that_begins_another_is_still_its_own(tmp_path: Path) -> None:
+def test_an_id_that_is_a_prefix_of_another_finds_its_own_session(tmp_path: Path) -> None:
     assert save(tmp_path, "a") == find("a", tmp_path)
     save(tmp_path, "ab")
     assert find("a", tmp_path) == tmp_path / "a.jsonl"
@@ -171,7 +171,7 @@ def test_an_unknown_or_ambiguous_name_is_refused_with_a_message(tmp_path: Path, 
         find(name, tmp_path)
 
 
-def test_the_end_counts_its_own_levels(tmp_path: Path) -> None:
+def test_the_levels_of_a_complete_session_are_those_that_its_end_states(tmp_path: Path) -> None:
     save(tmp_path, "a", events=(level(0), level(1), Ended(t_s=9.0, reason="SIGINT", levels=2, signal="SIGINT")))
     (entry,) = list_sessions(tmp_path)
     assert (entry.levels, entry.complete, entry.duration_s) == (2, True, 9.0)

@@ -1,4 +1,4 @@
-"""A folder's `.catalog`: logs that it lists are not read again, and a log that has changed since is."""
+"""A folder's `.catalog`: listed logs are read again only if they have changed or have no end."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The logs that are read to list the folder."""
+    """Names of the logs that are read to list the folder."""
     read: list[str] = []
     original = catalog._entry
 
-    def noted(path: Path) -> SessionEntry | None:
+    def recording(path: Path) -> SessionEntry | None:
         read.append(path.name)
         return original(path)
 
-    monkeypatch.setattr(catalog, "_entry", noted)
+    monkeypatch.setattr(catalog, "_entry", recording)
     list_sessions(folder)
     return sorted(read)
 

@@ -1,4 +1,5 @@
-"""Fields that have another name in the log than in the code: logs of earlier versions are read, and other programs read ours."""
+"""Fields whose names in the log differ from those in the code: names in the log stay, so that old logs and other programs
+work."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FAST_FAILURES = str(DATA / "histories" / "fast-failures_stats_history.csv")
 CISCO = str(DATA / "tables" / "cisco.csv")
 
 
-def test_a_session_is_written_where_it_was_asked_for_and_its_path_reported(
+def test_a_session_is_written_to_the_output_path_and_the_path_is_printed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "soy.jsonl"
@@ -29,7 +29,9 @@ def test_a_session_is_written_where_it_was_asked_for_and_its_path_reported(
     assert len(events) > 1000
 
 
-def test_without_o_it_is_among_the_sessions_and_listed_as_complete(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_an_output_path_the_session_is_saved_and_listed_as_complete(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "sessions"
     for files in (SOY_A, [CISCO]):
         assert cli.run(["import", *files, "--sessions-dir", str(folder)]) == 0
@@ -49,7 +51,7 @@ def test_the_same_files_give_the_same_bytes(tmp_path: Path, files: list[str]) ->
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_nothing_is_overwritten(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_file_is_not_overwritten(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text("mine", encoding="utf-8")
     assert cli.run(["import", CISCO, "-o", str(path)]) == 2
@@ -71,7 +73,7 @@ def test_a_refused_import_leaves_no_file(tmp_path: Path, capfd: pytest.CaptureFi
     assert not path.exists()
 
 
-def test_a_folder_that_is_not_there_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_output_folder_is_reported_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["import", CISCO, "-o", str(tmp_path / "none" / "s.jsonl")]) == 4
     assert capfd.readouterr().err.count("\n") == 1
 

@@ -1,4 +1,4 @@
-"""Files that become sessions: what their text may look like, and what is refused, in one line with file and line."""
+"""Files that `import` reads: which forms of text are accepted, and which are refused in one line with file and line number."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def closed(events: Sequence[Event]) -> list[LevelClosed]:
     return [event for event in events if isinstance(event, LevelClosed)]
 
 
-def held(seconds: int = 41, *, end: str = "\n", row: str = "{t},10,,Aggregated,99.9,0.0,{na},{n},0,20.5") -> str:
-    """Ten users that make 30 requests a second, from the second on in which they came."""
+def steady_history(seconds: int = 41, *, end: str = "\n", row: str = "{t},10,,Aggregated,99.9,0.0,{na},{n},0,20.5") -> str:
+    """A history of ten users who start in the first second and then make 30 requests per second."""
     lines = ["1700000000,0,,Aggregated,0.0,0.0,,0,0,0.0"]
     lines += [row.format(t=1_700_000_000 + t, n=30 * t, na="N/A" if t < 5 else "20") for t in range(1, seconds)]
     return end.join([TODAY, *lines]) + end
@@ -52,28 +52,28 @@ def rate(events: Sequence[Event]) -> float:
 @pytest.mark.parametrize(
     "content",
     [
-        held(),
-        held(end="\r\n"),
-        held().rstrip("\n"),
-        "\ufeff" + held(),
-        held() + "\n\n",
-        held().replace("Total Request Count", "total request count").replace("User Count", "User count"),
-        held() + "1700000041,10,,Aggre",
-        held() + "1700000041,10,",
-        held().replace(",Aggregated,", ',"Aggregated",'),
-        held().replace("1700000020,10", "1700000020.0,10.0"),
-        held() + '1700000041,10,,"Aggre',
+        steady_history(),
+        steady_history(end="\r\n"),
+        steady_history().rstrip("\n"),
+        "\ufeff" + steady_history(),
+        steady_history() + "\n\n",
+        steady_history().replace("Total Request Count", "total request count").replace("User Count", "User count"),
+        steady_history() + "1700000041,10,,Aggre",
+        steady_history() + "1700000041,10,",
+        steady_history().replace(",Aggregated,", ',"Aggregated",'),
+        steady_history().replace("1700000020,10", "1700000020.0,10.0"),
+        steady_history() + '1700000041,10,,"Aggre',
     ],
     ids=["plain", "CRLF", "no final newline", "BOM", "blank lines", "case", "cut off", "cut off after a comma", "quotes",
          "floats", "cut off in quotes"],
 )  # fmt: skip
-def test_the_same_history_however_it_is_written(tmp_path: Path, content: str) -> None:
+def test_a_history_gives_the_same_rate_in_every_form_of_its_text(tmp_path: Path, content: str) -> None:
     assert rate(take(saved(tmp_path, content))) == 30.0
 
 
 def test_rates_are_differences_of_counts_over_differences_of_time(tmp_path: Path) -> None:
-    assert "99.9" in held()  # the column `Requests/s` says so; it is a window of ten seconds
-    assert rate(take(saved(tmp_path, held()))) == 30.0
+    assert "99.9" in steady_history()  # the column `Requests/s`, a mean over ten seconds, is not used
+    assert rate(take(saved(tmp_path, steady_history()))) == 30.0
 
 
 def test_a_rate_belongs_to_the_users_between_two_rows_not_to_those_of_the_later_one(tmp_path: Path) -> None:
@@ -84,19 +84,19 @@ def test_a_rate_belongs_to_the_users_between_two_rows_not_to_those_of_the_later_
     assert rates == pytest.approx([1.0] * len(rates))
 
 
-def test_a_moment_that_is_there_twice_counts_once(tmp_path: Path) -> None:
-    twice = "".join(f"{line}\n" * (2 if line[:1] == "1" else 1) for line in held().splitlines())
+def test_a_duplicated_row_counts_once(tmp_path: Path) -> None:
+    twice = "".join(f"{line}\n" * (2 if line[:1] == "1" else 1) for line in steady_history().splitlines())
     assert rate(take(saved(tmp_path, twice))) == 30.0
 
 
 def test_a_gap_is_one_long_tick(tmp_path: Path) -> None:
-    lines = held(101).splitlines()
+    lines = steady_history(101).splitlines()
     del lines[40:60]
     assert rate(take(saved(tmp_path, "\n".join(lines)))) == 30.0
 
 
 def test_a_clock_that_was_set_back_counts_as_a_pause(tmp_path: Path) -> None:
-    lines = held(61).splitlines()
+    lines = steady_history(61).splitlines()
     lines[30] = lines[30].replace("1700000028", "1700000020")
     assert rate(take(saved(tmp_path, "\n".join(lines)))) == 30.0
 
@@ -122,25 +122,28 @@ def test_a_history_of_locust_before_1_0_has_other_names_and_another_order(tmp_pa
         ("hello world\n1\n", "line 1: expected Locust's *_stats_history.csv, or a table"),
         (TODAY.replace(",", ";") + "\n1;2\n", "commas between values were expected"),
         (TODAY + "\n", "expected at least two moments"),
-        (held(2).splitlines()[0] + "\n" + held().splitlines()[1], "expected at least two moments"),
+        (steady_history(2).splitlines()[0] + "\n" + steady_history().splitlines()[1], "expected at least two moments"),
         ("Type,Name,Request Count,Failure Count\n,Aggregated,1,0\n", "import the *_stats_history.csv beside it"),
         ("Method,Name,Error,Occurrences\n", "Locust's failures"),
         ("Timestamp,Name,Total Request Count\n1,a,2\n", "no column `User Count`, `Total Failure Count`"),
-        (held().replace(",600,", ",6x0,"), "line 22: `Total Request Count`: expected a whole number of at least 0, got '6x0'"),
-        (held().replace(",600,", ',"60,0",'), "not a comma"),
-        (held().replace(",600,", ",N/A,"), "line 22: `Total Request Count`: expected a whole number"),
-        (held().replace(",600,", ",1_000,"), "line 22: `Total Request Count`"),
-        (held().replace(",600,", ",-600,"), "line 22: `Total Request Count`"),
-        (held().replace(",600,", ",nan,"), "line 22: `Total Request Count`"),
-        (held().replace(",600,", ",1e999,"), "line 22: `Total Request Count`"),
-        (held().replace("1700000020,", "1700000020123,"), "line 22: `Timestamp`"),
-        (held().replace("1700000020,", "1600000020,"), "line 22: `Timestamp` goes back"),
-        (held().replace("1700000020,10,,", "1700000020,10,"), "line 22: expected 10 values, as the header has, got 9"),
-        (held().replace(",600,", ",600,0,"), "line 22: expected 10 values, as the header has, got 11"),
-        (held().replace(",600,0,", ",600,601,"), "line 22: more failures (601) than requests (600)"),
-        (held().replace(",600,", ',"6"00,'), "line 22: not CSV"),
-        (held().encode("utf-16"), "UTF-16"),
-        (held().encode() + b"\xff\xfe\n", "line 43: not UTF-8"),
+        (
+            steady_history().replace(",600,", ",6x0,"),
+            "line 22: `Total Request Count`: expected a whole number of at least 0, got '6x0'",
+        ),
+        (steady_history().replace(",600,", ',"60,0",'), "not a comma"),
+        (steady_history().replace(",600,", ",N/A,"), "line 22: `Total Request Count`: expected a whole number"),
+        (steady_history().replace(",600,", ",1_000,"), "line 22: `Total Request Count`"),
+        (steady_history().replace(",600,", ",-600,"), "line 22: `Total Request Count`"),
+        (steady_history().replace(",600,", ",nan,"), "line 22: `Total Request Count`"),
+        (steady_history().replace(",600,", ",1e999,"), "line 22: `Total Request Count`"),
+        (steady_history().replace("1700000020,", "1700000020123,"), "line 22: `Timestamp`"),
+        (steady_history().replace("1700000020,", "1600000020,"), "line 22: `Timestamp` goes back"),
+        (steady_history().replace("1700000020,10,,", "1700000020,10,"), "line 22: expected 10 values, as the header has, got 9"),
+        (steady_history().replace(",600,", ",600,0,"), "line 22: expected 10 values, as the header has, got 11"),
+        (steady_history().replace(",600,0,", ",600,601,"), "line 22: more failures (601) than requests (600)"),
+        (steady_history().replace(",600,", ',"6"00,'), "line 22: not CSV"),
+        (steady_history().encode("utf-16"), "UTF-16"),
+        (steady_history().encode() + b"\xff\xfe\n", "line 43: not UTF-8"),
         (b"\x7fELF\0\0", "binary"),
         ("users\n1\n", "`throughput_rps` is missing"),
         ("users,throughput\n1,2\n", "unknown column `throughput`; did you mean `throughput_rps`?"),
@@ -172,13 +175,13 @@ def test_a_path_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
             take(path)
 
 
-def test_files_that_make_no_one_session_are_refused(tmp_path: Path) -> None:
-    history, table = saved(tmp_path, held()), saved(tmp_path, f"{TABLE}\n1,7,6,0\n", "table.csv")
+def test_files_that_do_not_form_one_session_are_refused(tmp_path: Path) -> None:
+    history, table = saved(tmp_path, steady_history()), saved(tmp_path, f"{TABLE}\n1,7,6,0\n", "table.csv")
     other = saved(tmp_path, f"{TABLE}\n1,8,6,0\n", "other.csv")
     for paths, message in (
         ((history, table), "table.csv: line 1: a Locust stats history was expected"),
         ((table, other), "other.csv: a second table"),
-        ((history, saved(tmp_path, held(), "b.csv")), "b.csv: the same content as"),
+        ((history, saved(tmp_path, steady_history(), "b.csv")), "b.csv: the same content as"),
     ):
         with pytest.raises(InputError, match=message):
             take(*paths)
@@ -188,7 +191,7 @@ HISTORY = (DATA / "histories" / "soy-a-8-users_stats_history.csv").read_bytes()
 SOME = b"\n".join(HISTORY.split(b"\n")[:25])
 
 
-MISCHIEF = [b",", b"\n", b'"', b"-", b"e9", b"\0", b"9" * 30, b";", b"N/A", b"1e15", b"."]
+DAMAGE = [b",", b"\n", b'"', b"-", b"e9", b"\0", b"9" * 30, b";", b"N/A", b"1e15", b"."]
 CELLS = ["0", "1", "17", "1e3", "0.5", "", "N/A", "x", "-1", "1e15", "999999999", "Aggregated"]
 
 
@@ -196,13 +199,13 @@ CELLS = ["0", "1", "17", "1e3", "0.5", "", "N/A", "x", "-1", "1e15", "999999999"
 @given(
     st.integers(0, len(SOME)),
     st.integers(0, len(SOME)),
-    st.one_of(st.binary(max_size=8), st.sampled_from(MISCHIEF)),
+    st.one_of(st.binary(max_size=8), st.sampled_from(DAMAGE)),
 )
 @example(0, 0, b"")
 @example(len(SOME), len(SOME), b"\n")
-def test_a_damaged_history_is_read_or_refused_never_a_traceback(tmp_path: Path, start: int, end: int, put: bytes) -> None:
+def test_a_damaged_history_is_read_or_refused_never_a_traceback(tmp_path: Path, start: int, end: int, inserted: bytes) -> None:
     path = tmp_path / "a_stats_history.csv"
-    path.write_bytes(SOME[:start] + put + SOME[end:] if start <= end else SOME[:end] + put + SOME[start:])
+    path.write_bytes(SOME[:start] + inserted + SOME[end:] if start <= end else SOME[:end] + inserted + SOME[start:])
     read_or_refused(path)
 
 

@@ -1,4 +1,4 @@
-"""What a Locust history becomes: user counts become levels, counters become samples, and nothing is made up."""
+"""Import of Locust histories and tables: user counts become levels, counters become samples, and no figure is invented."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def ladder(*parts: tuple[int, int, float]) -> list[Row]:
     return rows
 
 
-def test_a_ladder_in_one_file_is_a_level_a_count(tmp_path: Path) -> None:
+def test_each_held_user_count_of_a_file_is_a_level(tmp_path: Path) -> None:
     events = take(history(tmp_path, ladder((10, 30, 2.0), (20, 30, 2.0), (40, 30, 1.5), (20, 30, 2.0))))
     levels = closed(events)
     assert [(level.users, level.figures.throughput_rps) for level in levels] == [(10, 20.0), (20, 40.0), (40, 60.0), (20, 40.0)]
@@ -180,7 +180,7 @@ def test_a_count_that_was_not_held_gives_no_figures(tmp_path: Path) -> None:
     assert level.settled_s is None
 
 
-def test_what_came_before_the_first_user_is_left_out(tmp_path: Path) -> None:
+def test_rows_before_the_first_user_are_left_out(tmp_path: Path) -> None:
     waiting = [total(t, 0, 0) for t in range(-50, 0)]
     events = take(history(tmp_path, [*waiting, *ladder((10, 30, 2.0))]))
     assert [event.t_s for event in opened(events)] == [0.0]
@@ -226,13 +226,13 @@ def test_a_full_history_has_its_endpoints(tmp_path: Path) -> None:
     assert (level.figures.throughput_rps, level.figures.goodput_rps) == (30.0, 29.0)
 
 
-def test_where_failures_share_in_the_mean_no_latency_of_successes_is_claimed(tmp_path: Path) -> None:
+def test_no_latency_of_successes_is_reported_if_the_mean_includes_failures(tmp_path: Path) -> None:
     [level] = closed(take(history(tmp_path, two_endpoints())))
     assert level.figures.latency_ms.mean is None and level.figures.latency_se_ms is None
     assert level.figures.response_ms == pytest.approx(20.0)
 
 
-def test_endpoints_that_do_not_add_up_are_not_taken(tmp_path: Path) -> None:
+def test_endpoints_that_do_not_add_up_are_replaced_by_their_aggregate(tmp_path: Path) -> None:
     events = take(history(tmp_path, two_endpoints(aggregated=6)))
     [level] = closed(events)
     assert [each.name for each in level.endpoints] == ["Aggregated"]
@@ -246,7 +246,7 @@ def test_a_full_history_that_is_cut_off_between_its_endpoints_loses_that_moment(
     assert closed(events)[0].t_s == 39.0
 
 
-def test_what_a_history_does_not_hold_is_null(tmp_path: Path) -> None:
+def test_figures_that_a_history_lacks_are_null(tmp_path: Path) -> None:
     events = take(history(tmp_path, ladder((10, 41, 2.0))))
     document = summarise(Timeline(events))
     [level] = document["levels"]
@@ -260,7 +260,7 @@ def test_what_a_history_does_not_hold_is_null(tmp_path: Path) -> None:
     assert all(map(math.isnan, timeline.columns["p95_ms"])) and all(map(math.isnan, timeline.columns["target_cpu_ratio"]))
 
 
-def test_no_column_of_times_no_latency(tmp_path: Path) -> None:
+def test_without_a_column_of_response_times_there_is_no_latency(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     rows = ["Timestamp,User Count,Name,Total Request Count,Total Failure Count"]
     rows += [f"{1_700_000_000 + t},10,Aggregated,{20 * t},0" for t in range(40)]

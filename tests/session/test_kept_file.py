@@ -1,4 +1,4 @@
-"""The file of kept requests beside a log: private, whole, without secrets; and what is none."""
+"""The file of kept requests next to a log: private, complete, without secrets; other files are refused."""
 
 from __future__ import annotations
 

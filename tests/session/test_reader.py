@@ -1,4 +1,4 @@
-"""A log is read as far as it can be, and what is no log is refused in one line."""
+"""All undamaged lines of a log are read, and a file that is not a log is refused in one line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_log_cut_at_any_byte_is_its_whole_lines_or_one_line_of_error(path: Pat
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, len(LINES) - 1), st.data())
-def test_a_damaged_line_costs_only_itself(path: Path, index: int, data: st.DataObject) -> None:
+def test_a_damaged_line_is_skipped_and_all_others_are_read(path: Path, index: int, data: st.DataObject) -> None:
     line = LINES[index][:-1]
     at = data.draw(st.integers(0, len(line)))
     junk = data.draw(st.binary(min_size=1, max_size=30)).replace(b"\n", b"\0")
@@ -85,7 +85,7 @@ def test_lines_out_of_their_order_are_left_out_and_noted(path: Path, order: list
 
 
 @pytest.mark.parametrize("flipped", [0x01, 0x80])
-def test_every_flipped_bit_after_the_header_is_noted_and_costs_only_its_line(path: Path, flipped: int) -> None:
+def test_every_flipped_bit_after_the_header_is_noted_and_only_its_line_is_lost(path: Path, flipped: int) -> None:
     starts = [len(b"".join(LINES[:index])) for index in range(len(LINES))]
     for at in range(len(LINES[0]), len(WHOLE) - 1):
         content = bytearray(WHOLE)
@@ -94,7 +94,7 @@ def test_every_flipped_bit_after_the_header_is_noted_and_costs_only_its_line(pat
         with open_session(path) as session:
             events = list(session)
         index = bisect_right(starts, at) - 1
-        lost = 2 if WHOLE[at] == ord("\n") and flipped == 0x80 else 1  # two lines have become one
+        lost = 2 if WHOLE[at] == ord("\n") and flipped == 0x80 else 1  # without its newline the line is joined with the next one
         if WHOLE[at] == ord("\n") and flipped == 0x01:
             lost = 2
         assert len(events) >= len(ONE_OF_EACH) - lost, at
@@ -112,7 +112,7 @@ def test_a_header_that_was_damaged_anywhere_is_refused_in_one_line(path: Path) -
         assert str(refused.value).startswith(f"{path}: ") and "\n" not in str(refused.value), at
 
 
-def test_a_checksum_can_be_checked_by_anyone_with_zlib(path: Path) -> None:
+def test_the_checksum_of_a_line_is_the_crc32_of_all_before_it(path: Path) -> None:
     path.write_bytes(WHOLE)
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         fields = json.loads(line)
@@ -195,7 +195,7 @@ with open_session(Path(sys.argv[1])) as session:
 
 
 @pytest.mark.parametrize("length", [200 << 20, 6 << 40], ids=["200 MB", "6 TB"])
-def test_a_line_without_end_is_passed_over_in_little_memory(tmp_path: Path, length: int) -> None:
+def test_a_very_long_line_is_skipped_within_400_mb_of_memory(tmp_path: Path, length: int) -> None:
     path = tmp_path / "sparse.jsonl"
     with path.open("wb") as file:
         file.write(LINES[0] + LINES[1])
@@ -261,7 +261,7 @@ def test_a_folder_and_a_missing_file_are_refused_in_one_line(tmp_path: Path) -> 
 
 
 def rename_what(line: Line) -> Line | None:
-    """Pretends that schema 0 called a note's text `what`, knew no target, and had a line that is no more."""
+    """An upgrade from an invented schema 0, with a note's text in `what`, the target's name in `aim`, and lines `heartbeat`."""
     match line["type"]:
         case "header":
             return {**line, "target": {"name": line["aim"], "url": ""}, "host": {}}
@@ -299,7 +299,7 @@ def test_an_upgrade_goes_through_every_schema_in_between() -> None:
     assert upgraded({"type": "note"}, 2, steps, to=2) == {"type": "note"}
 
 
-def test_reading_stops_where_the_file_is_and_closes_it(path: Path) -> None:
+def test_reading_can_be_stopped_after_the_first_event(path: Path) -> None:
     closed = LevelClosed(t_s=1.0, index=0, users=1, started_s=0.0, figures=LevelFigures(settled=False))
     path.write_bytes(b"".join(log_lines([HEADER, closed])))
     events = read(path)

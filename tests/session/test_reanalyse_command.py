@@ -1,4 +1,4 @@
-"""`--reanalyse` on export and compare: the marks found now stand for those recorded, and what changed is listed everywhere."""
+"""`--reanalyse` of export, compare and replay: marks that are found now replace the recorded ones, and all changes are listed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def knee(users: float) -> Mark:
 
 
 GONE = marked(t_s=5.0, key="cause:ports", state="open", kind="cause", id="ports_exhausted", evidence={"count": 3})
-WITNESSED = marked(t_s=6.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error")
+OBSERVED_BY_RUN = marked(t_s=6.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     writer = SessionWriter(path)
     writer.write(HEADER)
     writer.write(LevelOpened(t_s=1.0, index=0, users=28, spawn_rate=28.0, by="user"))
-    for mark in (GONE, WITNESSED, knee(28.0)):
+    for mark in (GONE, OBSERVED_BY_RUN, knee(28.0)):
         writer.write(mark)
     figures = LevelFigures(settled=True, settled_seconds=6.0, requests=1200, throughput_rps=200.0, goodput_rps=200.0)
     writer.write(LevelClosed(t_s=9.0, index=0, users=28, started_s=1.0, settled_s=3.0, figures=figures))
@@ -85,7 +85,9 @@ def test_with_reanalyse_the_marks_are_those_found_and_those_that_only_the_run_ca
 
 
 @pytest.mark.parametrize("form", ["md", "html"])
-def test_a_report_for_people_says_whose_marks_they_are(session: Path, form: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_reports_state_that_their_marks_are_not_the_recorded_ones(
+    session: Path, form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     note = "The marks are not the recorded ones"
     assert note not in exported(session, form, capfd)[0]
     out = exported(session, form, capfd, "--reanalyse")[0]
@@ -107,7 +109,7 @@ def test_redaction_covers_the_list_of_changes_too(session: Path, capfd: pytest.C
     assert "10.1.2.3" not in out and "gone" in out
 
 
-def test_compare_takes_the_marks_found(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_compare_uses_the_marks_that_reanalysis_found(session: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for options, users in (((), 28.0), (("--reanalyse",), 31.0)):
         capfd.readouterr()
         assert cli.run(["compare", str(session), str(session), "--format", "json", *options]) == 0

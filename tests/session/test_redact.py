@@ -1,4 +1,4 @@
-"""Secrets never reach the log."""
+"""Secrets are removed from texts, commands and values before they are written to the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample sessions that come with the app: small, whole, and of no particular machine."""
+"""The sample sessions of the product are small, complete, and contain no names of a machine or its folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_there_are_samples_and_one_is_called_sample() -> None:
 
 
 @each_sample
-def test_a_sample_is_whole_and_small(path: Path) -> None:
+def test_a_sample_is_complete_and_small(path: Path) -> None:
     assert path.stat().st_size <= 520_000
     with open_session(path) as session:
         timeline = Timeline(session)
@@ -41,7 +41,7 @@ def test_no_sample_names_a_machine_or_its_folders(path: Path) -> None:
     assert "/" not in header.target.command[0]
     content = path.read_text(encoding="utf-8")
     for foreign in ("/home/", "/root/", "/work/", "/tmp/", "/Users/", "venv", "site-packages"):
-        assert foreign not in content  # a path of a folder goes on behind it: "/work" alone is an endpoint of a sample
+        assert foreign not in content  # with the last slash, since "/work" is an endpoint of a sample
 
 
 def test_the_first_sample_has_a_note_and_returns_to_a_low_level() -> None:

@@ -1,4 +1,4 @@
-"""The supervisor of a test, which is gone with it."""
+"""The fixture `rig`: a supervisor that is ended with the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A supervisor under test, and targets that are a few lines of Python. Only helps the tests beside it."""
+"""A supervisor under test, and targets that are a few lines of Python."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def start_thread(work: Callable[[], None]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs; a zombie that nobody has reaped yet does not."""
+    """Whether the process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -44,6 +44,7 @@ def is_alive(pid: int) -> bool:
 
 
 def becomes_true(condition: Callable[[], object]) -> bool:
+    """Wait for a condition; False if it does not hold within TIMEOUT_S."""
     deadline = monotonic() + TIMEOUT_S
     while not condition():
         if monotonic() > deadline:
@@ -79,7 +80,7 @@ class Rig:
         folder = self.folder / "small"
         folder.mkdir(exist_ok=True)
         file = folder / "small.py"
-        if not file.exists() or file.read_text(encoding="utf-8") != program:  # a target that starts may be about to read it
+        if not file.exists() or file.read_text(encoding="utf-8") != program:  # a target that is starting may be reading it
             file.write_text(program, encoding="utf-8")
         text = 'title = "Small"\ncommand = ["{python}", "small.py", "{port}"]\n[ready]\npath = "/health"\n'
         (folder / "target.toml").write_text(text + f"timeout_s = {timeout_s}\n", encoding="utf-8")
@@ -87,7 +88,7 @@ class Rig:
 
     @property
     def supervisor_pid(self) -> int:
-        """Of the supervisor: the watcher's one child."""
+        """Pid of the supervisor, the only child of the watcher."""
         assert becomes_true(lambda: children(self.supervisor.process_id))
         return children(self.supervisor.process_id)[0]
 
@@ -138,7 +139,7 @@ if os.fork() and os.fork():
         print('up', flush=True)
 time.sleep(600)
 """
-"""Three processes in the group and a daemon in a session of its own, all deaf to SIGTERM."""
+"""Three processes in the group and a daemon in a session of its own, all of which ignore SIGTERM."""
 
 LEAVES_A_DAEMON = """
 import os, time

@@ -1,4 +1,4 @@
-"""Auxiliary processes: many at once, each a run of its own, and none outlives the app or the supervisor."""
+"""Auxiliary processes: several run at once, each with its own run number, and none survives the app or the supervisor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process session
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
 
 
-class Beside:
+class Auxiliary:
     """One auxiliary process, and the reports on it."""
 
     def __init__(self, rig: Rig, program: str = SLEEPS) -> None:
@@ -36,8 +36,8 @@ class Beside:
         return found
 
 
-def test_auxiliary_processes_survive_its_restart(rig: Rig) -> None:
-    one, two = Beside(rig), Beside(rig)
+def test_auxiliary_processes_survive_a_restart_of_the_target(rig: Rig) -> None:
+    one, two = Auxiliary(rig), Auxiliary(rig)
     first = rig.run(PRINTS_AND_SLEEPS)
     pid = rig.started(first)
     second = rig.run(PRINTS_AND_SLEEPS)
@@ -51,7 +51,7 @@ def test_auxiliary_processes_survive_its_restart(rig: Rig) -> None:
 
 
 def test_an_auxiliary_process_is_stopped_alone_and_has_its_own_reports(rig: Rig) -> None:
-    one, two = Beside(rig), Beside(rig)
+    one, two = Auxiliary(rig), Auxiliary(rig)
     target = rig.run(PRINTS_AND_SLEEPS)
     rig.started(target)
     assert becomes_true(lambda: any(report.lines == ("here",) for report in one.of(Output)))
@@ -65,7 +65,7 @@ def test_an_auxiliary_process_is_stopped_alone_and_has_its_own_reports(rig: Rig)
 
 def test_the_children_of_a_killed_auxiliary_process_are_ended(rig: Rig) -> None:
     forks = "import subprocess, sys; c = subprocess.Popen(['sleep', '600']); print(c.pid, flush=True); c.wait()"
-    one = Beside(rig, forks)
+    one = Auxiliary(rig, forks)
     assert becomes_true(lambda: one.of(Output))
     child = int(one.of(Output)[0].lines[0])
     os.kill(one.pid, signal.SIGKILL)
@@ -75,14 +75,14 @@ def test_the_children_of_a_killed_auxiliary_process_are_ended(rig: Rig) -> None:
 
 
 def test_a_stopped_process_is_killed_after_the_grace(rig: Rig) -> None:
-    one = Beside(rig)
+    one = Auxiliary(rig)
     os.kill(one.pid, signal.SIGSTOP)
     rig.supervisor.stop_auxiliary(one.run, grace_s=0.0)
     assert one.exited().signal == "SIGKILL"
 
 
 def test_a_daemon_of_the_target_belongs_to_the_target(rig: Rig) -> None:
-    one = Beside(rig)
+    one = Auxiliary(rig)
     run = rig.run(LEAVES_A_DAEMON)
     assert rig.printed("daemon")
     daemon = int(rig.supervisor.output[0].split()[1])
@@ -93,13 +93,13 @@ def test_a_daemon_of_the_target_belongs_to_the_target(rig: Rig) -> None:
 
 
 def test_no_auxiliary_process_outlives_the_supervisor_and_the_app_gets_a_report(rig: Rig) -> None:
-    one = Beside(rig)
+    one = Auxiliary(rig)
     os.kill(rig.supervisor_pid, signal.SIGKILL)
     assert one.exited().reason == "the supervisor process ended"
     assert becomes_true(lambda: not is_alive(one.pid))
 
 
 def test_no_auxiliary_process_outlives_a_close(rig: Rig) -> None:
-    one = Beside(rig)
+    one = Auxiliary(rig)
     rig.supervisor.close()
     assert not is_alive(one.pid)

@@ -1,4 +1,4 @@
-"""What is missing for a Compose file is one line. Docker is a few lines of shell here."""
+"""Whatever is missing to run a Compose file is reported in one line. `docker` is a small shell script here."""
 
 from __future__ import annotations
 

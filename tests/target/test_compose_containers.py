@@ -1,4 +1,5 @@
-"""Answers of `docker inspect` in, verdict out. Recorded from docker 20.10 and Compose 2.32 (tests/data/compose)."""
+"""Whether containers are ready or have failed, from replies of `docker inspect` that docker 20.10 and Compose 2.32 gave
+(tests/data/compose)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ WEB = Container(id="1", name="x-web-1", service="web", status="running", health=
 STORE = Container(id="2", name="x-store-1", service="store", status="running", pid=8)
 
 
-def called(service: str, among: tuple[Container, ...] = STARTED) -> Container:
+def container_of(service: str, among: tuple[Container, ...] = STARTED) -> Container:
     return next(each for each in among if each.service == service)
 
 
@@ -37,7 +38,7 @@ def test_containers_are_listed_by_service_and_number() -> None:
     ],
 )
 def test_the_state_of_a_container_in_words(service: str, words: str) -> None:
-    assert called(service).how_it_is() == words
+    assert container_of(service).how_it_is() == words
 
 
 def test_a_container_that_the_kernel_ended_for_its_memory_says_so() -> None:
@@ -48,27 +49,29 @@ def test_a_container_that_the_kernel_ended_for_its_memory_says_so() -> None:
 def test_a_service_that_exited_fails_the_start_although_others_run() -> None:
     verdict = start_readiness(STARTED, ["web"])
     assert (verdict.state, verdict.why) == ("failed", "broken: exited with code 3")
-    assert verdict.container == called("broken")
+    assert verdict.container == container_of("broken")
 
 
 def test_a_service_that_is_unhealthy_fails_the_start() -> None:
-    assert start_readiness([called("web"), called("store")], ["web", "store"]).why.startswith("store: unhealthy: no answer")
+    assert start_readiness([container_of("web"), container_of("store")], ["web", "store"]).why.startswith(
+        "store: unhealthy: no answer"
+    )
 
 
 def test_the_start_waits_for_health_for_restarts_and_for_services_without_a_container() -> None:
-    well = [called(service, STARTING) for service in ("web", "pool", "again")]
+    well = [container_of(service, STARTING) for service in ("web", "pool", "again")]
     verdict = start_readiness(well, ["web", "pool", "again", "cache"])
     assert verdict.state == "waiting"
     assert verdict.why == "web (health check starting), again (restarting, exited with code 1), cache (not created)"
 
 
 def test_services_are_ready_if_healthy_or_running_without_a_check_or_ended_with_code_0() -> None:
-    well = [called("web"), called("pool"), called("migration")]
+    well = [container_of("web"), container_of("pool"), container_of("migration")]
     assert start_readiness(well, ["web", "pool", "migration"]).state == "ready"
 
 
 def test_the_start_fails_if_all_services_have_ended() -> None:
-    assert start_readiness([called("migration")], ["migration"]).why == "all services have ended"
+    assert start_readiness([container_of("migration")], ["migration"]).why == "all services have ended"
 
 
 def test_a_service_that_ends_fails_the_run_whatever_its_code() -> None:
@@ -89,13 +92,13 @@ def test_a_service_that_fails_its_check_under_load_or_is_started_again_does_not_
     assert changes(now, now) == []
 
 
-def test_what_had_ended_when_the_run_began_does_not_end_it() -> None:
-    migration = called("migration")
+def test_a_container_that_had_ended_before_the_run_does_not_end_it() -> None:
+    migration = container_of("migration")
     assert run_readiness([WEB, migration], [WEB, migration]).state == "ready"
 
 
 def test_values_of_secret_variables_are_hidden_in_what_services_print() -> None:
-    store = called("store")
+    store = container_of("store")
     assert store.secrets == {"correct-horse-battery"}
     assert masked("password is correct-horse-battery, level debug", store.secrets) == "password is ***, level debug"
     assert "correct-horse-battery" not in repr([each.secrets for each in STARTED if each.service != "store"])

@@ -1,4 +1,4 @@
-"""The process that runs the services of a Compose file, with a docker of a few lines of shell."""
+"""The process that runs the services of a Compose file; `docker` is a small shell script here."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ signal.pause()
 
 
 class Running:
-    """A supervisor whose run has started, and has ended where a test says so."""
+    """A supervisor whose run has started, and has ended if `end` is given."""
 
     output = ()
 

@@ -1,4 +1,4 @@
-"""Reports and commands name runs by number, so no two runs may share one."""
+"""Reports and commands refer to runs by number, so each run needs a number of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def supervisor(rig: Rig) -> Iterator[Supervisor]:
 def test_a_run_keeps_its_number_when_another_thread_starts_one_meanwhile(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that got the target's number could not be stopped: it lived on after it was given up."""
+    """A worker that got the number of the target could not be stopped."""
     sent: list[int] = []
     other: list[int] = []
 

@@ -1,4 +1,4 @@
-"""A build as the app waits for it: until it has ended, or its own time limit has passed."""
+"""The app waits for the build of a target until it ends or exceeds its own time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Built = Callable[..., int]
 
 @pytest.fixture
 def built(rig: Rig) -> Built:
-    """Runs a program as the build of a target; gives the number of its run."""
+    """Runs a program as the build of a target; returns the number of its run."""
 
     def build(program: str, timeout_s: float = TIMEOUT_S) -> int:
         build = Build(command=("{python}", "-c", program), timeout_s=timeout_s)

@@ -1,4 +1,4 @@
-"""Nothing of a target survives, whoever dies first: the target, the supervisor, the app."""
+"""No process of a target survives, whichever process dies first: the target, the supervisor or the app."""
 
 from __future__ import annotations
 
@@ -206,5 +206,5 @@ def test_the_supervisor_process_imports_the_standard_library_only() -> None:
     )
     printed = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True).stdout
     modules = ("child", "output_lines", "process_tree", "report_pipe", "supervised_run", "supervisor_process", "watcher")
-    rooms = ["capexplorer", "capexplorer.target", *(f"capexplorer.target.{module}" for module in modules)]
-    assert printed.strip() == f"{rooms} [] 1"
+    modules_of_the_process = ["capexplorer", "capexplorer.target", *(f"capexplorer.target.{module}" for module in modules)]
+    assert printed.strip() == f"{modules_of_the_process} [] 1"

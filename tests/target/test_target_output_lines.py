@@ -1,4 +1,4 @@
-"""A target's output is bounded, whatever it prints."""
+"""A target's output is bounded in line length and in lines per second."""
 
 from __future__ import annotations
 

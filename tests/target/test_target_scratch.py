@@ -1,4 +1,5 @@
-"""A target's scratch folder: made when asked for, the session's own, gone with it; what a crash left is cleared by the next."""
+"""A target's scratch folder: created if its command needs one, private, removed with the session or, after a crash, by the
+next."""
 
 from __future__ import annotations
 
@@ -56,12 +57,12 @@ def test_the_folder_of_an_ended_process_that_nobody_reaped_is_cleared(tmp_path: 
 
 def test_a_scratch_folder_that_a_crash_left_is_removed_and_one_of_a_running_process_is_not(tmp_path: Path) -> None:
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True)
-    left, neighbours = tmp_path / f".scratch-{gone.stdout.strip()}", tmp_path / f".scratch-{os.getppid()}"
-    for folder in (left, neighbours):
+    left, running = tmp_path / f".scratch-{gone.stdout.strip()}", tmp_path / f".scratch-{os.getppid()}"
+    for folder in (left, running):
         folder.mkdir()
         (folder / "file").write_text("x")
     scratch.make(scratch.folder_in(tmp_path))
-    assert not left.exists() and (neighbours / "file").exists()
+    assert not left.exists() and (running / "file").exists()
 
 
 def test_a_scratch_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""The supervisor: targets start, are ready, are stopped and restarted, and tell why they failed.
+"""The supervisor: targets start, become ready, are stopped and restarted, and failures are reported with their reasons.
 
-All with real processes. Wherever something must happen "soon", the test polls; none asserts how long it took.
+All tests use real processes and wait for events; none asserts how long something took.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ def test_waitress_serves_more_connections_than_it_has_threads_and_prints_nothing
 # ---- start, stop, restart
 
 
-def test_a_start_while_one_runs_ends_it_first(rig: Rig) -> None:
+def test_a_start_ends_the_running_target_first(rig: Rig) -> None:
     spec, port = load_spec(MIXED), free_port()
     first = rig.supervisor.start(spec, spec.resolve({}), port)
     rig.wait_until_ready(spec, port, first)
     second = rig.supervisor.start(spec, spec.resolve({"threads": 2}), port)
     rig.wait_until_ready(spec, port, second)
-    life = [(type(each), each.run) for each in rig.reports]
-    assert life == [(Started, first), (Exited, first), (Started, second)]
+    order = [(type(each), each.run) for each in rig.reports]
+    assert order == [(Started, first), (Exited, first), (Started, second)]
     assert rig.exited(first).stopped
     assert rig.supervisor.exited(second) is None
     assert rig.supervisor.pid == rig.started(second)

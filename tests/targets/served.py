@@ -1,4 +1,4 @@
-"""A target of targets/ as the app starts it: its target.toml, real processes, a folder of its own."""
+"""A target of targets/ as the app starts it: by its target.toml, as real processes, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMEOUT_S = 120.0
 
 @contextmanager
 def served(name: str, scratch: Path, **params: Param) -> Iterator[httpx.Client]:
-    """A client of the running target; afterwards it has ended at SIGTERM."""
+    """A client of the running target, which gets SIGTERM at the end of the block and must end then."""
     spec = msgspec.structs.replace(load_spec(TARGETS / name), scratch=scratch)
     resolved, port = spec.resolve(params), free_port()
     environment = os.environ | spec.environment_for(resolved, port)
@@ -53,4 +53,4 @@ def _wait_until_ready(client: httpx.Client, path: str, process: subprocess.Popen
                 return
         except httpx.TransportError:
             sleep(0.05)
-    raise AssertionError("never ready")
+    raise AssertionError(f"not ready within {TIMEOUT_S:g} s")

@@ -1,4 +1,4 @@
-"""Headless runs of the shipped profiles, in a few seconds each: what their locustfiles and targets do together."""
+"""Headless runs of the product's profiles, a few seconds each: their locustfiles and targets work together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def failures(summary: dict[str, Any]) -> dict[str, int]:
     return {f"{each['method']} {each['name']}": each["failures"] for each in summary["endpoints"]}
 
 
-def test_clients_of_the_task_queue_hand_in_a_task_in_five_seconds_and_fetch_what_came_of_it(tmp_path: Path) -> None:
+def test_clients_of_the_task_queue_submit_a_task_every_five_seconds_and_fetch_its_result(tmp_path: Path) -> None:
     code, errors, summary = ran(tmp_path, "taskqueue", "--plan", "20:12s")
     assert code == 0, errors
     requests = {each["name"]: each["requests"] for each in summary["endpoints"]}
@@ -44,7 +44,7 @@ def test_a_map_without_a_lock_crashes_and_go_says_why(tmp_path: Path) -> None:
 
 
 @needs_go
-def test_an_atomic_counter_is_never_accused(tmp_path: Path) -> None:
+def test_an_atomic_counter_has_no_failed_check(tmp_path: Path) -> None:
     code, errors, summary = ran(tmp_path, "kv-go-counter", "--set", "counter=atomic", "--plan", "6:4s")
     assert code == 0, errors
     assert failures(summary) == {"GET /counter": 0, "POST /increment": 0}

@@ -1,4 +1,4 @@
-"""The API of the target `kv`: the same with each store."""
+"""The API of the target `kv` is the same with each store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The target `kv-go`: its API with each store, what goes wrong without locks, and one clear line where it cannot be built."""
+"""The target `kv-go`: its API with each store, its failures without locks, and one line if it cannot be built."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_an_atomic_counter_counts_every_increment(tmp_path: Path) -> None:
 
 
 @needs_go
-@pytest.mark.skipif(os.cpu_count() == 1, reason="one core does one thing at a time")
+@pytest.mark.skipif(os.cpu_count() == 1, reason="increments do not run in parallel on one core")
 def test_a_plain_counter_loses_increments_that_happen_at_the_same_time(tmp_path: Path) -> None:
     with served("kv-go", tmp_path, counter="plain", burst=1_000_000) as service:
         added = 0
-        for _ in range(20):  # a machine whose other cores are all busy may do one thing at a time for a while
+        for _ in range(20):  # while all other cores are busy, increments may not run in parallel
             added += sum(together(20, lambda: service.post("/increment").json()["added"]))
             if service.get("/counter").json()["counter"] < added:
                 break
@@ -85,7 +85,7 @@ def test_a_plain_counter_loses_increments_that_happen_at_the_same_time(tmp_path:
 
 
 @needs_go
-@pytest.mark.skipif(os.cpu_count() == 1, reason="one core does one thing at a time")
+@pytest.mark.skipif(os.cpu_count() == 1, reason="increments do not run in parallel on one core")
 def test_a_plain_store_crashes_under_load_and_its_last_line_says_why() -> None:
     command = [sys.executable, str(START), "-port", str(port := free_port()), "-store", "plain", "-burst", "100000"]
     with subprocess.Popen(command, env=os.environ | {"GOTRACEBACK": "none"}, stderr=subprocess.PIPE, text=True) as process:
@@ -97,7 +97,7 @@ def test_a_plain_store_crashes_under_load_and_its_last_line_says_why() -> None:
 
 
 @needs_go
-def test_two_sessions_that_want_it_at_once_build_it_once(tmp_path: Path) -> None:
+def test_two_sessions_that_need_the_binary_at_once_build_it_once(tmp_path: Path) -> None:
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "GOCACHE": _go_cache()}
     command = [sys.executable, str(START), "-build"]
     both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
@@ -107,7 +107,7 @@ def test_two_sessions_that_want_it_at_once_build_it_once(tmp_path: Path) -> None
 
 
 def _go_cache() -> str:
-    """Go's own, which lies below XDG_CACHE_HOME unless it is named."""
+    """Go's own cache, which would be below XDG_CACHE_HOME if it were not set."""
     return subprocess.run(["go", "env", "GOCACHE"], capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -121,7 +121,7 @@ def _post(port: int) -> bool:
 @pytest.mark.parametrize(
     ("go", "errors"),
     [(None, "there is no `go` on PATH"), ("go1.17.13", "is go1.17.13"), ("", "is older")],
-    ids=["missing", "too old", "so old that it cannot tell"],
+    ids=["missing", "too old", "without GOVERSION"],
 )
 def test_a_missing_compiler_is_reported_in_one_line(go: str | None, errors: str, tmp_path: Path) -> None:
     if go is not None:

@@ -1,4 +1,4 @@
-"""The target `static`: nginx by a configuration of its own, unprivileged, and a clear line where it is missing."""
+"""The target `static`: nginx with a configuration of its own, and one line if nginx is missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ needs_nginx = needs("nginx")
 
 
 @needs_nginx
-def test_it_answers_with_a_file_of_the_size_asked_for(tmp_path: Path) -> None:
+def test_it_serves_a_file_of_the_configured_size(tmp_path: Path) -> None:
     with served("static", tmp_path, file_bytes=5_000) as client:
         answer = client.get("/")
         assert (answer.status_code, len(answer.content), answer.headers.get("connection")) == (200, 5_000, "keep-alive")
@@ -42,7 +42,7 @@ def test_a_missing_nginx_is_reported_in_one_line(tmp_path: Path) -> None:
         .replace("/usr/sbin", "/nowhere")
         .replace("/usr/local/sbin", "/nowhere"),
         encoding="utf-8",
-    )  # as on a machine where only these folders could have it
+    )  # as on a machine without nginx in these folders
     ran = subprocess.run(
         [sys.executable, tmp_path / "serve.py", "--port", "9999", "--folder", tmp_path],
         env={"PATH": "/nowhere"},

@@ -1,4 +1,4 @@
-"""The API of the target `taskqueue`: tasks are accepted or refused, worked off, counted, and outlive the service."""
+"""The API of the target `taskqueue`: tasks are accepted or refused, carried out, counted, and survive the service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .served import TIMEOUT_S, served
 SUBMISSIONS = "/tasks/submissions"
 QUICK = {"fetch_ms": 1, "factorial_n": 10}
 STUCK = {"workers": 1, "fetch_ms": 60_000}
-"""A worker that takes a task and never ends it."""
+"""Parameters with which the only worker does not finish a fetch during the test."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def metrics(queue: httpx.Client) -> dict[str, int]:
     return found
 
 
-def test_a_submission_says_where_to_ask(queue: httpx.Client) -> None:
+def test_the_reply_to_a_submission_has_the_location_of_its_status(queue: httpx.Client) -> None:
     answer = queue.post(SUBMISSIONS, json={"kind": "factorial"})
     assert (answer.status_code, answer.json()["status"]) == (202, "QUEUED")
     assert queue.get(answer.headers["Location"]).json()["id"] == answer.json()["id"]
@@ -102,22 +102,22 @@ def test_a_full_queue_refuses_and_has_no_result_to_show_yet(tmp_path: Path) -> N
         assert metrics(queue) == {"queued": 2, "running": 1, "accepted": 3, "finished": 0, "failed": 0, "rejected": 1}
 
 
-def test_queued_and_running_tasks_are_taken_up_again_and_results_kept_by_the_next_process(tmp_path: Path) -> None:
+def test_the_next_process_repeats_unfinished_tasks_and_keeps_results(tmp_path: Path) -> None:
     with served("taskqueue", tmp_path, **STUCK) as queue:
-        over = submit(queue, "factorial")
-        wait_for(queue, over, "SUCCEEDED")
-        result = queue.get(f"/tasks/{over}").json()
+        ended = submit(queue, "factorial")
+        wait_for(queue, ended, "SUCCEEDED")
+        result = queue.get(f"/tasks/{ended}").json()
         running, queued = submit(queue, "http-fetch"), submit(queue, "factorial")
         wait_for(queue, running, "RUNNING")
     with served("taskqueue", tmp_path, **QUICK) as queue:
         for task in (running, queued):
             wait_for(queue, task, "SUCCEEDED")
-        assert queue.get(f"/tasks/{over}").json() == result
+        assert queue.get(f"/tasks/{ended}").json() == result
         assert metrics(queue) == {"queued": 0, "running": 0, "accepted": 2, "finished": 2, "failed": 0, "rejected": 0}
         assert submit(queue, "factorial") > queued
 
 
-def test_a_folder_of_the_users_own_outlives_the_session(tmp_path: Path) -> None:
+def test_tasks_in_a_data_folder_survive_the_session(tmp_path: Path) -> None:
     with served("taskqueue", tmp_path / "one", **QUICK, data=str(tmp_path / "kept")) as queue:
         task = submit(queue, "factorial")
         wait_for(queue, task, "SUCCEEDED")

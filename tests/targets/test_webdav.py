@@ -1,4 +1,4 @@
-"""The API of the target `webdav`: accounts as ownCloud has them, and each account's files and nobody else's."""
+"""The API of the target `webdav`: accounts as in ownCloud, and each account's access to its own files only."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_names_that_are_not_file_names_are_refused(cloud: httpx.Client, name: st
 
 
 @pytest.mark.parametrize("auth", [None, ("admin", "wrong"), ("anna", "pw")])
-def test_accounts_are_the_administrators_alone(cloud: httpx.Client, auth: tuple[str, str] | None) -> None:
+def test_only_the_administrator_has_access_to_accounts(cloud: httpx.Client, auth: tuple[str, str] | None) -> None:
     assert cloud.get(USERS, auth=auth).status_code == 401
 
 
@@ -76,7 +76,7 @@ def test_an_account_cannot_reach_the_files_of_another(cloud: httpx.Client) -> No
     assert cloud.get("/remote.php/dav/files/emil/../dora/note.txt", auth=("emil", "his")).status_code == 401
 
 
-def test_it_shows_how_many_accounts_there_are(cloud: httpx.Client) -> None:
+def test_the_metrics_have_the_number_of_accounts(cloud: httpx.Client) -> None:
     before = cloud.get("/metrics").json()["accounts"]
     create(cloud, "fritz")
     assert cloud.get("/metrics").json()["accounts"] == before + 1
@@ -89,4 +89,4 @@ def test_accounts_and_files_survive_a_restart(tmp_path: Path, store: str, stays:
     with served("webdav", tmp_path, store=store, **CHEAP) as cloud:
         read = cloud.get(file_of("gerd", "ownCloud Manual.pdf"), auth=("gerd", "pw"))
         assert (read.status_code == 200) is stays
-        assert (tmp_path / "homes" / "gerd").exists() is stays  # nothing is left of an account that is gone
+        assert (tmp_path / "homes" / "gerd").exists() is stays  # the files of a lost account are removed

@@ -1,4 +1,4 @@
-"""Accounts that a crash left over in the WebDAV service are gone as soon as users come again."""
+"""Accounts that a crashed session left in the WebDAV service are removed when the next session starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USERS = "/ocs/v2.php/cloud/users"
 
 
 def service(folder: Path) -> AbstractContextManager[httpx.Client]:
-    """Started again with the same folder it has the accounts that it had."""
+    """The service; started again with the same folder it has the same accounts."""
     return served("webdav", folder, store="sqlite", manual_mb=0.01, hash_rounds=10)
 
 
@@ -30,12 +30,12 @@ def accounts(cloud: httpx.Client) -> list[str]:
 
 
 def profile(cloud: httpx.Client, plan: str) -> tuple[str, ...]:
-    """The profile against the running service."""
+    """Arguments of a run of the profile on the running service."""
     return ("webdav", "--host", str(cloud.base_url).rstrip("/"), "--headless", "--plan", plan)
 
 
 def kill_with_accounts(folder: Path, cloud: httpx.Client, count: int) -> None:
-    """A session that ends by SIGKILL, so that nobody removes the accounts of its users."""
+    """Run a session and kill it with SIGKILL, so that the accounts of its users are not removed."""
     folder.mkdir()
     with start(folder, *profile(cloud, f"{count}:60s"), cwd=ROOT) as run:
         until(lambda: len(accounts(cloud)) == count, f"{count} accounts")

@@ -1,4 +1,4 @@
-"""Rows of a trial: when another attempt follows, what is kept, and that no process is left when a trial is killed."""
+"""Rows of a trial are repeated if they were disturbed, and no process is left when a trial is killed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_row_that_raises_is_wrong_and_one_that_cannot_be_carried_out_is_skippe
 
 
 SERVER = "import os, sys, time; print('ready', flush=True); time.sleep(600)"
-"""It runs in a process session of its own, as servers do, and keeps the pipe open until it ends."""
+"""A program that runs in a process session of its own, as servers do, and keeps the pipe open until it ends."""
 STARTS_ONE = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SERVER!r}], start_new_session=True).wait()"
 CONTAINED = f"import sys; from trials import contained; sys.exit(contained.run([sys.executable, '-c', {STARTS_ONE!r}]))"
 
@@ -71,6 +71,6 @@ def test_a_trial_that_is_ended_leaves_no_server(end: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", CONTAINED], stdout=subprocess.PIPE, cwd=root) as trial:
         assert trial.stdout is not None and trial.stdout.readline() == b"ready\n"
         trial.send_signal(end)
-        assert select([trial.stdout], [], [], 30.0)[0], "somebody holds the pipe"
+        assert select([trial.stdout], [], [], 30.0)[0], "a process of the trial still has the pipe open"
         assert trial.stdout.read() == b""
     assert trial.returncode in (128 + end, -end)

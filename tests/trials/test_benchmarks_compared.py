@@ -1,4 +1,4 @@
-"""Two kept runs of benchmarks beside each other: which lines match, and the notes below them."""
+"""The comparison of two saved runs of benchmarks: which lines match, and the figures below them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def compared(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[str]:
 
 
 def test_figures_stand_in_columns_with_their_ratio() -> None:
-    assert compared({"look": ["a look: 1,000 ms, p99 5.0"]}, {"look": ["a look: 500 ms, p99 5.0"]}) == [
+    assert compared({"look": ["an analysis: 1,000 ms, p99 5.0"]}, {"look": ["an analysis: 500 ms, p99 5.0"]}) == [
         "\n== look",
-        "a look: 500 ms, p99 5.0",
+        "an analysis: 500 ms, p99 5.0",
         "    old     1,000  5.0",
         "    new       500  5.0",
         "    new/old  0.50    =",
@@ -59,8 +59,8 @@ def test_a_figure_is_not_part_of_a_word(line: str, expected: str) -> None:
 
 def test_printed_figures_are_shown_and_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = kept.Kept(began=BEGAN)
-    run.printed["look"] = kept.printed(lambda: print("a look: 3 ms\n"))
-    assert capsys.readouterr().out == "a look: 3 ms\n\n"
+    run.printed["look"] = kept.printed(lambda: print("an analysis: 3 ms\n"))
+    assert capsys.readouterr().out == "an analysis: 3 ms\n\n"
     kept.save(run, tmp_path / "run.json")
-    assert kept.read(tmp_path / "run.json").printed == {"look": ["a look: 3 ms"]}
+    assert kept.read(tmp_path / "run.json").printed == {"look": ["an analysis: 3 ms"]}
     assert run.load_average_1m >= 0

@@ -1,4 +1,4 @@
-"""What counts as a right row: pure, marks in, verdict out."""
+"""Which marks make a row of the fault matrix right: marks in, verdict out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trials.faults.row import Row
 from trials.marked import marked
 
 ROW = Row(name="row", family="http", fault="", expected=("server_error",), also_true={"connection_reset": "so it is"})
-WELL = Row(name="well", family="healthy", fault="", expected=())
+HEALTHY = Row(name="well", family="healthy", fault="", expected=())
 
 
 def mark(name: str, severity: str = "error", state: str = "open", kind: str = "cause") -> Mark:
@@ -22,7 +22,7 @@ def test_the_cause_that_was_injected_is_right() -> None:
     assert judge(ROW, [mark("server_error")]).right
 
 
-def test_a_closed_mark_is_as_good_as_an_open_one() -> None:
+def test_a_closed_mark_counts_like_an_open_one() -> None:
     assert judge(ROW, [mark("server_error"), mark("server_error", state="closed")]).right
 
 
@@ -40,7 +40,7 @@ def test_another_severe_mark_is_wrong(severity: str, kind: str) -> None:
     assert judge(ROW, [mark("server_error"), mark("bad_gateway", severity, kind=kind)]).wrong == ("bad_gateway",)
 
 
-def test_a_wrong_mark_is_wrong_though_it_was_retracted() -> None:
+def test_a_wrong_mark_counts_even_if_it_was_retracted() -> None:
     marks = [mark("server_error"), mark("bad_gateway"), mark("bad_gateway", state="retracted")]
     assert judge(ROW, marks).wrong == ("bad_gateway",)
 
@@ -51,7 +51,7 @@ def test_an_additional_warning_is_not_a_wrong_mark(severity: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bottleneck", "leak"])
-def test_a_bottleneck_or_a_leak_is_one_though_it_is_only_a_warning(kind: str) -> None:
+def test_an_additional_bottleneck_or_leak_is_wrong_even_as_a_warning(kind: str) -> None:
     assert judge(ROW, [mark("server_error"), mark("gil_bound", "warning", kind=kind)]).wrong == ("gil_bound",)
 
 
@@ -74,29 +74,29 @@ def test_one_of_several_alternative_marks_suffices() -> None:
 
 
 @pytest.mark.parametrize("severity", ["warning", "info"])
-def test_a_healthy_run_may_not_even_be_warned(severity: str) -> None:
-    assert judge(WELL, [mark("connection_churn", severity)]).wrong == ("connection_churn",)
+def test_an_additional_warning_on_a_healthy_service_is_wrong(severity: str) -> None:
+    assert judge(HEALTHY, [mark("connection_churn", severity)]).wrong == ("connection_churn",)
 
 
 def test_a_healthy_run_may_be_marked_as_not_saturated_or_limited_by_think_time() -> None:
     marks = [mark("not_saturated", "info", kind="bottleneck"), mark("think_time_limited", "info", kind="bottleneck")]
-    assert judge(WELL, marks).right
+    assert judge(HEALTHY, marks).right
 
 
 NEIGHBOURS = mark("noisy_neighbours", "warning", kind="bottleneck")
 
 
-def test_neighbours_may_be_named_where_others_used_much_and_not_on_a_quiet_machine() -> None:
-    assert judge(WELL, [NEIGHBOURS], others=1.2).right
-    assert judge(WELL, [NEIGHBOURS], others=0.05).wrong == ("noisy_neighbours",)
+def test_a_mark_of_neighbours_is_right_only_if_other_processes_used_cpu() -> None:
+    assert judge(HEALTHY, [NEIGHBOURS], others=1.2).right
+    assert judge(HEALTHY, [NEIGHBOURS], others=0.05).wrong == ("noisy_neighbours",)
 
 
 @pytest.mark.parametrize("kind", ["knee", "at_or_below", "bend", "latency_knee"])
-def test_a_row_that_has_no_knee_may_have_no_point_of_the_curve(kind: str) -> None:
+def test_in_a_row_without_a_knee_any_point_of_the_curve_is_wrong(kind: str) -> None:
     still = Row(name="still", family="moving", fault="", expected=(), no_knee=True)
     point = marked(t_s=1.0, key=f"{kind}:epoch0", state="open", kind=kind, id=kind, users=8, evidence={})
     assert judge(still, [point]).wrong == (kind,)
-    assert judge(WELL, [point]).right, "other rows are not about the curve"
+    assert judge(HEALTHY, [point]).right, "other rows are not about the curve"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rows and verdicts of faults in watched parts: known ids, and blame that is right of one part and wrong of another."""
+"""Rows and verdicts of faults in watched parts: ids are known, and a mark is right for one part and wrong for another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mark(name: str, part: str | None) -> Mark:
 
 
 WITHOUT_BLAME = ["healthy", "proxy-upstream-connections"]
-"""No part reads that it is to blame: nothing is wrong, or nginx's status page does not count what its workers lack."""
+"""Rows in which no part may be blamed: nothing is wrong, or nginx's status page does not count missing worker connections."""
 
 
 def test_rows_name_known_ids_and_all_but_two_blame_a_part() -> None:

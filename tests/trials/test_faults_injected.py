@@ -1,4 +1,4 @@
-"""One row a family, as short as shows it. All of them, with both client classes: `make faults`."""
+"""One short row of each family of faults. `make faults` runs all rows with all client classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trials.faults.rows import ALL
 pytestmark = pytest.mark.slow
 
 SHORT = [
-    # neighbours that take the cores keep a service below its quota
+    # beside other tests a service in a cgroup does not reach its quota: such rows run in `make short-trials`
     pytest.param(row, id=row.name, marks=[pytest.mark.trial] * bool(row.cgroups))
     for row in ALL.values()
     if row.short

@@ -1,4 +1,4 @@
-"""The benchmark of knee finders: its worlds, what counts as a false knee, and a page that has what the results have."""
+"""The benchmark of knee finders: its services, when a knee is false, and the page of its results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def service(name: str) -> Service:
     return next(each for each in services(1) if each.name == name)
 
 
-def test_the_autopilot_s_interval_holds_the_knee_of_a_queue() -> None:
+def test_the_interval_of_the_autopilot_contains_the_knee_of_a_queue() -> None:
     found = autopilot(service("queue"))
     assert found.covered and not found.is_false
 
@@ -85,12 +85,12 @@ def test_a_ladder_of_the_corpus_has_every_second_of_every_level() -> None:
 def test_the_committed_page_and_picture_are_those_of_the_results(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    there = page.PAGE.read_text(encoding="utf-8"), page.PICTURE.read_text(encoding="utf-8")
+    committed = page.PAGE.read_text(encoding="utf-8"), page.PICTURE.read_text(encoding="utf-8")
     folder = tmp_path_factory.mktemp("page")
     monkeypatch.setattr(page, "PAGE", folder / "page.md")
     monkeypatch.setattr(page, "PICTURE", folder / "picture.svg")
     page.write()
-    assert (page.PAGE.read_text(encoding="utf-8"), page.PICTURE.read_text(encoding="utf-8")) == there
+    assert (page.PAGE.read_text(encoding="utf-8"), page.PICTURE.read_text(encoding="utf-8")) == committed
 
 
 def test_every_finder_has_rows_in_the_committed_results() -> None:

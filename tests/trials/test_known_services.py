@@ -1,4 +1,4 @@
-"""The services of known capacity: their truth, their profiles, and what counts as a wrong blame."""
+"""The services of known capacity: their true knees, their profiles, and which marks blame wrongly."""
 
 from __future__ import annotations
 

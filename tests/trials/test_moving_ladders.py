@@ -1,4 +1,4 @@
-"""Simulated worlds that move: no knee where the service changed, live marks as reanalysis finds them."""
+"""Simulated services that change: a change is not marked as a knee, and live marks agree with reanalysis."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from trials.moving.rows import ALL
 
 SHIPPED = Path(__file__).resolve().parents[2] / "targets"
 ROW = Row(name="a row", what="", plan="4:12s", knees=(24,), marked=("bad_gateway",))
-DEAD = marked(kind="cause", id="bad_gateway", key="cause:bad_gateway", state="open", t_s=30.0, severity="error")
+UPSTREAM_FAILS = marked(kind="cause", id="bad_gateway", key="cause:bad_gateway", state="open", t_s=30.0, severity="error")
 
 
 def knee(users: float, *, revision: int = 1, state: Literal["open", "retracted"] = "open") -> Mark:
@@ -50,13 +50,13 @@ def test_a_row_of_long_tasks_has_a_locustfile_that_compiles(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("marks", "expected"),
     [
-        ([DEAD, knee(23.0)], []),
-        ([DEAD, knee(12.0)], ["knee at 12"]),
+        ([UPSTREAM_FAILS, knee(23.0)], []),
+        ([UPSTREAM_FAILS, knee(12.0)], ["knee at 12"]),
         ([knee(23.0)], ["missing bad_gateway"]),
-        ([DEAD, knee(12.0), knee(12.0, revision=2, state="retracted")], []),
-        ([DEAD, marked(kind="bottleneck", id="gil_bound", key="b", state="open", t_s=1.0)], ["bottleneck gil_bound"]),
+        ([UPSTREAM_FAILS, knee(12.0), knee(12.0, revision=2, state="retracted")], []),
+        ([UPSTREAM_FAILS, marked(kind="bottleneck", id="gil_bound", key="b", state="open", t_s=1.0)], ["bottleneck gil_bound"]),
     ],
-    ids=["right", "a false knee", "nothing of the fault", "a knee that was taken back", "a bottleneck that is not there"],
+    ids=["right", "a false knee", "no mark of the fault", "a retracted knee", "a bottleneck that the service does not have"],
 )
 def test_a_run_is_judged_by_the_service_at_its_end(marks: list[Mark], expected: list[str]) -> None:
     assert wrong(ROW, marks, (), "") == expected

@@ -1,4 +1,4 @@
-"""The simulator against exact answers: a ground truth that is wrong would make every other figure worthless."""
+"""The simulator agrees with exact results; all accuracy figures depend on it."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def test_a_linear_system_never_saturates() -> None:
     assert last.goodput.mean() / last.users == pytest.approx(first.goodput.mean() / first.users, rel=0.2)
 
 
-def test_the_same_seed_is_the_same_climb() -> None:
+def test_the_same_seed_gives_the_same_ladder() -> None:
     one, other = ladder("queue", 200_001), ladder("queue", 200_001)
     assert all((a.goodput == b.goodput).all() for a, b in zip(one.levels, other.levels, strict=True))

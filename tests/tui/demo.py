@@ -1,4 +1,4 @@
-"""The real app in a real terminal over the fake session: `python -m tests.tui.demo [--stderr-noise]`. For looking, not a test."""
+"""The app on a terminal with the fake session, to be looked at: `python -m tests.tui.demo`. It is not a test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .fakes import FakeControls, FakeSource, Session, header, ready
 
 
 class DemoControls(FakeControls):
-    """Controls whose calls come back as events, as those of a live run do."""
+    """Controls whose calls cause events, as in a live run."""
 
     def __init__(self, source: FakeSource, made: Session) -> None:
         super().__init__(wanted=1)

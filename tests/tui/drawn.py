@@ -12,7 +12,7 @@ from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.status_view import View
 
 LARGE, SMALL = Size(78, 18), Size(58, 10)
-"""Insides of a pane at 80x24, and of one of six at 120x40."""
+"""Sizes of the inside of a pane: alone at 80x24, and one of six at 120x40."""
 
 
 def drawn(pane: Pane, timeline: Timeline, size: Size = LARGE) -> list[str]:

@@ -1,4 +1,4 @@
-"""Saved sessions made up for the picker's tests, which record the operations on them."""
+"""Fake saved sessions for the tests of the picker, which record the operations on them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ ROWS = (
 
 
 class FakeSessions:
-    """Of `rows`; refuses what `refusal` says."""
+    """The saved sessions `rows`; `did` has the operations in order. With a `refusal` each operation raises a SessionError with
+    that text."""
 
     formats: Mapping[str, str] = {"md": "Markdown", "html": "a page", "json": "the summary"}
 

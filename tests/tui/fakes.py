@@ -1,4 +1,4 @@
-"""A source and controls at the protocol seams, and a believable session: like that of a live run."""
+"""A fake EventSource, fake Controls, and the events of a realistic session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CAPACITY_RPS = 132.0
 
 
 class FakeSource:
-    """Hands over what it was given; `send` is how a test makes something happen."""
+    """An EventSource that delivers the events that a test passes to it, at the start or later by `send`."""
 
     def __init__(self, events: Sequence[Event] = ()) -> None:
         self._waiting: deque[Event] = deque(events)
@@ -66,7 +66,7 @@ class FakeSource:
 
 
 class FakeControls:
-    """Remembers each call. Steps add up as the protocol says."""
+    """Controls that record all calls in `calls` and keep the wanted load, as the protocol requires."""
 
     def __init__(self, wanted: int = 1, max_users: int = 2_000, *, can_restart: bool = True) -> None:
         self.wanted, self.max_users, self.can_restart = wanted, max_users, can_restart
@@ -169,7 +169,7 @@ def died(t_s: float) -> Target:
 
 
 class Session:
-    """Makes events tick by tick; a closed-loop service that saturates at CAPACITY_RPS."""
+    """Makes the events of a session second by second, for a closed-loop service that saturates at CAPACITY_RPS."""
 
     def __init__(self, seed: int = 7, hostile: bool = True) -> None:
         self._random = random.Random(seed)
@@ -179,14 +179,14 @@ class Session:
         self._ports = 20.0
 
     def open(self, users: int) -> Iterator[Event]:
-        """A level."""
+        """Close the open level, if there is one, and open the next."""
         yield from self.close()
         self.level += 1
         self.wanted, self._opened_s, self._fold = users, self.t_s, LevelFold()
         yield LevelOpened(t_s=self.t_s, index=self.level, users=users, spawn_rate=100.0, by="user")
 
     def close(self) -> Iterator[Event]:
-        """The level before is over."""
+        """Close the open level."""
         if self.level >= 0:
             yield LevelClosed(
                 t_s=self.t_s,
@@ -199,7 +199,7 @@ class Session:
             )
 
     def tick(self) -> Sample:
-        """One second."""
+        """The sample of the next second."""
         self.t_s += 1.0
         self.users = self.wanted
         since_s = self.t_s - self._opened_s
@@ -211,39 +211,9 @@ class Session:
     def _sample(self, phase: Phase) -> Sample:
         offered_rps = self.users / (WAIT_S + 0.075)
         rps = min(offered_rps, CAPACITY_RPS) * self._random.uniform(0.95, 1.05)
-        queue_ms = max(0.0, self.users / CAPACITY_RPS - WAIT_S - 0.075) * 1000
         load = rps / CAPACITY_RPS
-        merged, ticks = LatencyHistogram(), []
-        for method, name, weight, base_ms in ENDPOINTS:
-            histogram, count = LatencyHistogram(), round(rps * weight / 100)
-            spread = [
-                base_ms * self._random.lognormvariate(0.05, 0.15) + queue_ms * self._random.uniform(0.8, 1.3)
-                for _ in range(count)
-            ]
-            histogram.record_us([value * 1000 for value in spread])
-            merged.add(histogram)
-            p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
-            ticks.append(
-                EndpointTick(
-                    name=name,
-                    method=method,
-                    requests=count + (2 if name == "/cpu" and load > 0.95 else 0),
-                    failures=2 if name == "/cpu" and load > 0.95 else 0,
-                    received_bytes=count * 412,
-                    latency=histogram.encode() if count else None,
-                    latency_sum_ms=sum(spread),
-                    p50_ms=p50,
-                    p95_ms=p95,
-                    p99_ms=p99,
-                    max_ms=histogram.max_ms,
-                )
-            )
+        merged, ticks = self._endpoints(rps)
         p50, p95, p99 = merged.percentiles_ms((0.5, 0.95, 0.99))
-        failures: tuple[FailureTick, ...] = ()
-        if load > 0.95:
-            text = HOSTILE if self._hostile else "upstream busy"
-            signature = FailureSignature(types=("HTTPError",), status=503, text=text)
-            failures = (FailureTick(name="/cpu", method="GET", signature=signature, count=2),)
         self._ports += self.users * 0.05
         return Sample(
             t_s=self.t_s,
@@ -254,7 +224,7 @@ class Session:
             phase=phase,
             settled=phase == "settled",
             endpoints=tuple(ticks),
-            failures=failures,
+            failures=self._failures(load),
             work=float(sum(tick.requests - tick.failures for tick in ticks)),
             waits=merged.count,
             wait_sum_s=merged.count * WAIT_S,
@@ -265,63 +235,112 @@ class Session:
             **self._readings(load),  # type: ignore[arg-type]
         )
 
+    def _endpoints(self, rps: float) -> tuple[LatencyHistogram, list[EndpointTick]]:
+        """The latencies of all requests of a second, and the ticks of its endpoints."""
+        queue_ms = max(0.0, self.users / CAPACITY_RPS - WAIT_S - 0.075) * 1000
+        is_overloaded = rps / CAPACITY_RPS > 0.95
+        merged, ticks = LatencyHistogram(), []
+        for method, name, weight, base_ms in ENDPOINTS:
+            histogram, count = LatencyHistogram(), round(rps * weight / 100)
+            latencies_ms = [
+                base_ms * self._random.lognormvariate(0.05, 0.15) + queue_ms * self._random.uniform(0.8, 1.3)
+                for _ in range(count)
+            ]
+            histogram.record_us([each * 1000 for each in latencies_ms])
+            merged.add(histogram)
+            p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
+            failures = 2 if name == "/cpu" and is_overloaded else 0
+            ticks.append(
+                EndpointTick(
+                    name=name,
+                    method=method,
+                    requests=count + failures,
+                    failures=failures,
+                    received_bytes=count * 412,
+                    latency=histogram.encode() if count else None,
+                    latency_sum_ms=sum(latencies_ms),
+                    p50_ms=p50,
+                    p95_ms=p95,
+                    p99_ms=p99,
+                    max_ms=histogram.max_ms,
+                )
+            )
+        return merged, ticks
+
+    def _failures(self, load: float) -> tuple[FailureTick, ...]:
+        if load <= 0.95:
+            return ()
+        text = HOSTILE if self._hostile else "upstream busy"
+        signature = FailureSignature(types=("HTTPError",), status=503, text=text)
+        return (FailureTick(name="/cpu", method="GET", signature=signature, count=2),)
+
     def _readings(self, load: float) -> dict[str, object]:
-        wobble = self._random.uniform(0.95, 1.05)
-        used = int(self._ports)
-        burn = self.users * 0.05
+        noise = self._random.uniform(0.95, 1.05)
         return {
-            "generator": GeneratorReading(
-                cpu_ratio=0.31 * load * wobble,
-                run_delay_ratio=0.02,
-                screen_cpu_ratio=0.04,
-                recorder_cpu_ratio=0.01,
-                rss_bytes=96 << 20,
-                fds=self.users + 31,
-                fds_limit=1_048_576,
-                loop_lag_p50_ms=0.12,
-                loop_lag_p99_ms=1.4 * wobble,
-                loop_lag_max_ms=4.2,
-            ),
-            "targets": (
-                TargetReading(
-                    pid=4711,
-                    processes=1,
-                    threads=11,
-                    cpu_ratio=1.02 * load * wobble,
-                    busiest_thread_ratio=0.41 * load,
-                    rss_bytes=int((48 + 4 * load) * (1 << 20)),
-                    fds=self.users + 12,
-                    fds_limit=1_024,
-                    listen_queue=int(3 * load),
-                    listen_backlog=1_024,
-                ),
-            ),
-            "host": HostReading(
-                cpu_ratio=1.5 * load * wobble,
-                load_average_1m=1.93,
-                steal_ratio=0.02,
-                memory_used_bytes=int(3.1 * (1 << 30)),
-                cpu_pressure_ratio=0.11,
-                disk_busy_ratio=0.02,
-                received_bytes_per_s=182_000.0 * load,
-                sent_bytes_per_s=182_000.0 * load,
-            ),
-            "ports": PortsReading(
-                capacity=28_232,
-                used=used,
-                time_wait=used - self.users,
-                established=self.users,
-                by_state={"TIME_WAIT": max(0, used - self.users), "ESTABLISHED": self.users},
-                destination="127.0.0.1:18080",
-                burn_rate_per_s=burn,
-                exhausted_in_s=(28_232 - used) / burn if burn else None,
-            ),
+            "generator": self._generator_reading(load, noise),
+            "targets": (self._target_reading(load, noise),),
+            "host": _host_reading(load, noise),
+            "ports": self._ports_reading(),
             "tcp": TcpReading(active_opens=4, segments_retransmitted=3 if load > 0.95 else 0, listen_overflows=0),
         }
 
+    def _generator_reading(self, load: float, noise: float) -> GeneratorReading:
+        return GeneratorReading(
+            cpu_ratio=0.31 * load * noise,
+            run_delay_ratio=0.02,
+            screen_cpu_ratio=0.04,
+            recorder_cpu_ratio=0.01,
+            rss_bytes=96 << 20,
+            fds=self.users + 31,
+            fds_limit=1_048_576,
+            loop_lag_p50_ms=0.12,
+            loop_lag_p99_ms=1.4 * noise,
+            loop_lag_max_ms=4.2,
+        )
+
+    def _target_reading(self, load: float, noise: float) -> TargetReading:
+        return TargetReading(
+            pid=4711,
+            processes=1,
+            threads=11,
+            cpu_ratio=1.02 * load * noise,
+            busiest_thread_ratio=0.41 * load,
+            rss_bytes=int((48 + 4 * load) * (1 << 20)),
+            fds=self.users + 12,
+            fds_limit=1_024,
+            listen_queue=int(3 * load),
+            listen_backlog=1_024,
+        )
+
+    def _ports_reading(self) -> PortsReading:
+        used, burn_per_s = int(self._ports), self.users * 0.05
+        return PortsReading(
+            capacity=28_232,
+            used=used,
+            time_wait=used - self.users,
+            established=self.users,
+            by_state={"TIME_WAIT": max(0, used - self.users), "ESTABLISHED": self.users},
+            destination="127.0.0.1:18080",
+            burn_rate_per_s=burn_per_s,
+            exhausted_in_s=(28_232 - used) / burn_per_s if burn_per_s else None,
+        )
+
+
+def _host_reading(load: float, noise: float) -> HostReading:
+    return HostReading(
+        cpu_ratio=1.5 * load * noise,
+        load_average_1m=1.93,
+        steal_ratio=0.02,
+        memory_used_bytes=int(3.1 * (1 << 30)),
+        cpu_pressure_ratio=0.11,
+        disk_busy_ratio=0.02,
+        received_bytes_per_s=182_000.0 * load,
+        sent_bytes_per_s=182_000.0 * load,
+    )
+
 
 def session(levels: Sequence[tuple[int, int]] = ((10, 15), (30, 15), (50, 15), (80, 15))) -> list[Event]:
-    """(users, seconds) for each level, with notes, commands and output in between."""
+    """The events of a session with these levels, each (users, seconds), and notes, commands and output between them."""
     made = Session()
     events: list[Event] = [header(), Target(t_s=0.1, state="starting", params={"threads": 8}), ready()]
     for users, seconds in levels:

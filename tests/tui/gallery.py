@@ -1,4 +1,4 @@
-"""Pictures of the chart panes over made-up sessions: `python -m tests.tui.gallery FOLDER`, then look. Tests use its sessions."""
+"""Simulated sessions for tests of the chart panes; `python -m tests.tui.gallery FOLDER` draws pictures of the panes with them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ THEMES = ("capexplorer-dark", "capexplorer-light", "textual-dark", "textual-ligh
 
 
 class Service:
-    """A made-up closed system: `capacity_rps`, a minimum response time, users that think. The same seed, the same session."""
+    """A simulated closed system: `capacity_rps`, a minimum response time, users that think. Deterministic for a seed."""
 
     def __init__(self, *, capacity_rps: float = 170.0, service_ms: float = 110.0, think_s: float = 0.3, seed: int = 1) -> None:
         self.capacity_rps, self.service_ms, self.think_s = capacity_rps, service_ms, think_s
@@ -128,7 +128,7 @@ def sample(
 
 
 def explored() -> list[Event]:
-    """Up in steps into overload, and back; a note, a cause."""
+    """A session that is stepped up into overload and back, with a note and a cause."""
     events = session([(1, 12), (10, 40), (20, 35), (30, 40), (50, 45), (80, 40), (120, 30), (50, 38)], failing_from=100)
     note = Note(t_s=97.0, text="warm now")
     mark = marked(t_s=228.0, key="cause:1", state="open", kind="cause", id="timeout", users=120, severity="error")
@@ -136,7 +136,7 @@ def explored() -> list[Event]:
 
 
 def judged(events: Sequence[Event]) -> list[Event]:
-    """The same with verdicts and marks as a run publishes them: at each end of a level, and at times while it is open."""
+    """The events with the verdicts and marks of a run: at each end of a level, and every third second while it is open."""
     timeline, publisher = Timeline(), MarkPublisher()
     reported: list[Event] = []
     for event in events:
@@ -154,16 +154,19 @@ def _found(timeline: Timeline, publisher: MarkPublisher, t_s: float) -> list[Eve
     verdict = epoch.verdict
     if verdict is None:
         return []
-    anew = publisher.verdict(verdict)
+    published = publisher.verdict(verdict)
     marks = [*capacity_marks.knees(verdict), *capacity_marks.recoveries(epoch)]
-    return [*([anew] if anew is not None else []), *publisher.update(marks, t_s, about=("knee", "latency_knee", "recovery"))]
+    return [
+        *([published] if published is not None else []),
+        *publisher.update(marks, t_s, about=("knee", "latency_knee", "recovery")),
+    ]
 
 
 CLIMB = ((2, 20), (5, 20), (10, 20), (20, 20), (40, 20), (60, 20), (80, 20), (110, 20), (140, 20))
 
 
 def ramped() -> list[Event]:
-    """A shape that climbs for four minutes."""
+    """A session with one ramp of four minutes."""
     service, fold = Service(), RampFold()
     events: list[Event] = [header()]
     opened = LevelOpened(t_s=0.0, index=0, users=120, spawn_rate=0.5, by="plan", ramp=True)
@@ -192,7 +195,7 @@ SESSIONS: dict[str, list[Event]] = {}
 
 
 def sessions() -> dict[str, list[Event]]:
-    """By name; made once."""
+    """All sessions by name; each is made once."""
     if not SESSIONS:
         SESSIONS.update(
             explored=explored(),
@@ -247,7 +250,8 @@ async def picture(folder: Path, pane: type[Pane], name: str, look: Look, size: t
 
 
 def cell_by_cell(svg: str) -> str:
-    """Each character at its own place, braille as dots: converters ignore `textLength`, and few fonts have braille that wide."""
+    """The picture with each character placed by itself, and braille as dots: converters ignore `textLength`, and few fonts
+    have braille of the right width."""
 
     def place(match: re.Match[str]) -> str:
         head, x, y, text = match["head"], float(match["x"]), float(match["y"]), html.unescape(match["text"])

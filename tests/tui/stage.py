@@ -1,4 +1,4 @@
-"""The app over a fake source and fake controls, and what is read on its screen."""
+"""The app with a fake source and fake controls, and the text of its screen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stage:
             yield pilot
 
     def screen_text(self) -> str:
-        """What one would read on the terminal."""
+        """The text of the screen, line by line."""
         lines = self.app.screen._compositor.render_strips()
         return "\n".join(strip.text for strip in lines)
 

@@ -1,4 +1,4 @@
-"""Answers that were typed: what will do, and one sentence for what will not."""
+"""Typed answers are accepted, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from capexplorer.tui.actions.answers import rate_wrong
 
 
 @pytest.mark.parametrize("answer", ["", "10", "0.5", "0.001", "100000"])
-def test_a_spawn_rate_within_the_bounds_of_profiles_will_do(answer: str) -> None:
+def test_a_spawn_rate_within_the_bounds_of_profiles_is_accepted(answer: str) -> None:
     assert rate_wrong(answer) is None
 
 

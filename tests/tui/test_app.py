@@ -1,4 +1,4 @@
-"""The app over a fake source: each key is one call, the screen answers at once, and nothing foreign steers it."""
+"""The app with a fake source: each key is one call of the controls, and the screen shows the result at once."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_one_key_switches_the_step_between_users_and_an_offered_rate() -> 
         assert stage.controls.calls[-2:] == [("set_autopilot", True, "rate"), ("set_users", 2)]
 
 
-async def test_the_steps_unit_follows_a_load_that_somebody_else_changes() -> None:
+async def test_the_unit_of_the_step_follows_a_load_that_a_plan_changes() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("u", "u")
@@ -109,7 +109,7 @@ async def test_steps_never_leave_the_known_sizes() -> None:
         assert len(stage.controls.calls) == 8
 
 
-async def test_the_guard_is_reported() -> None:
+async def test_a_step_at_the_largest_number_of_users_is_refused_with_the_limit() -> None:
     stage = Stage(wanted=10, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("+")
@@ -117,7 +117,7 @@ async def test_the_guard_is_reported() -> None:
         assert "the limit is 10 users" in stage.screen_text()
 
 
-async def test_a_step_over_the_guard_goes_to_the_guard_with_a_message() -> None:
+async def test_a_step_beyond_the_limit_goes_to_the_limit_with_a_message() -> None:
     stage = Stage(wanted=9, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("]", "+")
@@ -138,7 +138,7 @@ async def test_a_screen_that_only_watches_has_nothing_to_steer() -> None:
 # -- panes and tabs
 
 
-async def test_the_largest_shows_all_panes_but_parts_wide_six_and_narrow_four_with_the_others_behind_tabs() -> None:
+async def test_the_size_of_the_terminal_decides_how_many_panes_are_shown() -> None:
     stage = Stage(session())
     async with stage.run(WIDE) as pilot:
         assert stage.shown() == [name for name, _ in PANES[:6]]
@@ -154,7 +154,7 @@ async def test_the_largest_shows_all_panes_but_parts_wide_six_and_narrow_four_wi
         assert stage.shown() == ["throughput"]
 
 
-async def test_tabs_are_walked_and_numbered() -> None:
+async def test_panes_are_reached_by_number_and_by_tab() -> None:
     stage = Stage(session())
     async with stage.run() as pilot:
         for index, (name, _) in enumerate(PANES, 1):
@@ -214,13 +214,13 @@ async def test_window_and_log_scale_reach_the_panes() -> None:
         assert stage.app.explorer.query_one("#latency", Pane).look.window_s == 60.0
 
 
-async def test_help_names_every_key_and_closes() -> None:
+async def test_help_lists_every_key_and_closes() -> None:
     stage = Stage()
     async with stage.run((120, 190)) as pilot:
         await pilot.press("?")
         await pilot.pause()
         assert isinstance(stage.app.screen, Help)
-        inside = [line[15:104] for line in stage.screen_text().splitlines()]  # without the panes that are seen beside it
+        inside = [line[15:104] for line in stage.screen_text().splitlines()]  # without the panes beside the dialog
         shown = " ".join(" ".join(inside).split())
         for text in ("settling", "Grey figure", *(part for row in rows("live") for part in row)):
             assert text in shown
@@ -241,7 +241,7 @@ async def test_the_palette_does_what_keys_do() -> None:
         assert stage.controls.calls == [("zero",)]
 
 
-async def test_every_theme_draws() -> None:
+async def test_every_theme_can_be_drawn() -> None:
     stage = Stage(session())
     async with stage.run(WIDE) as pilot:
         for name in list(stage.app.available_themes):
@@ -250,10 +250,10 @@ async def test_every_theme_draws() -> None:
             assert "users 80" in stage.screen_text()
 
 
-# -- what is wrong is seen
+# -- problems are shown
 
 
-async def test_a_dead_target_is_reported_with_its_last_words_and_load_can_still_be_stepped() -> None:
+async def test_a_dead_target_is_reported_with_its_last_output_and_load_can_still_be_stepped() -> None:
     stage = Stage([*session(), died(70.0)], wanted=80)
     async with stage.run() as pilot:
         text = stage.screen_text()

@@ -1,4 +1,4 @@
-"""The keys `a` and `v`: one call, a message at once; the status shows the autopilot's last step; any step by hand ends it."""
+"""The keys `a` and `v` start the autopilot and the verification; the status shows the last step; any step by hand ends them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def with_knee(*, verified: bool = False) -> Verdict:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_v_verifies_the_knee_and_the_status_says_how_far_it_is(size: tuple[int, int]) -> None:
+async def test_v_verifies_the_knee_and_the_status_shows_the_progress(size: tuple[int, int]) -> None:
     stage = Stage([*session(), with_knee()])
     async with stage.run(size) as pilot:
         await pilot.press("v")

@@ -1,4 +1,4 @@
-"""Questions of the app before it acts: far steps, plans, parameters of the target, leaving."""
+"""Dialogs of the app: large steps, plans, notes, parameters of the target, quitting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def anyio_backend() -> str:
 # -- questions
 
 
-async def test_only_more_than_50_and_twice_the_most_so_far_is_asked_about() -> None:
+async def test_more_than_50_users_and_twice_the_highest_so_far_need_a_confirmation() -> None:
     stage = Stage(wanted=1)
     async with stage.run() as pilot:
         for wanted, typed, asks in [(1, "50", False), (1, "51", True), (26, "52", False), (26, "53", True)]:
@@ -43,7 +43,7 @@ async def test_only_more_than_50_and_twice_the_most_so_far_is_asked_about() -> N
                 assert len(stage.app.screen_stack) == 1
 
 
-async def test_far_beyond_the_highest_is_asked_about() -> None:
+async def test_more_than_twice_the_highest_needs_a_confirmation() -> None:
     stage = Stage(session(), wanted=80)
     async with stage.run() as pilot:
         await pilot.press("g", "1", "6", "1", "enter")
@@ -55,7 +55,7 @@ async def test_far_beyond_the_highest_is_asked_about() -> None:
         assert stage.controls.calls == [("set_users", 161)]
 
 
-async def test_twice_the_highest_is_not_asked_about() -> None:
+async def test_twice_the_highest_needs_no_confirmation() -> None:
     stage = Stage(session(), wanted=80)
     async with stage.run() as pilot:
         await pilot.press("g", "1", "6", "0", "enter")
@@ -172,30 +172,30 @@ async def test_ctrl_c_quits_from_a_question_too() -> None:
         await pilot.press("n", "ctrl+c")
         await pilot.pause()
         assert isinstance(stage.app.screen, Quit)
-        assert len(stage.app.screen_stack) == 2  # in place of the note's box
+        assert len(stage.app.screen_stack) == 2  # in place of the dialog of the note
         await pilot.press("escape", "+")
         assert stage.controls.calls == [("set_users", 2)]
 
 
-BOXES = ["g", "p", "r", "n", "t", "e", "q", "question_mark", "ctrl+p"]
+DIALOGS = ["g", "p", "r", "n", "t", "e", "q", "question_mark", "ctrl+p"]
 
 
-async def test_no_box_opens_over_another() -> None:
+async def test_no_dialog_opens_over_another() -> None:
     stage = Stage([header()])
     async with stage.run() as pilot:
-        for first in BOXES:
+        for first in DIALOGS:
             await pilot.press(first)
             await until(pilot, lambda: len(stage.app.screen_stack) == 2, first)
-            for second in (*BOXES[:6], "question_mark", "ctrl+p", "ctrl+c"):
+            for second in (*DIALOGS[:6], "question_mark", "ctrl+p", "ctrl+c"):
                 await pilot.press(second)
                 assert len(stage.app.screen_stack) <= 2
             await pilot.pause()
             assert len(stage.app.screen_stack) == 2
             await pilot.press("escape")
-            await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the box closed")
+            await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the dialog closed")
 
 
-async def test_a_signal_ends_it_and_is_reported() -> None:
+async def test_a_signal_ends_the_app_and_is_reported() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         stage.app.request_exit("SIGTERM")
@@ -203,7 +203,7 @@ async def test_a_signal_ends_it_and_is_reported() -> None:
     assert stage.app.return_value == Ending("signal", "SIGTERM")
 
 
-async def test_a_signal_before_the_first_paint_ends_it_too() -> None:
+async def test_a_signal_before_the_first_paint_ends_the_app() -> None:
     stage = Stage()
     stage.app.request_exit("SIGINT")
     async with stage.run():
@@ -211,8 +211,8 @@ async def test_a_signal_before_the_first_paint_ends_it_too() -> None:
     assert stage.app.return_value == Ending("signal", "SIGINT")
 
 
-async def test_where_no_load_is_wanted_q_quits_without_a_question_though_the_last_users_still_end() -> None:
-    """It once asked whether the load of 0 users was to stop, for a second after they were stopped."""
+async def test_without_wanted_load_q_quits_without_a_question_while_the_last_users_end() -> None:
+    """The last sample still has users for a second after they were stopped; the wanted number decides whether to ask."""
     controls = FakeControls(wanted=0)
     app = ExplorerApp(LiveFeed(FakeSource(session([(20, 10)]))), Steer(controls))  # its last sample has 20 users
     async with app.run_test(size=WIDE) as pilot:

@@ -1,4 +1,4 @@
-"""Keys that come in one burst, as over SSH, do what the same keys typed slowly do."""
+"""Keys that arrive in one burst, as over SSH, have the same effect as keys that are typed slowly."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def anyio_backend() -> str:
 
 
 def burst(app: ExplorerApp, *keys: str) -> None:
-    """All at once, before the first is acted on."""
+    """Post all keys at once, before the app handles the first."""
     for key in keys:
         app.post_message(events.Key(key, key if len(key) == 1 else None))
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], bool]) -> None:
-    """However long a busy machine takes; the suite's limit ends it."""
+    """Wait for a condition; the timeout of the suite bounds the wait."""
     while not condition():
         await pilot.pause(0.02)
 
@@ -61,7 +61,7 @@ async def test_tab_in_a_burst_moves_to_the_next_field_before_the_next_characters
         assert "7" in str(restarts[0])
 
 
-async def test_a_key_that_takes_its_prompt_away_does_not_take_the_next_keys_with_it() -> None:
+async def test_keys_after_the_one_that_closes_a_prompt_are_not_lost() -> None:
     controls = FakeControls(wanted=1)
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -88,7 +88,7 @@ async def test_a_second_prompt_may_be_typed_right_after_the_first() -> None:
 
 
 async def test_a_key_after_enter_waits_for_the_action_of_enter() -> None:
-    """An application that is busy acts on Enter after the prompt has finished with it: `g` then went to the closing prompt."""
+    """A busy application handles Enter later than the prompt does; `g` must not go to the prompt that is closing."""
     controls = FakeControls(wanted=10)
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -107,7 +107,7 @@ async def test_a_key_after_enter_waits_for_the_action_of_enter() -> None:
 
 
 async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None:
-    """`t` typed within a second of Enter was written into the prompt on a busy machine, and so was lost."""
+    """On a busy machine a prompt may close a second after Enter; `t` must not be written into it and be lost."""
     controls = FakeControls(wanted=80)
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(controls))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -116,12 +116,12 @@ async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None
         assert app.focused is not None
         app.focused.call_later(stalled.wait)
         burst(app, "enter", "t")
-        app.set_timer(0.5, stalled.set)  # far beyond what a busy machine needs for one key
+        app.set_timer(0.5, stalled.set)  # the prompt closes half a second late
         await until(pilot, lambda: isinstance(app.screen, TargetForm))
         assert ("set_users", 90) in controls.calls
 
 
-async def test_a_key_that_is_held_moves_each_time_and_draws_once_for_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_that_is_held_down_moves_each_time_and_waiting_keys_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     app = ExplorerApp(LiveFeed(FakeSource(session())), Steer(FakeControls()))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("i")

@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 
 @dataclass
 class FakeLock:
-    """One of several screens."""
+    """The lock of the controls, as one of several screens sees it."""
 
     holds: bool = True
     holder: str | None = "pts/0"
@@ -47,7 +47,7 @@ class FakeLock:
 
 
 ELSEWHERE = FakeLock(holds=False, holder="pts/3")
-NOWHERE = FakeLock(holds=False, holder=None)
+NOBODY = FakeLock(holds=False, holder=None)
 LOST = FakeLock(holds=False, holder="pts/3", connected=False)
 
 
@@ -60,7 +60,7 @@ LOST = FakeLock(holds=False, holder="pts/3", connected=False)
         (FakeLock(asked_by="pts/4"), "pts/4 asks for the controls: c gives them, steering keeps them"),
         (ELSEWHERE, "pts/3 has the controls; c asks for them"),
         (FakeLock(holds=False, holder="pts/3", asked_by="pts/4"), "pts/3 has the controls; pts/4 asks for them"),
-        (NOWHERE, "no screen has the controls; c takes them"),
+        (NOBODY, "no screen has the controls; c takes them"),
         (LOST, "the run cannot be reached; what is recorded is still shown"),
     ],
 )
@@ -80,7 +80,7 @@ def test_the_status_names_a_screen_that_only_watches(lock: FakeLock, controls_sh
     assert controls_text.watched(lock) == controls_shown
 
 
-def test_the_line_is_there_only_where_there_is_something_to_say() -> None:
+def test_the_line_of_the_controls_is_shown_only_if_it_has_a_text() -> None:
     assert banner(View(wanted=1), Palette(), 80) == []
     (line,) = banner(View(wanted=1, controls="pts/3 has the controls; c asks for them"), Palette(), 80)
     assert line.text.startswith(" CONTROLS  pts/3 has the controls; c asks for them ")
@@ -162,7 +162,7 @@ async def test_quitting_an_attached_screen_leaves_the_run_going_with_a_message()
     assert controls.calls == []
 
 
-async def test_an_attached_screen_without_the_controls_is_left_without_a_question() -> None:
+async def test_an_attached_screen_without_the_controls_quits_without_a_question() -> None:
     screen = app(FakeControls(wanted=10), FakeLock(holds=False), attached=True)
     async with screen.run_test(size=(120, 40)):
         assert screen.actions.quit_question is None

@@ -1,4 +1,4 @@
-"""Charts as cells: spikes, gaps, staircases, error bars, scales; what a reader may rely on."""
+"""Charts as characters: spikes, gaps, staircases, error bars, scales and labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def text(strips: list[Strip]) -> list[str]:
 
 
 def plot(chart: Chart, columns: int, rows: int) -> list[str]:
-    """Cells of the plot alone: too narrow for gutters, too low for an axis line."""
+    """The characters of the plot alone: it is too narrow for gutters and too low for an axis line."""
     assert columns < 24
     assert rows < 5
     assert not chart.legend
@@ -104,7 +104,7 @@ def test_a_staircase_holds_its_value_then_jumps() -> None:
     assert {y for x, y in lit if x > 10} == {0}
 
 
-def test_bars_stand_on_the_lower_bound() -> None:
+def test_bars_start_at_the_lower_bound() -> None:
     bars = Series([3, 8], [10.0, 0.0], RED, bars=True)
     assert dots(plot(Chart(Axis(0, 19), Axis(0, 10), series=(bars,)), 10, 4)) == {(3, y) for y in range(16)}
 
@@ -155,7 +155,7 @@ def test_neighbouring_columns_of_a_line_touch() -> None:
     assert all(tops[10:] > bottoms[10:])
 
 
-def test_data_replaces_the_grid_and_two_series_keep_each_others_dots() -> None:
+def test_a_cell_shared_by_two_series_has_the_dots_of_both() -> None:
     xs = [float(x) for x in range(20)]
     over = Chart(Axis(0, 19), Axis(0, 10), series=(line(xs, [9.0] * 20), replace(line(xs, [7.0] * 20), color=BLUE)))
     strips = draw_chart(over, PALETTE, Size(10, 2))
@@ -197,7 +197,7 @@ def test_lines_of_unsettled_seconds_are_faint() -> None:
     assert RED in colors and len([color for color in colors if color.startswith("#8") and color != RED]) >= 1
 
 
-def test_a_boundary_label_gives_way_to_data() -> None:
+def test_a_boundary_label_is_left_out_where_data_is_drawn() -> None:
     xs = [float(x) for x in range(61)]
     crowded = replace(labelled(), series=(Series(xs, [100.0] * 61, RED),))
     assert "20" not in text(draw_chart(crowded, PALETTE, Size(60, 12)))[1]
@@ -249,7 +249,7 @@ def test_equal_charts_are_equal_strips() -> None:
     assert draw_chart(labelled(), PALETTE, Size(60, 12)) == draw_chart(labelled(), PALETTE, Size(60, 12))
 
 
-def test_a_chart_whose_cursor_moved_is_drawn_as_if_for_the_first_time() -> None:
+def test_a_chart_with_a_moved_cursor_equals_one_that_is_drawn_without_a_cache() -> None:
     plotter = Plotter()
     gaps = replace(line([float(x) for x in range(61)], [50.0, math.nan, 80.0] * 20 + [10.0]), letter="a")
     for chart in (labelled(), replace(labelled(), series=(gaps,)), replace(labelled(), x=Axis(0, 120))):

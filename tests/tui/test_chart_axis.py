@@ -1,4 +1,4 @@
-"""Axes: round bounds, ticks and labels; pages that stand still."""
+"""Axes: round bounds, ticks and labels; pages of time that move in steps."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_ticks_keep_inside_and_are_never_too_many(low: float, span: float, most:
         (math.nan, 1), (math.inf, 1),
     ],
 )  # fmt: skip
-def test_a_bound_is_round_and_holds_the_data(highest: float, bound: float) -> None:
+def test_a_bound_is_round_and_not_below_the_data(highest: float, bound: float) -> None:
     assert round_bound(highest) == pytest.approx(bound)
 
 
@@ -126,7 +126,7 @@ def test_a_page_grows_to_the_window_then_moves_by_half_of_it(
 
 
 @given(st.floats(0, 1e6), st.sampled_from([60.0, 300.0, 900.0, None]))
-def test_a_page_holds_now(now_s: float, window_s: float | None) -> None:
+def test_a_page_contains_the_present(now_s: float, window_s: float | None) -> None:
     start_s, end_s = page(now_s, window_s)
     assert start_s <= now_s <= end_s + 1e-6
 
@@ -139,5 +139,5 @@ def test_tick_labels_are_compact(value: float, label: str) -> None:
     assert compact(value) == label
 
 
-def test_what_has_no_place_on_an_axis_has_no_fraction() -> None:
+def test_nan_and_infinity_have_no_fraction_of_an_axis() -> None:
     assert math.isnan(Axis(0, 1).fraction(math.nan)) and math.isnan(Axis(0, 1).fraction(math.inf))

@@ -1,4 +1,4 @@
-"""The chart panes over whole timelines: steady axes, gaps where little was measured, and no exception."""
+"""The chart panes with whole timelines: steady axes, gaps, values that rest on few requests, and no exception for any input."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_finished_work_is_named_so_when_it_is_a_metric_of_the_target() -> None:
     assert "finished" in shown and "goodput" not in shown
 
 
-def test_users_that_are_not_there_yet_are_reported() -> None:
+def test_users_that_have_not_started_yet_are_shown() -> None:
     events = [LevelOpened(t_s=0, index=0, users=50, spawn_rate=1, by="user")]
     second = sample(1.0, 0, 12, 50, "spawning", 3, 20.0, 0, random.Random(1))
     assert "users 12/50" in text(drawn(ThroughputPane(), Timeline([*events, second])))
@@ -167,7 +167,7 @@ def test_an_earlier_cursor_shows_no_later_second() -> None:
 @pytest.mark.parametrize("pane", PANES)
 @pytest.mark.parametrize("size", [SIZE, Size(118, 36)])
 def test_one_more_second_changes_few_cells(pane: type[Pane], size: Size) -> None:
-    """At most 15% of the cells are written in seconds in which nothing pages: what the terminal gets."""
+    """Cells that the terminal must write for one more second: 10% in the median, 15% at the 95th percentile."""
     events = session([(10, 40), (20, 80)])
     timeline = Timeline(events[:59])
     before, shares = None, []
@@ -198,7 +198,7 @@ PHASES: tuple[Phase, ...] = ("spawning", "settling", "settled")
 
 @st.composite
 def timelines(draw: st.DrawFn) -> Timeline:
-    """Random columns, levels and holes; numbers no probe would tell."""
+    """Timelines with random columns, levels and gaps, and with values that no probe reports."""
     timeline = Timeline([header()])
     now_s = draw(st.sampled_from([0.0, 50.0, 3_599.0, 200_000.0]))
     for index in range(draw(st.integers(0, 4))):

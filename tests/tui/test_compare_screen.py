@@ -1,4 +1,4 @@
-"""The comparison as a screen: warnings first, curves distinguished, figures signed, nothing cut off."""
+"""The screen of a comparison: warnings first, two distinct curves, differences with signs, nothing cut off."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sample(**other: Any) -> Comparison:
 
 
 @contextlib.asynccontextmanager
-async def looking(comparison: Comparison, *keys: str, size: tuple[int, int] = (80, 24)) -> AsyncIterator[str]:
+async def shown(comparison: Comparison, *keys: str, size: tuple[int, int] = (80, 24)) -> AsyncIterator[str]:
     app = CompareApp(comparison)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -42,9 +42,9 @@ async def looking(comparison: Comparison, *keys: str, size: tuple[int, int] = (8
         yield "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
-async def test_warnings_stand_above_everything() -> None:
+async def test_warnings_are_at_the_top() -> None:
     other = msgspec.structs.replace(HOST, cpus=64)
-    async with looking(sample(host=other, client_overhead_ms=overheads(HttpUser=2.0))) as text:
+    async with shown(sample(host=other, client_overhead_ms=overheads(HttpUser=2.0))) as text:
         lines = text.splitlines()
         assert lines[0].startswith(" ! Conditions differ (cores, client)")
         assert any("costs 1.5 ms more" in line for line in lines[:6])
@@ -53,25 +53,25 @@ async def test_warnings_stand_above_everything() -> None:
 
 
 async def test_views_are_chosen_by_number_and_by_tab() -> None:
-    async with looking(sample()) as text:
+    async with shown(sample()) as text:
         assert "goodput/s by users" in text
     for keys in (("2",), ("tab",)):
-        async with looking(sample(), *keys) as text:
+        async with shown(sample(), *keys) as text:
             assert "p95 ms by users" in text
-    async with looking(sample(), "3") as text:
+    async with shown(sample(), "3") as text:
         assert "▼ worse" in text and "noise unknown" not in text.splitlines()[0]
-    async with looking(sample(), "4") as text:
+    async with shown(sample(), "4") as text:
         assert "No condition differs" in text and "before␛[31m [bold]x" in text
 
 
 async def test_a_logarithmic_latency_has_other_ticks() -> None:
-    async with looking(sample(), "2") as plain, looking(sample(), "2", "l") as log:
+    async with shown(sample(), "2") as plain, shown(sample(), "2", "l") as log:
         assert plain != log
         assert "0┤" in plain and "0┤" not in log.replace("00┤", "").replace("20┤", "").replace("50┤", "").replace("10┤", "")
 
 
 async def test_a_wide_screen_shows_all_four_at_once() -> None:
-    async with looking(sample(), size=(120, 40)) as text:
+    async with shown(sample(), size=(120, 40)) as text:
         for part in ("goodput/s by users", "p95 ms by users", "▼ worse", "No condition differs"):
             assert part in text
 
@@ -86,7 +86,7 @@ async def test_escape_leaves_it(key: str) -> None:
 
 @pytest.mark.parametrize("keys", [("1",), ("2",), ("3",), ("4",)])
 async def test_nothing_is_cut_off_at_80x24(keys: tuple[str, ...]) -> None:
-    async with looking(sample(), *keys) as text:
+    async with shown(sample(), *keys) as text:
         lines = text.splitlines()
         assert len(lines) == 24
         assert "q back" in lines[-1]

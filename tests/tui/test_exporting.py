@@ -1,4 +1,4 @@
-"""`e` and `y`: what is known so far goes to a file or to the terminal's clipboard, while the load runs on."""
+"""`e` exports a report of the session so far to a file, `y` copies it to the terminal's clipboard; load continues."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the app runs."""
+    """The working folder of the app."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -71,7 +71,7 @@ async def test_overwriting_a_file_takes_a_second_enter(folder: Path) -> None:
     assert (folder / f"{ID}.md").read_text().startswith("# Capacity")
 
 
-async def test_what_cannot_be_written_is_reported_and_the_form_stays(folder: Path) -> None:
+async def test_a_path_that_cannot_be_written_is_reported_and_the_form_stays_open(folder: Path) -> None:
     stage = live()
     async with stage.run() as pilot:
         await pilot.press("e", "home", *"no/", "enter")
@@ -108,7 +108,7 @@ async def test_keys_before_the_first_event_are_answered() -> None:
             assert "nothing has been recorded yet" in stage.screen_text()
 
 
-async def test_copying_says_how_much_was_sent() -> None:
+async def test_copying_reports_the_size_of_the_copy() -> None:
     stage = live()
     async with stage.run() as pilot:
         await pilot.press("y")

@@ -1,4 +1,4 @@
-"""The failures: by cause and raw, counted on the tab and in the status line; the verdict; ports before and after their end."""
+"""Failures by cause and as raw errors, their count on the tab and in the status line; the verdict; warnings about ports."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def test_a_cause_shows_count_time_endpoints_evidence_and_advice() -> None:
     ]
 
 
-def test_doubts_are_reported() -> None:
+def test_alternative_causes_and_unavailable_readings_are_shown() -> None:
     text = " ".join(" ".join(shown(troubled())).split())
     assert "alternative cause: connections are reset; could not be read: listen queue" in text
     assert "GET /6 6, GET /5 5, GET /4 4, GET /3 3, 2 more" in text
     assert "failed check: lost_updates" in text
 
 
-def test_what_has_ended_is_dimmed_and_says_until_when() -> None:
+def test_an_ended_cause_is_dimmed_and_shows_its_end() -> None:
     drawn = strips(troubled())
     begin = next(index for index, strip in enumerate(drawn) if "Target, ended" in strip.text)
     assert "· the target crashed" in drawn[begin + 1].text and "00:20 to 00:22 at 30" in drawn[begin + 2].text
@@ -118,7 +118,7 @@ def test_a_raw_error_shows_one_in_full() -> None:
     assert "e.g. lost_updates: expected 90, read 60" in [line.strip() for line in shown(events, raw=True)]
 
 
-# -- whatever the size and the text
+# -- any size and any text
 
 
 @pytest.mark.parametrize("raw", [False, True])
@@ -134,7 +134,7 @@ def test_lines_fill_the_pane_exactly_and_all_can_be_reached(size: Size, raw: boo
 
 
 @pytest.mark.parametrize("raw", [False, True])
-def test_foreign_text_is_inert(raw: bool) -> None:
+def test_text_of_the_target_cannot_control_the_terminal(raw: bool) -> None:
     hostile = FailureSignature(types=(HOSTILE,), text=HOSTILE)
     timeline = Timeline(troubled())
     assert timeline.last is not None
@@ -265,7 +265,7 @@ def test_a_narrow_status_line_cuts_nothing() -> None:
         (PortsReading(capacity=2_000, used=100), [ports(state="closed")], None, None),
     ],
 )
-def test_ports_warn_before_their_end_and_name_it_afterwards(
+def test_ports_have_a_warning_before_they_run_out_and_an_error_afterwards(
     reading: PortsReading, marks: list[Event], text: str | None, color: str | None
 ) -> None:
     timeline = Timeline(session())

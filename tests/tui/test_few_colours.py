@@ -1,4 +1,4 @@
-"""Terminals with 16 colours, without braille or colour: series are distinct and labels stand clear."""
+"""On terminals with 16 colours, without braille or without colours, series are distinct and labels touch no line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_series_have_colours_of_their_own_among_sixteen_also_where_they_are_fade
         assert not others & set(found)
 
 
-def test_text_is_seen_on_the_bars_of_the_screen() -> None:
+def test_text_is_readable_on_the_bars_of_the_screen() -> None:
     theme, palette = SIXTEEN, palette_of(SIXTEEN)
     behind = {nearest(theme.panel or ""), nearest(theme.background or "")}
     shown = {nearest(getattr(palette, field.name)) for field in fields(Palette) if field.name in ("text", "muted", *SERIES)}
@@ -75,7 +75,7 @@ def drawn(chart: Chart, palette: Palette) -> list[str]:
 
 
 def flat(*patterns: Pattern) -> Chart:
-    """Flat lines, one above the other, each with its pattern."""
+    """A chart of flat lines at different heights, one for each pattern."""
     xs = [float(x) for x in range(100)]
     lines = (Series(xs, [10.0 * (index + 1)] * 100, "#ffffff", pattern) for index, pattern in enumerate(patterns))
     return Chart(Axis(0, 99), Axis(0, 40), series=tuple(lines))

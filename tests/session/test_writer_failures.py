@@ -1,0 +1,229 @@
+"""A writer loses nothing that was recorded if the disk is full, the folder cannot be written to, or the process is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from capexplorer.errors import LogWriteError
+from capexplorer.model.events import Mark
+from capexplorer.model.findings import Cause
+from capexplorer.session.codec import decode
+from capexplorer.session.names import new_path
+from capexplorer.session.reader import open_session, read
+from capexplorer.session.writer import SessionWriter
+
+from .samples import HEADER, log_lines, note
+from .small_disks import IMPORTED_FROM, ROOT, file_size_limit, on_a_disk_of_512_kb
+
+MARK = Mark(t_s=3.0, key="cause:0", state="open", finding=Cause(name="refused"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "session.jsonl"
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def test_the_file_appears_with_its_whole_header_or_never(tmp_path: Path, path: Path) -> None:
+    SessionWriter(path).close()
+    assert list(tmp_path.iterdir()) == []
+    writer = SessionWriter(path)
+    assert list(tmp_path.iterdir()) == []
+    with file_size_limit(10), pytest.raises(LogWriteError):
+        writer.write(HEADER)
+    assert list(tmp_path.iterdir()) == []
+    assert writer.retry()
+    assert lines_of(path) == log_lines([HEADER])
+    writer.close()
+
+
+def test_a_full_disk_is_reported_once_and_leaves_whole_lines_and_loses_nothing(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    with file_size_limit(path.stat().st_size + 1000):
+        for index in range(10):
+            writer.write(note(index))
+        with pytest.raises(LogWriteError, match=r"session\.jsonl: the session log cannot be written: File too large"):
+            writer.flush()
+        assert path.read_bytes().endswith(b"\n")
+        assert len(lines_of(path)) > 2
+        with open_session(path) as session:
+            assert len(list(session)) == len(lines_of(path))
+            assert session.notes == []
+        writer.write(MARK)  # reported once: neither of these raises again
+        writer.flush()
+        assert not writer.retry()
+        assert isinstance(writer.failure, LogWriteError)
+    assert writer.retry()
+    assert writer.failure is None
+    writer.write(note(11))
+    writer.close()
+    assert list(read(path)) == [HEADER, *map(note, range(10)), MARK, note(11)]
+
+
+def test_a_second_failure_after_a_recovery_is_reported_again(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    for round_ in range(2):
+        with file_size_limit(path.stat().st_size + 100):
+            writer.write(note(round_))
+            with pytest.raises(LogWriteError):
+                writer.flush()
+        assert writer.retry()
+    writer.close()
+    assert list(read(path)) == [HEADER, note(0), note(1)]
+
+
+def test_closing_tries_to_write_once_more(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    with file_size_limit(path.stat().st_size + 100):
+        writer.write(note(0))
+        with pytest.raises(LogWriteError):
+            writer.flush()
+    writer.close()
+    assert writer.failure is None
+    assert list(read(path)) == [HEADER, note(0)]
+
+
+@pytest.mark.parametrize("room_bytes", range(0, 460, 7))
+def test_when_the_disk_fills_up_the_file_ends_with_a_whole_line(path: Path, room_bytes: int) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    size_bytes = path.stat().st_size
+    writer.write(note(1))
+    writer.write(note(2))
+    with file_size_limit(size_bytes + room_bytes), pytest.raises(LogWriteError):
+        writer.flush()
+    assert [decode(line) for line in lines_of(path)] == [HEADER, note(1), note(2)][: len(lines_of(path))]
+    assert writer.retry()
+    writer.close()
+    assert list(read(path)) == [HEADER, note(1), note(2)]
+
+
+FILL_A_DISK = """
+import os, sys
+from pathlib import Path
+from capexplorer.errors import LogWriteError
+from capexplorer.session.reader import open_session
+from capexplorer.session.writer import SessionWriter
+from tests.session.samples import HEADER, note
+
+folder = Path(sys.argv[1])
+writer = SessionWriter(folder / "session.jsonl")
+writer.write(HEADER)
+ballast = folder / "ballast"
+ballast.write_bytes(bytes(32 * 1024))
+raised = []
+for index in range(1000):
+    try:
+        writer.write(note(index))
+        writer.flush()
+    except LogWriteError as error:
+        raised.append(str(error))
+print(len(raised), raised[0])
+with open_session(folder / "session.jsonl") as session:
+    print(len(list(session)) > 10, session.notes)
+ballast.unlink()
+os.truncate(folder / "other", 0)
+print(writer.retry())
+writer.close()
+with open_session(folder / "session.jsonl") as session:
+    print(list(session) == [HEADER, *map(note, range(1000))], session.notes)
+"""
+
+
+def test_a_full_file_system_loses_no_event_once_it_has_space_again(tmp_path: Path) -> None:
+    """Another file fills most of the file system, and is then truncated."""
+    reported, readable, retried, whole = on_a_disk_of_512_kb(tmp_path, FILL_A_DISK, "head -c 350000 /dev/zero > other")
+    assert reported.startswith("1 ") and reported.endswith(
+        "session.jsonl: the session log cannot be written: No space left on device"
+    )
+    assert readable == "True []"
+    assert retried == "True"
+    assert whole == "True []"
+
+
+WRITE_AND_WAIT = """
+import sys, time
+from pathlib import Path
+from capexplorer.session.writer import SessionWriter
+from tests.session.samples import HEADER, note
+
+writer = SessionWriter(Path(sys.argv[1]))
+writer.write(HEADER)
+for index in range(500):
+    writer.write(note(index))
+    writer.flush()
+writer.write(note(500))
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_killed_writer_loses_only_events_after_the_last_flush(path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITE_AND_WAIT, str(path)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": IMPORTED_FROM},
+        stdout=subprocess.PIPE,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGKILL)
+    with open_session(path) as session:
+        assert list(session) == [HEADER, *map(note, range(500))]
+        assert session.notes == []
+
+
+def test_a_sessions_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LogWriteError, match=r"file/sessions: the sessions folder cannot be made: Not a directory$"):
+        new_path(tmp_path / "file" / "sessions", "mixed", datetime(2026, 1, 31))
+    with pytest.raises(LogWriteError, match=r"file: the sessions folder cannot be made: File exists$"):
+        new_path(tmp_path / "file", "mixed", datetime(2026, 1, 31))
+
+
+WRITE_INTO_A_READ_ONLY_FOLDER = """
+import sys
+from datetime import datetime
+from pathlib import Path
+from capexplorer.errors import LogWriteError
+from capexplorer.session.names import new_path
+from capexplorer.session.writer import SessionWriter
+
+folder = Path(sys.argv[1])
+for attempt in (
+    lambda: new_path(folder, "mixed", datetime(2026, 1, 31)),
+    lambda: new_path(folder / "deeper", "mixed", datetime(2026, 1, 31)),
+    lambda: SessionWriter(folder / "x.jsonl"),
+):
+    try:
+        attempt()
+    except LogWriteError as error:
+        print(str(error).removeprefix(str(folder)))
+"""
+
+
+def test_a_sessions_folder_that_is_not_writable_is_reported_in_one_line(tmp_path: Path) -> None:
+    assert on_a_disk_of_512_kb(tmp_path, WRITE_INTO_A_READ_ONLY_FOLDER, "mount -o remount,ro .") == [
+        ": the sessions folder is not writable",
+        "/deeper: the sessions folder cannot be made: Read-only file system",
+        "/x.jsonl: the session log cannot be created: Read-only file system",
+    ]
+
+
+def test_a_missing_folder_is_reported_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(LogWriteError, match=r"x\.jsonl: the session log cannot be created: No such file or directory$"):
+        SessionWriter(tmp_path / "gone" / "x.jsonl")
