@@ -119,4 +119,5 @@ def test_latency_first_has_no_throughput_knee_up_to_200_but_latency_rises_before
     verdict = read("latency-first")
     assert (knee_of(verdict).kind, knee_of(verdict).users) == ("no_knee", 200)
     assert verdict.latency_knee is not None
+    assert verdict.latency_knee.users is not None
     assert 150 <= verdict.latency_knee.users <= 200
