@@ -15,6 +15,7 @@ class LiveFeed:
     """Folds the events of `source`. The caller closes the source."""
 
     pause_s = None
+    """The next `take` follows a call of `wake`."""
 
     def __init__(self, source: EventSource) -> None:
         self.timeline = Timeline()

@@ -43,8 +43,8 @@ class LoadSteps:
             self._last = "rate"
         elif self.controls.wanted:
             self._last = "users"
-        chosen, then = self._chosen or (self._last, self._last)
-        return chosen if then == self._last else self._last
+        chosen, unit_of_load = self._chosen or (self._last, self._last)
+        return chosen if unit_of_load == self._last else self._last
 
     def switch(self) -> StepAnswer:
         """Change to the other unit from the next step on. The load itself stays."""

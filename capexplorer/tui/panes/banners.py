@@ -12,11 +12,10 @@ from ...model.events import Command
 from ...model.timeline import Timeline
 from ..look import Palette
 from ..render import text
-from .failure_causes import color_of
+from ..render.text import Piece
+from .failure_causes import VERDICT_LINES, color_of
 from .status_view import JOURNAL_BACK, View, last_of_autopilot
 
-VERDICT_LINES = 2
-"""The most lines of the verdict."""
 LOST_CELLS = 12
 """Cells at a line's end that wrapping may leave unused."""
 
@@ -43,25 +42,25 @@ def baseline(view: View, palette: Palette, width: int) -> list[Strip]:
     """One line while a baseline is drawn: how the level differs from it."""
     if not view.baseline:
         return []
-    badge = Style(color=palette.background, bgcolor=palette.muted, bold=True)
-    shown = text.shorten_end(text.safe(view.baseline), width - 11)
-    return [text.line([(" BASELINE ", badge), (f" {shown}", Style(color=palette.text))], width)]
+    badge = _badge("BASELINE", palette.muted, palette)
+    shown = text.shorten_end(text.safe(view.baseline), _beside(badge, width))
+    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
 
 
 def controls(view: View, palette: Palette, width: int) -> list[Strip]:
     """One line on who has the controls, if the run has several screens or this one cannot steer."""
     if not view.controls:
         return []
-    badge = Style(color=palette.background, bgcolor=palette.warning if view.controls_asked else palette.accent, bold=True)
-    shown = text.shorten(text.safe(view.controls), width - 11)
-    return [text.line([(" CONTROLS ", badge), (f" {shown}", Style(color=palette.text))], width)]
+    badge = _badge("CONTROLS", palette.warning if view.controls_asked else palette.accent, palette)
+    shown = text.shorten(text.safe(view.controls), _beside(badge, width))
+    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
 
 
 def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """One line while the autopilot is on, with the reason for its last step."""
     if not view.autopilot:
         return []
-    badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
+    badge = _badge("AUTOPILOT", palette.accent, palette)
     last = last_of_autopilot(timeline)
     words = (
         wording.command(last).replace(", autopilot", "", 1)
@@ -71,34 +70,44 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     settled_s = timeline.level.figures.settled_seconds if timeline.level is not None else 0.0
     words = (wording.verifying(last.args, settled_s) if last is not None else None) or words
     countdown = wording.until_next(timeline)
-    cells = width - 12 - (len(countdown) + 2 if countdown else 0)
-    shown = text.shorten(text.safe(words), cells) + (f"; {countdown}" if countdown else "")
-    return [text.line([(" AUTOPILOT ", badge), (f" {shown}", Style(color=palette.text))], width)]
+    end = f"; {countdown}" if countdown else ""
+    shown = text.shorten(text.safe(words), _beside(badge, width) - len(end)) + end
+    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
 
 
 def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """One line: the proposed next step and the key that performs it; keys only where the load can be steered."""
     step = wording.next_step(timeline, can_restart=view.can_restart, exported=view.exported)
-    if view.autopilot or (step is None and view.max_users is None):
+    if view.autopilot or (step is None and not view.can_steer):
         return []
     step = step or wording.NextStep("", "no level is measured yet")
-    badge = Style(color=palette.background, bgcolor=palette.success if step.key else palette.muted, bold=True)
-    key = (f"{step.key}: " if view.max_users is not None or step.key in ("e", "f", "q") else "") if step.key else "wait: "
-    shown = text.shorten_end(text.safe(step.words), width - 7 - len(key))
+    badge = _badge("NEXT", palette.success if step.key else palette.muted, palette)
+    key = (f"{step.key}: " if view.can_steer or step.key in ("e", "f", "q") else "") if step.key else "wait: "
+    shown = text.shorten_end(text.safe(step.words), _beside(badge, width) - len(key))
     bold, plain = Style(color=palette.text, bold=True), Style(color=palette.text)
-    return [text.line([(" NEXT ", badge), (f" {key}", bold), (shown, plain)], width)]
+    return [text.line([badge, (f" {key}", bold), (shown, plain)], width)]
 
 
 def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """On a live screen, from a plan's end until the next step: that it ended, and the keys to continue."""
     last = next((each for each in reversed(timeline.journal[-JOURNAL_BACK:]) if _sets_load(each)), None)
-    live = view.max_users is not None and timeline.ended is None
+    live = view.can_steer and timeline.ended is None
     if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.wanted != timeline.wanted:
         return []
-    badge = Style(color=palette.background, bgcolor=palette.accent, bold=True)
     what, _, words = wording.plan(last.args).partition(": ")
-    shown = text.shorten(f"{words}; + - load, a autopilot, p plan, x zero", width - len(what) - 4)
-    return [text.line([(f" {what.upper()} ", badge), (f" {shown}", Style(color=palette.text))], width)]
+    badge = _badge(what.upper(), palette.accent, palette)
+    shown = text.shorten(f"{words}; + - load, a autopilot, p plan, x zero", _beside(badge, width) - 1)
+    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
+
+
+def _badge(name: str, color: str, palette: Palette) -> Piece:
+    """The name of a line, on a coloured ground."""
+    return f" {name} ", Style(color=palette.background, bgcolor=color, bold=True)
+
+
+def _beside(badge: Piece, width: int) -> int:
+    """Cells of a line of `width` cells that its badge and a space leave."""
+    return width - text.cells([badge]) - 1
 
 
 def _sets_load(entry: object) -> bool:
@@ -116,7 +125,7 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
     lines = []
     target = timeline.target
     if target is not None and target.state in ("died", "failed"):
-        is_retrying = view.max_users is not None and target.state == "failed"
+        is_retrying = view.can_steer and target.state == "failed"
         consequence = "; press t to restart it" if view.can_restart else "; retrying" if is_retrying else ""
         lines.append(f"✗ {wording.target(target)}{consequence}")
         lines += [f"  │ {output}" for output in target.output[-OUTPUT_LINES:]]

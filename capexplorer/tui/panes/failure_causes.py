@@ -16,7 +16,7 @@ from ..look import Palette
 from ..render import text
 from .blocks import Block
 
-STATUS_VERDICT_LINES = 2
+VERDICT_LINES = 2
 """The most lines of the verdict in the status area; a longer one is repeated here in full."""
 
 UNLISTED = ("not_saturated",)
@@ -30,7 +30,7 @@ def blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
     marks, judged = listed_marks(timeline), wording.judgement(timeline)
     style = Style(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
     verdict = list(_wrapped(judged.sentence, " ", style, width))
-    top = verdict if not judged.marked or len(verdict) > STATUS_VERDICT_LINES else []
+    top = verdict if not judged.marked or len(verdict) > VERDICT_LINES else []
     if not marks:
         top += _wrapped(_without_marks(timeline), " ", Style(color=palette.muted), width)
     found = [Block(tuple(top))] if top else []

@@ -119,6 +119,6 @@ def _of_server(reading: PartReading) -> Iterator[Use]:
 
 
 def _limited(name: str, used: float | None, limit: float | None, shown: Shown, unit: str | None = None) -> Use:
-    number, _, of = shown(used).partition(" ")
+    number, _, own_unit = shown(used).partition(" ")
     words = unit if unit is not None else f"of {shown(limit)}" if limit else ""
-    return Use(name, number, f"{of} {words}".strip(), used / limit if used is not None and limit else None)
+    return Use(name, number, f"{own_unit} {words}".strip(), used / limit if used is not None and limit else None)

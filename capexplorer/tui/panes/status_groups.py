@@ -50,7 +50,7 @@ def state_color(state: TargetState, palette: Palette) -> str:
 def load(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     """The users, or the offered rate and its iterations; and the step size."""
     groups = users(timeline, view, palette) if view.offered_per_s is None else offered(timeline, view, palette)
-    if view.max_users is not None:
+    if view.can_steer:
         unit = "/s" if view.unit == "rate" else " users" if view.offered_per_s is not None else ""
         rank = 1 if view.offered_per_s is None else 2
         groups.append(Group(((f"step {view.step}{unit}", Style(color=palette.muted)),), rank=rank, right=True))

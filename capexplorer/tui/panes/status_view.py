@@ -19,6 +19,7 @@ class View:
     wanted: int
     """Requested users after the last key."""
     max_users: int | None = None
+    """The most users that may be set; None: this screen cannot set the load."""
     step: int = 1
     unit: Literal["users", "rate"] = "users"
     """Unit of the step."""
@@ -43,6 +44,11 @@ class View:
     """Who has the controls; empty while this is the only screen."""
     controls_asked: bool = False
     """Whether another screen asks for the controls of this one."""
+
+    @property
+    def can_steer(self) -> bool:
+        """Whether this screen can set the load."""
+        return self.max_users is not None
 
 
 def watched(timeline: Timeline) -> View:
