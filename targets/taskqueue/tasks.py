@@ -28,9 +28,11 @@ class Task:
     def has_ended(self) -> bool:
         return self.status in ("SUCCEEDED", "FAILED")
 
-    class TaskFolder:
-        """Files are replaced atomically, so that a service that is killed while it writes leaves the old file.
-        All methods raise OSError."""
+
+class TaskFolder:
+    """A file for each task, replaced atomically, so that a service that is killed while it writes leaves the old file. All methods
+    raise OSError.
+    """
 
     def __init__(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ from locust import FastHttpUser, LoadTestShape, constant, task
 numbers = itertools.count()
 
 class Visitor(FastHttpUser):
-    wait_time = constant(0.02)
+    wait_time = constant(0.1)
 
     @task
     def visit(self):

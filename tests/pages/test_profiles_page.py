@@ -48,7 +48,7 @@ def test_a_key_without_an_example_is_named() -> None:
 
 
 def test_an_example_of_no_key_is_named() -> None:
-    with pytest.raises(ValueError, match=r"an example of no key: guards\.most"):
+    with pytest.raises(ValueError, match=r"an example of an unknown key: guards\.most"):
         profiles.page({**EXAMPLES, "guards": {**EXAMPLES["guards"], "most": 1}})
 
 
