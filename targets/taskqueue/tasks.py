@@ -30,8 +30,8 @@ class Task:
 
 
 class TaskFolder:
-    """A file for each task, replaced atomically, so that a service that is killed while it writes leaves the old file. All methods
-    raise OSError.
+    """A file for each task. Files are replaced atomically, so a service that is killed while it writes leaves the old one. All
+    methods raise OSError.
     """
 
     def __init__(self, path: Path) -> None:
