@@ -14,11 +14,21 @@ from time import monotonic, sleep
 
 import psutil
 
-from capexplorer.model.events import Ended, Event, PartState, Target
+from capexplorer.model.events import Ended, Event, Mark, PartState, Target
+from capexplorer.model.findings import Bottleneck
 from capexplorer.session.reader import open_session
 from capexplorer.target.compose.docker import ask, compose_command
 
-from .stack import OTHER_PROJECT, PASSWORD, left_of_sessions, remove_other_project, running_of, write
+from .stack import (
+    OTHER_PROJECT,
+    PASSWORD,
+    has_bridge,
+    left_of_sessions,
+    remove_other_project,
+    running_of,
+    write,
+    write_on_a_bridge,
+)
 
 WITHIN_S = 90.0
 _PLAN = "2:4s,4:4s"
@@ -72,7 +82,13 @@ class Session:
 @contextmanager
 def session(folder: Path, plan: str, **store: str) -> Iterator[Session]:
     """A run that is killed if it does not end."""
-    run = Session(folder, plan, write(folder, **store))
+    with running(Session(folder, plan, write(folder, **store))) as run:
+        yield run
+
+
+@contextmanager
+def running(run: Session) -> Iterator[Session]:
+    """The run, which is killed if it does not end."""
     try:
         yield run
     finally:
@@ -211,6 +227,25 @@ def beside_others(folder: Path) -> list[str]:
         remove_other_project(folder, environment)
 
 
+def throttled_on_a_bridge(folder: Path) -> list[str]:
+    """Services with addresses of their own behind a published port: the CPU quota of the store limits, and is named for no other
+    service."""
+    if not has_bridge():
+        print("throttled-on-a-bridge: skipped, docker's daemon has no bridge network", flush=True)
+        return []
+    write_on_a_bridge(folder)
+    with running(Session(folder, "2:8s,10:12s,20:12s,40:15s", {})) as run:
+        code = run.end()
+    found = [each.finding for each in run.events() if isinstance(each, Mark) and isinstance(each.finding, Bottleneck)]
+    limits = sorted({(each.part or "target", each.name) for each in found if each.name != "not_saturated"})
+    return [
+        *_problem_if(code != 0, f"exit code {code}: {run.errors}"),
+        *_problem_if(("store", "cpu_throttled") not in limits, f"limits that were marked: {limits}"),
+        *_problem_if(any(part != "store" for part, _ in limits), f"limits that were marked: {limits}"),
+        *_nothing_left(),
+    ]
+
+
 def _problem_if(condition: bool, problem: str) -> list[str]:
     return [problem] if condition else []
 
@@ -236,4 +271,5 @@ ROWS: dict[str, Row] = {
     "service-exits-at-start": not_started("exits", "store: exited with code 3"),
     "service-unhealthy": not_started("is unhealthy", "store: unhealthy"),
     "beside-others": beside_others,
+    "throttled-on-a-bridge": throttled_on_a_bridge,
 }

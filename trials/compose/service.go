@@ -1,11 +1,13 @@
 // The two services of the trial in one static program, so that an image needs nothing but this file:
 //
-//	service serve PORT [URL]   answers GET /; with URL, after it has asked there
-//	service check URL          exit code 0 if URL answers 200: a healthcheck without a shell
-//	service leave CODE         prints two lines and ends
+//	service serve ADDRESS [URL]   answers GET /; with URL, after it has asked there. The variable ROUNDS is how many times each
+//	                              answer computes a checksum of a kilobyte
+//	service check URL             exit code 0 if URL answers 200: a healthcheck without a shell
+//	service leave CODE            prints two lines and ends
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,8 +33,14 @@ func main() {
 	}
 }
 
-func serve(port string, store []string) {
+func serve(address string, store []string) {
+	rounds, _ := strconv.Atoi(os.Getenv("ROUNDS"))
 	http.HandleFunc("/", func(out http.ResponseWriter, request *http.Request) {
+		checksum := make([]byte, 1024)
+		for range rounds {
+			sum := sha256.Sum256(checksum)
+			copy(checksum, sum[:])
+		}
 		if len(store) > 0 {
 			answer, err := http.Get(store[0])
 			if err != nil {
@@ -44,7 +52,7 @@ func serve(port string, store []string) {
 		}
 		fmt.Fprintln(out, "ok")
 	})
-	fmt.Println("listening on", port)
-	fmt.Println(http.ListenAndServe("127.0.0.1:"+port, nil))
+	fmt.Println("listening on", address)
+	fmt.Println(http.ListenAndServe(address, nil))
 	os.Exit(1)
 }

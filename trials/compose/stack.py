@@ -25,7 +25,7 @@ _FILE = """\
 services:
   web:
     image: {image}
-    command: [serve, "${{CAPEXPLORER_PORT:-{own_port}}}", "http://127.0.0.1:${{STORE_PORT}}/"]
+    command: [serve, "127.0.0.1:${{CAPEXPLORER_PORT:-{own_port}}}", "http://127.0.0.1:${{STORE_PORT}}/"]
     network_mode: host
     depends_on:
       store: {{condition: service_started}}
@@ -41,6 +41,22 @@ services:
 volumes:
   data: {{}}
 """
+
+_ON_A_BRIDGE = """\
+version: "3.8"
+services:
+  web:
+    image: {image}
+    command: [serve, ":8000", "http://store:8000/"]
+    ports: ["127.0.0.1:${{CAPEXPLORER_PORT}}:8000"]
+    depends_on: [store]
+  store:
+    image: {image}
+    command: [serve, ":8000"]
+    environment: {{ROUNDS: 5000}}
+    deploy: {{resources: {{limits: {{cpus: "0.3"}}}}}}
+"""
+"""5,000 rounds take 2 to 10 ms of CPU, so that less than 20 users need more than 0.3 of a core."""
 
 _PROFILE = """\
 ready = "/"
@@ -87,12 +103,24 @@ def write(folder: Path, *, store: str = "serves") -> dict[str, str]:
     """Write the Compose file and the profile. `store` ("serves", "exits" or "is unhealthy") is what that service does. Returns
     the environment variables that the file needs."""
     port = str(free_port())
-    command = '[leave, "3"]' if store == "exits" else '[serve, "${STORE_PORT}"]'
+    command = '[leave, "3"]' if store == "exits" else '[serve, "127.0.0.1:${STORE_PORT}"]'
     checked = "1" if store == "is unhealthy" else "${STORE_PORT}"
     text = _FILE.format(image=IMAGE, command=command, checked=checked, password=PASSWORD, own_port=free_port())
     (folder / "compose.yaml").write_text(text, encoding="utf-8")
     (folder / "shop.toml").write_text(_PROFILE, encoding="utf-8")
     return {"STORE_PORT": port}
+
+
+def write_on_a_bridge(folder: Path) -> None:
+    """Write a Compose file whose services have addresses of their own, with a published port, and one of which has a CPU quota;
+    and the profile."""
+    (folder / "compose.yaml").write_text(_ON_A_BRIDGE.format(image=IMAGE), encoding="utf-8")
+    (folder / "shop.toml").write_text(_PROFILE, encoding="utf-8")
+
+
+def has_bridge() -> bool:
+    """Whether docker's daemon can give containers addresses of their own."""
+    return "bridge" in ask(["docker", "network", "ls", "--format", "{{.Driver}}"]).split()
 
 
 def left_of_sessions() -> list[str]:
