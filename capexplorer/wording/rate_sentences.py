@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ..model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
@@ -11,6 +13,9 @@ from .quantities import rate
 
 NEAR_CAPACITY = 0.97
 """Share of the capacity above which "served in full up to" is left out: both are known only to a few percent."""
+
+USUAL_FAILURES_LEAST = 0.01
+"""Share of failures at every rate from which the sentence about rates that were served names it."""
 
 RATE_STATES = {
     "kept": "served in full",
@@ -46,6 +51,8 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
     known = found.capacity
     if known is None and any(each.other_service for each in found.levels):
         return "No level of an offered rate shows what the service can do."
+    if known is None and (failing := [each for each in found.levels if each.state == "fails" and not each.recovery]):
+        return _fails_at_every_rate(failing)
     if known is None:
         return "No level of an offered rate had enough arrivals to say whether it was served in full."
     sure = f" ({known.confidence} confidence)" if known.confidence else ""
@@ -66,11 +73,24 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
             return f"{where}{_without_maximum(known)}{back}{changed}."
         case "keeps_up":
             if known.limit != "generator":
-                return (
-                    f"All offered iterations were served, up to {rate(known.per_s)}{_near_capacity(known)}{sure}{back}{changed}."
-                )
+                most = f"All offered iterations were served{_usual_failures(found.levels)}, up to {rate(known.per_s)}"
+                return f"{most}{_near_capacity(known)}{sure}{back}{changed}."
             where = f"Served in full up to {rate(known.per_s)}{sure}"
             return f"{where}; beyond that the generator is the limit, not the service: more users (max_users) or workers{back}."
+
+
+def _fails_at_every_rate(failing: Sequence[RateLevelVerdict]) -> str:
+    """Levels in which iterations fail, while no lower rate was served that would show that load is the cause."""
+    shares = sorted({numbers.percent(each.failure_ratio) for each in (failing[0], failing[-1])})
+    at = rate(min(each.offered_per_s for each in failing))
+    where = f"at {at}" if len(failing) == 1 else f"at every rate, from {at} on"
+    return f"{' to '.join(shares)} of the iterations fail {where}; a lower rate shows whether load is the cause."
+
+
+def _usual_failures(levels: Sequence[RateLevelVerdict]) -> str:
+    """The share of iterations that fail at every rate that was served; empty below USUAL_FAILURES_LEAST."""
+    least = min((each.failure_ratio for each in levels if each.state == "kept"), default=0.0)
+    return f" except the {numbers.percent(least)} that fail at every rate" if least >= USUAL_FAILURES_LEAST else ""
 
 
 def _near_capacity(found: RateCapacity) -> str:

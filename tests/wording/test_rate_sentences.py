@@ -81,6 +81,36 @@ def test_levels_too_short_to_judge() -> None:
     assert wording.rates(RateVerdict()) == expected
 
 
+def at_rate(offered_per_s: float, state: Any, failure_ratio: float = 0.0) -> RateLevelVerdict:
+    """A level at an offered rate."""
+    return RateLevelVerdict(
+        level=0,
+        offered_per_s=offered_per_s,
+        goodput_per_s=198,
+        goodput_se_per_s=3,
+        state=state,
+        failure_ratio=failure_ratio,
+        dropped_ratio=0.0,
+        growth_per_s=0.0,
+    )
+
+
+def test_one_rate_at_which_iterations_fail_asks_for_a_lower_rate() -> None:
+    found = wording.rates(RateVerdict(levels=(at_rate(84, "fails", 0.163),)))
+    assert found == "16% of the iterations fail at 84/s; a lower rate shows whether load is the cause."
+
+
+def test_failures_at_every_rate_ask_for_a_lower_rate() -> None:
+    found = wording.rates(RateVerdict(levels=(at_rate(84, "fails", 0.4), at_rate(126, "fails", 0.42))))
+    assert found == "40% to 42% of the iterations fail at every rate, from 84/s on; a lower rate shows whether load is the cause."
+
+
+def test_failures_at_every_rate_that_was_served_are_named() -> None:
+    levels = (at_rate(84, "kept", 0.05), at_rate(126, "kept", 0.06), at_rate(200, "unsure"))
+    found = wording.rates(RateVerdict(capacity=capacity("keeps_up"), levels=levels))
+    assert found == "All offered iterations were served except the 5% that fail at every rate, up to 198/s."
+
+
 @pytest.mark.parametrize(
     ("state", "expected"),
     [

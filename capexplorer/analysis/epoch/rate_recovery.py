@@ -45,7 +45,7 @@ def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], dow
     recovering = bool(down) and down[-1] is before
     if recovering and abs(level.rate_per_s - before.rate_per_s) <= SAME_RATE * before.rate_per_s:
         return True
-    low = low_load(pooled(fit)[0])
+    low = low_load(pooled(fit))
     return level.rate_per_s < before.rate_per_s and (recovering or is_departed(state_of(before, low)))
 
 
@@ -65,7 +65,7 @@ def recoveries(
 
 def usual_in_flight(fit: Sequence[RateLevel], rate_per_s: float) -> float | None:
     """Most iterations in flight at this rate without a backlog, from the nearest level served in full; None without one."""
-    low = low_load(pooled(fit)[0]) if fit else None
+    low = low_load(pooled(fit)) if fit else None
     kept = [level for level in fit if low is not None and state_of(level, low) == "kept"]
     if not kept:
         return None

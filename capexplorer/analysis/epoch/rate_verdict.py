@@ -54,7 +54,7 @@ def _level_verdicts(
     ladder: RateLadder, measured: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Sequence[RateLevelVerdict]:
     usable, lowered = ladder.usable, {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
-    low = low_load(pooled(fit or measured)[0])
+    low = low_load(pooled(fit or measured))
     parts = Counter(level.index for level in ladder.rates)
     judged = {each.rates.started_s for each in ladder.judged.measured}
     unused = {level.started_s for level in measured if level.due and not level.left_out and level not in usable} - lowered
@@ -84,7 +84,7 @@ def _objective(fit: Sequence[RateLevel], name: Name, limit: float) -> RateObject
     Levels that the generator limited are left out. A level whose queue grows keeps no latency objective: its latency depends on
     how long it lasts.
     """
-    low = low_load(pooled(fit)[0]) if fit else None
+    low = low_load(pooled(fit)) if fit else None
     if low is None:
         return None
     states = [(level, state_of(level, low)) for level in fit]

@@ -7,6 +7,7 @@ and each of these losses is compared with its own noise. Bounds are one-sided 95
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
@@ -32,6 +33,10 @@ arrivals."""
 FAILING_ALWAYS_MOST = 0.2
 """If more than this share fails at the lowest rate, that is not taken for the service's usual failure ratio."""
 
+CONFIRMED_AT = 1.15
+"""Failures at the lowest rate are the usual ones only if no more fail at a rate at least this many times as high. A service that
+refuses what exceeds its capacity, and refuses 16% at the lowest rate, refuses 27% at 1.15 times that rate."""
+
 SLOWER_AT_CAP = 3.0
 """Where the pool has as many users as it may have, the service limits the level, and not the pool, if service time is at least
 this many times that at the lowest rate: then all of its servers are busy. By Little's law a pool can start at most users /
@@ -43,16 +48,23 @@ class LowLoad:
     """Figures at the lowest rate, with which the other levels are compared."""
 
     failure_high: float = 0.0
-    """Upper bound of its failure ratio; 0 if nothing fails, or so much that it is not the usual ratio."""
+    """Upper bound of its failure ratio; 0 if nothing fails, or if the failures are not known to be usual at all rates."""
     service_ms: float | None = None
     """Mean service time; None if not known."""
 
 
-def low_load(lowest: RateLevel) -> LowLoad:
-    """The figures of the level at the lowest rate."""
+def low_load(ladder: Sequence[RateLevel]) -> LowLoad:
+    """The figures of the lowest rate. `ladder`: at least one level, pooled, by ascending rate.
+
+    Its failures count as usual only if a higher rate confirms that they do not grow with load.
+    """
+    lowest = ladder[0]
     if lowest.failure_ratio > FAILING_ALWAYS_MOST or not lowest.failed:
         return LowLoad(0.0, lowest.service_ms)
-    return LowLoad(wilson(lowest.failure_ratio, lowest.succeeded + lowest.failed)[1], lowest.service_ms)
+    usual_most = failure_bounds(lowest)[1]
+    higher = [level for level in ladder if level.due and level.offered_per_s >= CONFIRMED_AT * lowest.offered_per_s]
+    is_confirmed = any(failure_bounds(level)[0] - usual_most <= LOST_LEAST for level in higher)
+    return LowLoad(usual_most if is_confirmed else 0.0, lowest.service_ms)
 
 
 def state_of(level: RateLevel, low: LowLoad) -> LevelState:
@@ -76,7 +88,7 @@ def _departure(level: RateLevel, low: LowLoad) -> LevelState | None:
     """The greatest loss among those above their thresholds; None if there is none."""
     growth_per_s = level.growth / level.seconds
     least_per_s = max(GROWTH_ERRORS * level.growth_error_per_s, GROWTH_LEAST * level.offered_per_s)
-    failed_low = wilson(level.failure_ratio, level.succeeded + level.failed)[0] - low.failure_high
+    failed_low = failure_bounds(level)[0] - low.failure_high
     losses: dict[LevelState, float] = {
         "queue_grows": growth_per_s / level.offered_per_s if level.due and growth_per_s > least_per_s else 0.0,
         "fails": failed_low if failed_low > LOST_LEAST else 0.0,
@@ -84,6 +96,11 @@ def _departure(level: RateLevel, low: LowLoad) -> LevelState | None:
     }
     most = max(losses, key=lambda state: losses[state])
     return most if losses[most] else None
+
+
+def failure_bounds(level: RateLevel) -> tuple[float, float]:
+    """(lower, upper) bound of the failure ratio."""
+    return wilson(level.failure_ratio, level.succeeded + level.failed)
 
 
 def _missing_most(level: RateLevel, low: LowLoad) -> float:

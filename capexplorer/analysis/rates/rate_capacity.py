@@ -16,7 +16,7 @@ import msgspec
 from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import Limit, RateCapacity
-from .departure import LowLoad, is_departed, low_load, state_of
+from .departure import LowLoad, failure_bounds, is_departed, low_load, state_of
 from .overload import FALL_ERRORS, fall_ratio, falls, overload_of
 from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, rises_with_rate, without_selection_bias
 from .rate_level import RateLevel, pooled
@@ -46,13 +46,13 @@ to 1.05 of their capacity in levels of 20 s, 37 were served in full as far as co
 
 
 def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
-    """The capacity from levels of one epoch; None if no level has enough arrivals. `levels`: without those of recovery and those
-    that were disturbed.
+    """The capacity from levels of one epoch; None if no level has enough arrivals, or if iterations fail at all rates and load is
+    not known to be the cause. `levels`: without those of recovery and those that were disturbed.
     """
     ladder = [level for level in pooled(levels) if level.due]
     if not ladder:
         return None
-    low = low_load(ladder[0])
+    low = low_load(ladder)
     judged = [JudgedLevel(level, state_of(level, low)) for level in ladder]
     kept = [each.level for each in judged if each.state == "kept"]
     departed = [each for each in judged if is_departed(each.state)]
@@ -67,7 +67,7 @@ def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
     served = [each.level for each in judged if each.state in ("kept", "unsure")]
     below = [level for level in served if level.offered_per_s < above[0].level.offered_per_s]
     if not below:
-        return _at_or_below(above, low)
+        return _at_or_below(above, low) if _load_is_the_cause(above) else None
     return _beyond(kept or below, below, above, low, contradicted)
 
 
@@ -96,6 +96,15 @@ def _slower_times(lowest: RateLevel, most: RateLevel) -> float | None:
         return None
     times = most.from_plan_ms / lowest.from_plan_ms
     return times if times >= QUEUEING_LEAST else None
+
+
+def _load_is_the_cause(departed: Sequence[JudgedLevel]) -> bool:
+    """Whether the offered rate is known to cause the losses although no lower rate was served. A queue that grows shows it; a
+    share of failures does so only if it is surely greater at the greatest rate than at the lowest.
+    """
+    if _limit(departed) != "errors":
+        return True
+    return failure_bounds(departed[-1].level)[0] > failure_bounds(departed[0].level)[1]
 
 
 def _at_or_below(departed: Sequence[JudgedLevel], low: LowLoad) -> RateCapacity:

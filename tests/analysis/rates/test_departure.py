@@ -47,11 +47,21 @@ def test_a_generator_at_its_limit_is_never_the_services_capacity(found: RateLeve
     assert state_of(found, LOW) == "generator"
 
 
-def test_equal_failures_at_every_rate_are_not_a_departure() -> None:
-    lowest = level(20, 19, failed=1)
-    assert state_of(level(100, 95, failed=5), low_load(lowest)) == "kept"
-    assert state_of(level(100, 80, failed=20), low_load(lowest)) == "fails"
+def test_failures_at_the_lowest_rate_are_usual_if_no_more_fail_at_a_higher_rate() -> None:
+    usual = low_load([level(20, 19, failed=1), level(60, 57, failed=3)])
+    assert state_of(level(100, 95, failed=5), usual) == "kept"
+    assert state_of(level(100, 80, failed=20), usual) == "fails"
+
+
+@pytest.mark.parametrize(
+    "higher",
+    [[], [level(88, 74, failed=14)], [level(120, 72, failed=48)]],
+    ids=["no higher rate", "a rate too near to differ", "more fail at the higher rate"],
+)
+def test_failures_at_the_lowest_rate_are_not_usual_unless_a_higher_rate_confirms_it(higher: list[RateLevel]) -> None:
+    lowest = level(84, 70, failed=14)
+    assert state_of(lowest, low_load([lowest, *higher])) == "fails"
 
 
 def test_a_lowest_rate_that_mostly_fails_is_no_baseline() -> None:
-    assert state_of(level(100, 40, failed=60), low_load(level(50, 20, failed=30))) == "fails"
+    assert state_of(level(100, 40, failed=60), low_load([level(50, 20, failed=30), level(100, 40, failed=60)])) == "fails"

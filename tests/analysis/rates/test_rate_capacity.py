@@ -71,6 +71,22 @@ def test_where_no_rate_was_served_in_full_the_capacity_is_below() -> None:
     assert (found.kind, found.high_per_s, found.confidence) == ("at_or_below", 125, "low")
 
 
+def test_one_rate_at_which_some_iterations_fail_shows_neither_that_it_is_served_nor_that_load_is_the_cause() -> None:
+    assert judge([level(84, 70, failed=14)]) is None
+    assert judge([level(84, 50, failed=34)]) is None
+
+
+def test_the_same_share_of_failures_at_every_rate_is_no_bound_of_the_capacity() -> None:
+    assert judge([level(rate, 0.6 * rate, failed=0.4 * rate) for rate in (50, 100, 150)]) is None
+    few_fail = judged([level(rate, 0.9 * rate, failed=0.1 * rate) for rate in (50, 100, 150)])
+    assert (few_fail.kind, few_fail.per_s) == ("keeps_up", 150)
+
+
+def test_a_share_of_failures_that_grows_with_the_rate_shows_that_the_capacity_is_below() -> None:
+    found = judged([level(84, 72, failed=12, failed_ms=1), level(100, 72, failed=28, failed_ms=1)])
+    assert (found.kind, found.high_per_s, found.limit) == ("at_or_below", 84, "errors")
+
+
 def test_a_limit_of_the_generator_is_not_reported_as_capacity() -> None:
     found = judged([*SERVED, level(125, 100, generator_saturated=True), level(150, 60, dropped=90, at_cap=True)])
     assert (found.kind, found.per_s, found.limit) == ("keeps_up", 75, "generator")
