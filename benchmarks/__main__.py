@@ -32,6 +32,7 @@ ALL = {
     "shelf": "the picker with 5,000 sessions",
     "views": "(g) latency as reported by the app, by the target itself and by wrk",
     "rate": "time from plan at an offered rate, on a server with stalls, compared with the calculated one",
+    "rate_queues": "waiting times and capacities at offered rates, on real M/M/1, M/D/1 and M/M/4 queues, compared with theory",
     "rate_p99": "p99 of the time from plan at 500/s with the live screen, divided by headless, one worker",
     "look": "CPU cost of one analysis of 24 levels during a run",
     "clients": "load generators side by side: requests per CPU second, latency at an equal rate",
