@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 from session.samples import busy_sample
-from tui.fakes import Session, died, header, session
+from tui.session_events import SessionMaker, died, header, session
 
 from capexplorer.model.events import (
     Command,
@@ -39,7 +39,7 @@ def small() -> list[Event]:
 
 def eventful() -> list[Event]:
     """Everything at once: marks that are revised, a ramp, a restart, our own alarms, late lines, events we do not know."""
-    made = Session(seed=3)
+    made = SessionMaker(seed=3)
     events: list[Event] = [header(), Log(t_s=0.1, source="stdout", text="before anything"), *made.open(20)]
     events += [made.tick() for _ in range(9)]
     events.append(marked(t_s=made.t_s, key="cause:1", state="open", kind="cause", id="refused", severity="error"))
@@ -57,7 +57,7 @@ def eventful() -> list[Event]:
         Target(t_s=made.t_s, state="ready", epoch=1),
         LevelOpened(t_s=made.t_s, index=3, users=5, spawn_rate=5.0, by="user", epoch=1),
     ]
-    made.level, made.wanted, made._opened_s = 3, 5, made.t_s
+    made.level, made.wanted, made.level_opened_s = 3, 5, made.t_s
     events += [made.tick() for _ in range(7)]
     return [*events, Ended(t_s=made.t_s, reason="ended by the user", levels=4)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tui.fakes import FakeControls
+from tui.fake_controls import FakeControls
 
 from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
 from capexplorer.remote.protocol import (

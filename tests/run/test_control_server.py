@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from tui.fakes import FakeControls
+from tui.fake_controls import FakeControls
 
 from capexplorer.commands import attach, stop
 from capexplorer.commands.terminals import SERVED

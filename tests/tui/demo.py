@@ -13,47 +13,49 @@ from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.terminal import own_terminal
 
-from .fakes import FakeControls, FakeSource, Session, header, ready
+from .fake_controls import FakeControls
+from .fake_source import FakeSource
+from .session_events import SessionMaker, header, ready
 
 
 class DemoControls(FakeControls):
     """Controls whose calls cause events, as in a live run."""
 
-    def __init__(self, source: FakeSource, made: Session) -> None:
+    def __init__(self, source: FakeSource, maker: SessionMaker) -> None:
         super().__init__(wanted=1)
-        self._source, self._made = source, made
+        self._source, self._maker = source, maker
 
     def set_users(self, users: int) -> int:
         granted = super().set_users(users)
-        self._send(Command(t_s=self._made.t_s, name="users", args={"users": granted}), *self._made.open(granted))
+        self._send(Command(t_s=self._maker.t_s, name="users", args={"users": granted}), *self._maker.open(granted))
         return granted
 
     def zero(self) -> None:
         self.set_users(0)
 
     def new_level(self) -> None:
-        self._send(Command(t_s=self._made.t_s, name="new_level"), *self._made.open(self.wanted))
+        self._send(Command(t_s=self._maker.t_s, name="new_level"), *self._maker.open(self.wanted))
 
     def note(self, text: str) -> None:
-        self._send(Command(t_s=self._made.t_s, name="note", args={"text": text}), Note(t_s=self._made.t_s, text=text))
+        self._send(Command(t_s=self._maker.t_s, name="note", args={"text": text}), Note(t_s=self._maker.t_s, text=text))
 
     def _send(self, *events: Event) -> None:
         self._source.send(*events)
 
 
-def feed(source: FakeSource, made: Session) -> None:
+def feed(source: FakeSource, maker: SessionMaker) -> None:
     source.send(header(), Target(t_s=0.1, state="starting"), ready())
-    source.send(*made.open(1))
+    source.send(*maker.open(1))
     while not source.closed:
         time.sleep(1)
-        source.send(made.tick())
+        source.send(maker.tick())
         print("printed by user code \x1b[31m in red", flush=True)
         os.write(2, b"written to descriptor 2\n")
 
 
 def main() -> None:
-    made, source = Session(), FakeSource()
-    controls = DemoControls(source, made)
+    maker, source = SessionMaker(), FakeSource()
+    controls = DemoControls(source, maker)
     with own_terminal() as terminal:
         sink = os.open(os.environ.get("DEMO_SINK", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         kept = [os.dup(1), os.dup(2)]
@@ -62,7 +64,7 @@ def main() -> None:
         app = ExplorerApp(LiveFeed(source), Steer(controls), terminal=terminal)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, lambda number, frame: app.request_exit(signal.Signals(number).name))
-        threading.Thread(target=feed, args=(source, made), daemon=True).start()
+        threading.Thread(target=feed, args=(source, maker), daemon=True).start()
         ending = app.explore()
         source.close()
         os.dup2(kept[0], 1)

@@ -14,7 +14,8 @@ from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.panes.pane import Pane
 
-from .fakes import FakeControls, FakeSource
+from .fake_controls import FakeControls
+from .fake_source import FakeSource
 
 HUGE, WIDE, NARROW = (200, 60), (120, 40), (80, 24)
 

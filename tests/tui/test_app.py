@@ -12,7 +12,7 @@ from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.screens.arrangement import PANES
 from capexplorer.tui.screens.help import Help
 
-from .fakes import HOSTILE, Session, died, header, session
+from .session_events import HOSTILE_TEXT, SessionMaker, died, header, session
 from .stage import HUGE, NARROW, WIDE, Stage
 from .waiting import until
 
@@ -187,14 +187,14 @@ async def test_one_key_shows_the_log_and_hides_it() -> None:
 
 
 async def test_a_paused_display_keeps_its_panes_while_events_are_folded() -> None:
-    made = Session()
-    stage = Stage([header(), *made.open(10), *(made.tick() for _ in range(8))], wanted=10)
+    maker = SessionMaker()
+    stage = Stage([header(), *maker.open(10), *(maker.tick() for _ in range(8))], wanted=10)
     async with stage.run() as pilot:
         await pilot.press("5", "space")
         await pilot.pause()
         before = stage.screen_text().splitlines()[3:]
         assert "PAUSED" in stage.screen_text()
-        stage.source.send(*(made.tick() for _ in range(5)))
+        stage.source.send(*(maker.tick() for _ in range(5)))
         await pilot.pause()
         assert stage.screen_text().splitlines()[3:] == before
         assert len(stage.app.feed.timeline) == 13
@@ -302,7 +302,7 @@ async def test_hostile_text_is_shown_as_text(size: tuple[int, int]) -> None:
             await pilot.pause()
             text = stage.screen_text()
             for character in ("\x1b", "\x9b", "\x07", "\u202e"):
-                assert character in HOSTILE and character not in text, key
+                assert character in HOSTILE_TEXT and character not in text, key
             assert all(len(line.encode("utf-8")) > 0 for line in text.splitlines())
             await pilot.press("z")
 

@@ -7,7 +7,7 @@ import pytest
 from capexplorer.model.events import Command, LevelOpened, Verdict
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verification, VerificationStep
 
-from .fakes import session
+from .session_events import session
 from .stage import NARROW, WIDE, Stage
 from .waiting import until
 

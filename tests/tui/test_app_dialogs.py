@@ -11,7 +11,9 @@ from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
 from capexplorer.tui.dialogs.target_form import TargetForm
 from capexplorer.tui.live_feed import LiveFeed
 
-from .fakes import FakeControls, FakeSource, header, session
+from .fake_controls import FakeControls
+from .fake_source import FakeSource
+from .session_events import header, session
 from .stage import WIDE, Stage
 from .waiting import until
 

@@ -17,7 +17,9 @@ from capexplorer.tui.dialogs.target_form import TargetForm
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.look import Look
 
-from .fakes import FakeControls, FakeSource, session
+from .fake_controls import FakeControls
+from .fake_source import FakeSource
+from .session_events import session
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,9 @@ from capexplorer.tui.look import Palette
 from capexplorer.tui.panes.banners import controls as banner
 from capexplorer.tui.panes.status_view import View
 
-from .fakes import FakeControls, FakeSource, session
+from .fake_controls import FakeControls
+from .fake_source import FakeSource
+from .session_events import session
 
 pytestmark = pytest.mark.anyio
 

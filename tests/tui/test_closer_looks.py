@@ -22,7 +22,7 @@ from capexplorer.tui.panes.endpoint_table import SORTS, EndpointTable, in_order
 from capexplorer.tui.panes.request_lines import RequestPane, formatted, phase_lines
 from capexplorer.wording.quantities import latency_cell, rate_cell
 
-from .fakes import HOSTILE, session
+from .session_events import HOSTILE_TEXT, session
 from .stage import NARROW, WIDE, Stage
 from .troubles import cause
 from .waiting import until
@@ -80,7 +80,7 @@ def test_a_request_shows_its_error_status_headers_and_a_formatted_body() -> None
 
 
 def test_the_text_of_a_request_cannot_control_the_terminal() -> None:
-    shown = text_of(request(1, name=HOSTILE, error=HOSTILE, body=f"{HOSTILE}\r\n{HOSTILE}"))
+    shown = text_of(request(1, name=HOSTILE_TEXT, error=HOSTILE_TEXT, body=f"{HOSTILE_TEXT}\r\n{HOSTILE_TEXT}"))
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "\u202e" not in shown

@@ -14,7 +14,7 @@ from capexplorer.report import markdown
 from capexplorer.tui.clipboard import sequences
 from capexplorer.tui.dialogs.export_form import ExportForm
 
-from .fakes import header, session
+from .session_events import header, session
 from .stage import NARROW, WIDE, Stage
 
 pytestmark = pytest.mark.anyio

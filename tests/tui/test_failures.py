@@ -19,7 +19,7 @@ from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.render.text import clauses
 
-from .fakes import HOSTILE, session
+from .session_events import HOSTILE_TEXT, session
 from .stage import NARROW, WIDE, Stage
 from .troubles import cause, ports, troubled
 
@@ -135,10 +135,10 @@ def test_lines_fill_the_pane_exactly_and_all_can_be_reached(size: Size, raw: boo
 
 @pytest.mark.parametrize("raw", [False, True])
 def test_text_of_the_target_cannot_control_the_terminal(raw: bool) -> None:
-    hostile = FailureSignature(types=(HOSTILE,), text=HOSTILE)
+    hostile = FailureSignature(types=(HOSTILE_TEXT,), text=HOSTILE_TEXT)
     timeline = Timeline(troubled())
     assert timeline.last is not None
-    failures = (FailureTick(name=HOSTILE, method=HOSTILE, signature=hostile, count=1),)
+    failures = (FailureTick(name=HOSTILE_TEXT, method=HOSTILE_TEXT, signature=hostile, count=1),)
     events = [*troubled(), msgspec.structs.replace(timeline.last, failures=failures)]
     text = "".join(strip.text for strip in strips(events, raw=raw))
     assert not any(character in text for character in "\x1b\x9b\x07\u202e")

@@ -25,7 +25,8 @@ from capexplorer.tui.render.octants import octants
 from capexplorer.tui.render.raster import Pattern, Raster, Shape
 from capexplorer.tui.themes import DARK, SIXTEEN, dress, palette_of
 
-from .fakes import FakeSource, session
+from .fake_source import FakeSource
+from .session_events import session
 from .stage import NARROW, Stage
 
 SERIES = ("primary", "secondary", "accent", "error")

@@ -27,7 +27,9 @@ from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.screens.baseline_choice import Baselines
 from capexplorer.wording.quantities import latency_cell
 
-from .fakes import FakeControls, FakeSource, Session, header, session
+from .fake_controls import FakeControls
+from .fake_source import FakeSource
+from .session_events import SessionMaker, header, session
 
 SIZES = [Size(38, 6), Size(58, 10), Size(118, 30), Size(24, 3), Size(1, 1)]
 
@@ -45,12 +47,12 @@ def folded(levels: list[tuple[int, int]]) -> Timeline:
 
 
 def curve_of(levels: list[tuple[int, int]], seed: int = 3) -> Curve:
-    made = Session(seed, hostile=False)
+    maker = SessionMaker(seed, hostile=False)
     events: list[Event] = [header()]
     for users, seconds in levels:
-        events += [*made.open(users), *(made.tick() for _ in range(seconds))]
+        events += [*maker.open(users), *(maker.tick() for _ in range(seconds))]
     latencies = SecondLatencies()
-    return curve_of_last(Compared(Timeline(latencies.collecting([*events, *made.close()])), latencies=latencies))
+    return curve_of_last(Compared(Timeline(latencies.collecting([*events, *maker.close()])), latencies=latencies))
 
 
 def drawn(pane: Pane, timeline: Timeline, look: Look, size: Size) -> str:
@@ -63,9 +65,9 @@ def drawn(pane: Pane, timeline: Timeline, look: Look, size: Size) -> str:
 
 
 def test_kept_and_read_counts_are_those_of_the_second() -> None:
-    made = Session()
-    list(made.open(10))
-    samples = [made.tick() for _ in range(3)]
+    maker = SessionMaker()
+    list(maker.open(10))
+    samples = [maker.tick() for _ in range(3)]
     kept, read = KeptLatencies(), ReadLatencies(samples.__getitem__)
     for sample in samples:
         kept.add(sample)

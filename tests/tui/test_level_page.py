@@ -17,7 +17,7 @@ from capexplorer.tui.panes.level_page import LevelPage, part_at
 from capexplorer.wording.quantities import rate_cell
 
 from . import gallery
-from .fakes import Session, header, session
+from .session_events import SessionMaker, header, session
 from .stage import NARROW, Stage
 
 
@@ -59,12 +59,12 @@ def test_no_line_ends_between_a_name_and_its_figure(width: int) -> None:
 
 
 def test_an_open_level_has_its_histogram_so_far_also_while_the_display_is_paused() -> None:
-    made = Session()
-    timeline = Timeline([header(), *made.open(10), *(made.tick() for _ in range(10))])
+    maker = SessionMaker()
+    timeline = Timeline([header(), *maker.open(10), *(maker.tick() for _ in range(10))])
     paused = moment(timeline)
     before = paused.levels[0].histogram.count
     assert before == timeline.levels[0].histogram.count > 0
-    timeline.apply(made.tick())
+    timeline.apply(maker.tick())
     assert timeline.levels[0].histogram.count > paused.levels[0].histogram.count == before
 
 
@@ -76,8 +76,8 @@ def test_of_a_ramp_the_bin_of_the_second_is_shown() -> None:
 
 
 def test_a_level_without_settled_seconds_shows_a_message() -> None:
-    made = Session()
-    text = page(Timeline([header(), *made.open(10), made.tick(), made.tick(), Note(t_s=3.0, text="so far")]), 1)
+    maker = SessionMaker()
+    text = page(Timeline([header(), *maker.open(10), maker.tick(), maker.tick(), Note(t_s=3.0, text="so far")]), 1)
     assert "no figures: the level has not settled" in text
     assert "no latency was recorded" in text
     assert "so far" in text

@@ -8,7 +8,8 @@ from capexplorer.model.events import Command, Event, Log, Note
 from capexplorer.tui.feed import Change
 from capexplorer.tui.live_feed import LiveFeed
 
-from .fakes import FakeSource, Session, header, ready
+from .fake_source import FakeSource
+from .session_events import SessionMaker, header, ready
 
 
 @pytest.mark.parametrize(
@@ -21,8 +22,8 @@ def test_an_event_between_two_samples_changes_only_the_panes_that_list_events(ev
 
 
 def test_a_sample_changes_all_panes() -> None:
-    made = Session()
-    feed = LiveFeed(FakeSource([header(), *made.open(10), made.tick(), Note(t_s=2.5, text="after it")]))
+    maker = SessionMaker()
+    feed = LiveFeed(FakeSource([header(), *maker.open(10), maker.tick(), Note(t_s=2.5, text="after it")]))
     assert feed.take() is Change.PANES
     assert len(feed.timeline) == 1
 

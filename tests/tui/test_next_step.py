@@ -7,7 +7,7 @@ import pytest
 from capexplorer.model.events import LevelOpened, Proposed
 from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 
-from .fakes import session
+from .session_events import session
 from .stage import NARROW, WIDE, Stage
 
 pytestmark = pytest.mark.anyio

@@ -32,7 +32,7 @@ from capexplorer.tui.panes.resources import ResourcesPane
 from trials.marked import marked
 
 from .drawn import LARGE, SMALL, drawn, status_lines, with_last
-from .fakes import HOSTILE, Session, died, header, ready, session
+from .session_events import HOSTILE_TEXT, SessionMaker, died, header, ready, session
 
 TABLES: list[Callable[[], Pane]] = [ResourcesPane, EndpointsPane, JournalPane, FailuresPane, LogPane]
 
@@ -59,8 +59,8 @@ def test_drawing_is_pure(kind: Callable[[], Pane], size: Size) -> None:
 @pytest.mark.parametrize("kind", TABLES)
 def test_foreign_text_is_inert(kind: Callable[[], Pane]) -> None:
     timeline = Timeline([*session(), died(70.0)])
-    signature = FailureSignature(types=(HOSTILE,), text=HOSTILE)
-    tick = EndpointTick(name=HOSTILE, method=HOSTILE, requests=1, failures=1)
+    signature = FailureSignature(types=(HOSTILE_TEXT,), text=HOSTILE_TEXT)
+    tick = EndpointTick(name=HOSTILE_TEXT, method=HOSTILE_TEXT, requests=1, failures=1)
     with_last(
         timeline,
         phase="settling",
@@ -221,11 +221,11 @@ def test_the_log_scrolls_to_its_first_line() -> None:
 
 
 def test_a_held_moment_does_not_move() -> None:
-    made = Session()
-    timeline = Timeline([header(), *made.open(10), *(made.tick() for _ in range(8))])
+    maker = SessionMaker()
+    timeline = Timeline([header(), *maker.open(10), *(maker.tick() for _ in range(8))])
     held = moment(timeline)
     before = [drawn(kind(), held) for kind in TABLES]
-    for event in [*(made.tick() for _ in range(5)), *made.open(20), made.tick(), Note(t_s=30.0, text="later")]:
+    for event in [*(maker.tick() for _ in range(5)), *maker.open(20), maker.tick(), Note(t_s=30.0, text="later")]:
         timeline.apply(event)
     assert isinstance(timeline.last, Sample) and timeline.last.level == 1
     assert [drawn(kind(), held) for kind in TABLES] == before

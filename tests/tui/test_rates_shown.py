@@ -22,7 +22,7 @@ from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System
 from trials.simulation.virtual_rates import VirtualRates
 
-from .fakes import session
+from .session_events import session
 from .stage import NARROW, Stage
 from .stage import WIDE as WIDE_SCREEN
 

@@ -19,7 +19,7 @@ from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.preferences import Preferences, preferences_of
 from capexplorer.tui.rebinding import keymap, rebound
 
-from .fakes import FakeSource
+from .fake_source import FakeSource
 
 
 @pytest.fixture

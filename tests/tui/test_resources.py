@@ -29,7 +29,7 @@ from capexplorer.wording import units
 from capexplorer.wording.units import LatencyUnits, Units
 
 from .drawn import LARGE, SMALL, drawn, with_last
-from .fakes import session
+from .session_events import session
 
 
 def test_resources_show_every_part_with_its_unit() -> None:

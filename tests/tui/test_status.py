@@ -19,7 +19,7 @@ from capexplorer.tui.panes.status_groups import accuracy
 from capexplorer.tui.panes.status_view import View
 
 from .drawn import status_lines, with_last
-from .fakes import header, session
+from .session_events import header, session
 
 
 def test_the_status_says_what_and_how_far() -> None:

@@ -9,7 +9,7 @@ from capexplorer.model.events import Event, Mark
 from capexplorer.model.findings import MarkKind
 from trials.marked import marked
 
-from .fakes import HOSTILE, session
+from .session_events import HOSTILE_TEXT, session
 
 State = Literal["open", "updated", "closed", "retracted"]
 
@@ -46,7 +46,7 @@ def troubled() -> list[Event]:
         ports(),
         cause(
             "server_error", 52.0, 80, count=12, last_s=58.0, rate_per_s=1.2, endpoints={f"GET /{n}": n for n in range(1, 7)},
-            example=f"HTTP 500: {HOSTILE}", unavailable=["listen_queue"], competing=["connection_reset"],
+            example=f"HTTP 500: {HOSTILE_TEXT}", unavailable=["listen_queue"], competing=["connection_reset"],
         ),
         cause("failed_check", 53.0, 80, count=3, last_s=57.0, check="lost_updates", example="lost_updates: expected 40, read 38"),
         cause("packet_loss", 54.0, 80, retransmitted_ratio=0.021),
