@@ -20,6 +20,7 @@ WHOLE_SESSION = Look(window_s=None)
 
 
 def drawn(pane: Pane, timeline: Timeline, size: Size = LARGE) -> list[str]:
+    """The lines of a pane at the newest second."""
     look = Look(large=size == LARGE)
     return [strip.text for strip in pane.draw(timeline, len(timeline) - 1, look, size)]
 
@@ -38,6 +39,7 @@ def pane_text(pane: Pane, timeline: Timeline, size: Size, look: Look = WHOLE_SES
 
 
 def status_lines(timeline: Timeline, view: View | None = None, width: int = 78) -> list[str]:
+    """The status lines at the newest second."""
     return [strip.text for strip in status(timeline, view or View(wanted=timeline.wanted, max_users=2_000), Palette(), width)]
 
 

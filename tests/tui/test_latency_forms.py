@@ -1,7 +1,8 @@
-"""Latency as a heatmap over the seconds' own histograms, and by level, with a baseline behind."""
+"""The forms of the latency chart (heatmap of each second, percentiles by level), and a baseline behind the charts."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -22,16 +23,18 @@ from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.baseline_curve import difference_at
 from capexplorer.tui.panes.curve import CurvePane
+from capexplorer.tui.panes.endpoint_charts import EndpointLatency
 from capexplorer.tui.panes.latency import LatencyPane
-from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.screens.baseline_choice import Baselines
 from capexplorer.wording.quantities import latency_cell
 
+from .drawn import pane_text
 from .fake_controls import FakeControls
 from .fake_source import FakeSource
 from .session_events import SessionMaker, header, session
 
 SIZES = [Size(38, 6), Size(58, 10), Size(118, 30), Size(24, 3), Size(1, 1)]
+"""Sizes of the inside of a pane."""
 
 
 @pytest.fixture
@@ -39,15 +42,16 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def folded(levels: list[tuple[int, int]]) -> Timeline:
-    """As the live feed folds it."""
+def live_timeline(levels: list[tuple[int, int]]) -> Timeline:
+    """The timeline of a live run with levels of (users, seconds), which keeps the latencies of each second."""
     feed = LiveFeed(FakeSource(session(levels)))
     feed.take()
     return feed.timeline
 
 
-def curve_of(levels: list[tuple[int, int]], seed: int = 3) -> Curve:
-    maker = SessionMaker(seed, hostile=False)
+def baseline_of(levels: list[tuple[int, int]]) -> Curve:
+    """The curve of another session with levels of (users, seconds)."""
+    maker = SessionMaker(seed=3, hostile=False)
     events: list[Event] = [header()]
     for users, seconds in levels:
         events += [*maker.open(users), *(maker.tick() for _ in range(seconds))]
@@ -55,54 +59,49 @@ def curve_of(levels: list[tuple[int, int]], seed: int = 3) -> Curve:
     return curve_of_last(Compared(Timeline(latencies.collecting([*events, *maker.close()])), latencies=latencies))
 
 
-def drawn(pane: Pane, timeline: Timeline, look: Look, size: Size) -> str:
-    strips = pane.draw(timeline, len(timeline) - 1, look, size)
-    assert len(strips) <= size.height and all(strip.cell_length <= size.width for strip in strips)
-    return "\n".join(strip.text for strip in strips)
+# -- the distribution of each second
 
 
-# -- the seconds
-
-
-def test_kept_and_read_counts_are_those_of_the_second() -> None:
+def test_counts_in_memory_and_read_from_the_log_are_those_of_the_histogram_of_the_second() -> None:
     maker = SessionMaker()
     list(maker.open(10))
     samples = [maker.tick() for _ in range(3)]
-    kept, read = KeptLatencies(), ReadLatencies(samples.__getitem__)
+    in_memory, from_log = KeptLatencies(), ReadLatencies(samples.__getitem__)
     for sample in samples:
-        kept.add(sample)
+        in_memory.add(sample)
     for tick, sample in enumerate(samples):
-        counts = kept.counts(tick)
-        assert np.array_equal(counts, read.counts(tick))
+        counts = in_memory.counts(tick)
+        assert np.array_equal(counts, from_log.counts(tick))
         assert int(counts.sum()) == sum(each.requests - each.failures for each in sample.endpoints)
         filled = np.flatnonzero(counts)
-        if filled.size:
-            assert EDGES_MS[filled[-1]] <= (sample.max_ms or 0.0) <= EDGES_MS[filled[-1] + 1] * 1.001
-    assert kept.counts(99).sum() == 0
+        assert filled.size > 0
+        lower_ms, upper_ms = EDGES_MS[filled[-1] : filled[-1] + 2]
+        assert lower_ms <= (sample.max_ms or 0.0) <= upper_ms * 1.001, "the slowest request is not in the highest filled bucket"
+    assert in_memory.counts(99).sum() == 0, "a second that does not exist has requests"
 
 
 def test_the_p95_of_an_endpoint_in_a_second_is_that_of_the_histogram_of_that_second() -> None:
+    """Ticks of the log may have the p95 beside the histogram; without it, it is computed."""
+
     def second(*ticks: EndpointTick) -> Sample:
         return Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", endpoints=ticks)
 
-    def endpoint(name: str, *latencies_ms: float, measured: bool = False) -> EndpointTick:
+    def endpoint(name: str, *latencies_ms: float, has_p95: bool = False) -> EndpointTick:
         histogram = LatencyHistogram()
         histogram.record_us([1000 * each for each in latencies_ms])
-        p95_ms = histogram.percentiles_ms((0.95,))[0] if measured else None
+        p95_ms = histogram.percentiles_ms((0.95,))[0] if has_p95 else None
         return EndpointTick(name=name, requests=len(latencies_ms), latency=histogram.encode(), p95_ms=p95_ms)
 
     fast, slow = [float(each) for each in range(1, 101)], [10.0] * 19 + [500.0] * 2
-    samples = [second(endpoint("/a", *fast, measured=True)), second(), second(endpoint("/b", 3.0), endpoint("/a", *slow))]
-    kept, read = KeptLatencies(), ReadLatencies(samples.__getitem__)
+    samples = [second(endpoint("/a", *fast, has_p95=True)), second(), second(endpoint("/b", 3.0), endpoint("/a", *slow))]
+    in_memory, from_log = KeptLatencies(), ReadLatencies(samples.__getitem__)
     for sample in samples:
-        kept.add(sample)
-    for found in (kept, read):
-        of_a = [found.p95_ms(tick, ("GET", "/a")) for tick in range(3)]
-        assert of_a[0] == pytest.approx(95.0, rel=0.01)
-        assert np.isnan(of_a[1])
-        assert of_a[2] == pytest.approx(500.0, rel=0.01)
-        assert np.isnan(found.p95_ms(0, ("GET", "/b"))) and found.p95_ms(2, ("GET", "/b")) == pytest.approx(3.0, rel=0.01)
-    assert np.isnan(kept.p95_ms(99, ("GET", "/a")))
+        in_memory.add(sample)
+    a, b = ("GET", "/a"), ("GET", "/b")
+    for seconds in (in_memory, from_log):
+        assert [seconds.p95_ms(tick, a) for tick in range(3)] == pytest.approx([95.0, math.nan, 500.0], rel=0.01, nan_ok=True)
+        assert [seconds.p95_ms(tick, b) for tick in range(3)] == pytest.approx([math.nan, math.nan, 3.0], rel=0.01, nan_ok=True)
+    assert math.isnan(in_memory.p95_ms(99, a)), "a second that does not exist has a p95"
 
 
 # -- the heatmap
@@ -110,89 +109,101 @@ def test_the_p95_of_an_endpoint_in_a_second_is_that_of_the_histogram_of_that_sec
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("markers", ["braille", "ascii"])
-def test_the_heatmap_is_well_formed(size: Size, markers: str) -> None:
-    timeline = folded([(10, 12), (80, 12)])
+def test_the_heatmap_fits_its_pane_and_has_its_darkest_shade(size: Size, markers: str) -> None:
+    timeline = live_timeline([(10, 12), (80, 12)])
     look = Look(palette=Palette(markers=markers), latency_form="heatmap", inspected=15)  # type: ignore[arg-type]
-    text = drawn(LatencyPane(), timeline, look, size)
+    text = pane_text(LatencyPane(), timeline, size, look)
     if size.height >= 6:
         assert ("#" if markers == "ascii" else "█") in text
 
 
-def test_at_the_cursor_the_right_scale_gives_the_share_of_each_row() -> None:
-    timeline = folded([(10, 12)])
-    text = drawn(LatencyPane(), timeline, Look(latency_form="heatmap", inspected=8), Size(118, 20))
+def test_at_the_cursor_the_shares_on_the_right_scale_add_up_to_100_percent() -> None:
+    timeline = live_timeline([(10, 12)])
+    text = pane_text(LatencyPane(), timeline, Size(118, 20), Look(latency_form="heatmap", inspected=8))
     shares = [float(line.rpartition("├")[2].strip("% <")) for line in text.splitlines() if "├" in line and "%" in line]
     assert sum(shares) == pytest.approx(100.0, abs=3.0)
 
 
-def test_a_timeline_without_kept_seconds_shows_a_message() -> None:
+def test_without_the_latencies_of_each_second_the_heatmap_is_a_message() -> None:
     timeline = Timeline(session([(10, 8)]))
-    assert "not kept" in drawn(LatencyPane(), timeline, Look(latency_form="heatmap"), Size(58, 10))
+    assert "not kept" in pane_text(LatencyPane(), timeline, Size(58, 10), Look(latency_form="heatmap"))
 
 
-def test_a_long_page_draws_every_nth_second_and_the_legend_names_it() -> None:
-    timeline = folded([(10, 300)])
-    text = drawn(LatencyPane(), timeline, Look(latency_form="heatmap", window_s=None), Size(30, 10))
-    assert "█" in text
-    wide = drawn(LatencyPane(), timeline, Look(latency_form="heatmap", window_s=None), Size(118, 10))
-    assert "every" not in wide
+def test_where_seconds_are_left_out_legends_say_which_share_is_drawn() -> None:
+    """At most 4 seconds share a column of the heatmap, and the chart of an endpoint has at most 600 values of p95: of 300 s both
+    draw all seconds, and of 900 s every other one.
+    """
+    look = Look(latency_form="heatmap", window_s=None)
+    short, long = live_timeline([(10, 300)]), live_timeline([(10, 900)])
+    for pane in (LatencyPane(), EndpointLatency(("GET", "/io"))):
+        assert "one second of 2" in pane_text(pane, long, Size(118, 10), look)
+        assert "one second of" not in pane_text(pane, short, Size(118, 10), look)
+    assert "█" in pane_text(LatencyPane(), long, Size(118, 10), look)
 
 
-# -- by level
+# -- percentiles by level
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_latency_by_level_shows_the_level_at_the_cursor(size: Size) -> None:
-    timeline = folded([(10, 12), (80, 12)])
-    look = Look(latency_form="levels", inspected=6, baseline=curve_of([(10, 10), (100, 10)]))
-    text = drawn(LatencyPane(), timeline, look, size)
+def test_the_legend_of_latency_by_level_has_the_level_at_the_cursor(size: Size) -> None:
+    timeline = live_timeline([(10, 12), (80, 12)])
+    look = Look(latency_form="levels", inspected=6, baseline=baseline_of([(10, 10), (100, 10)]))
+    text = pane_text(LatencyPane(), timeline, size, look)
     if size.width >= 58:
-        assert "10 users" in text and latency_cell(timeline.levels[0].figures.latency_ms.p95) in text
+        assert "10 users" in text
+        assert latency_cell(timeline.levels[0].figures.latency_ms.p95) in text
 
 
 # -- the baseline
 
 
-def test_the_baseline_is_drawn_under_the_capacity_curve_and_within_its_scale() -> None:
-    timeline = folded([(10, 12), (30, 12)])
-    with_it = drawn(CurvePane(), timeline, Look(baseline=curve_of([(10, 10), (120, 10)])), Size(118, 30))
-    without = drawn(CurvePane(), timeline, Look(), Size(118, 30))
-    assert "baseline 20260101-120000-mixed" in with_it and "baseline" not in without
-    assert "150" in with_it.splitlines()[-1] and "150" not in without.splitlines()[-1]
+def test_the_capacity_curve_names_the_baseline_and_its_axis_includes_its_loads() -> None:
+    timeline = live_timeline([(10, 12), (30, 12)])
+    baseline_up_to_120_users = baseline_of([(10, 10), (120, 10)])
+    compared = pane_text(CurvePane(), timeline, Size(118, 30), Look(baseline=baseline_up_to_120_users))
+    alone = pane_text(CurvePane(), timeline, Size(118, 30), Look())
+    assert "baseline 20260101-120000-mixed" in compared
+    assert "baseline" not in alone
+    assert "150" in compared.splitlines()[-1], "the axis of users ends before 120"
+    assert "150" not in alone.splitlines()[-1]
 
 
-def test_the_difference_is_that_at_the_same_load_and_says_whether_it_is_noise() -> None:
-    timeline = folded([(10, 20), (30, 20)])
-    same, fewer = curve_of([(30, 20), (10, 20)]), curve_of([(10, 20)])
-    words = difference_at(timeline, None, same)
-    assert words.startswith("30 users: goodput ")
-    assert "within noise" in words
-    assert "p95" in words
-    assert "about" in words
-    assert difference_at(timeline, 5, same).startswith("10 users: ")
-    assert difference_at(timeline, None, fewer) == "no settled level of 30 users"
-    assert difference_at(Timeline(), None, same) == "no level yet"
+def test_the_difference_from_the_baseline_is_that_at_the_same_load_and_names_noise() -> None:
+    timeline = live_timeline([(10, 20), (30, 20)])
+    both_loads = baseline_of([(30, 20), (10, 20)])
+    sentence = difference_at(timeline, None, both_loads)
+    assert sentence.startswith("30 users: goodput ")
+    assert "within noise" in sentence
+    assert "p95" in sentence
+    assert "about" in sentence
+    assert difference_at(timeline, 5, both_loads).startswith("10 users: "), "not the load at the cursor"
+
+
+def test_without_a_common_load_the_difference_is_the_reason() -> None:
+    timeline, only_10_users = live_timeline([(10, 20), (30, 20)]), baseline_of([(10, 20)])
+    assert difference_at(timeline, None, only_10_users) == "no settled level of 30 users"
+    assert difference_at(Timeline(), None, only_10_users) == "no level yet"
 
 
 def test_a_difference_beyond_noise_has_no_remark_about_noise() -> None:
-    timeline = folded([(80, 30)])
-    half = curve_of([(20, 30)])
-    other = Curve(**{name: getattr(half, name) for name in Curve.__slots__} | {"points": tuple(_at(half, 80))})
-    words = difference_at(timeline, None, other)
-    assert "within noise" not in words.partition("p95")[0] and "(+" in words
+    timeline = live_timeline([(80, 30)])
+    sentence = difference_at(timeline, None, _relabelled(baseline_of([(20, 30)]), users=80))
+    goodput, _, _ = sentence.partition("p95")
+    assert "within noise" not in goodput
+    assert "(+" in sentence
 
 
-def _at(curve: Curve, users: int) -> list[object]:
-    """The curve's points as if they were of this many users."""
-    return [replace(point, users=users) for point in curve.points]
+def _relabelled(curve: Curve, users: int) -> Curve:
+    """The curve with the figures of its points, but as if they had been measured with this many users."""
+    return replace(curve, points=tuple(replace(point, users=users) for point in curve.points))
 
 
 @pytest.mark.anyio
-async def test_keys_choose_a_baseline_switch_it_and_change_the_form_of_latency() -> None:
+async def test_keys_choose_a_baseline_hide_it_and_change_the_form_of_the_latency_chart() -> None:
     def read(name: str) -> Curve:
         if name != "good":
             raise InputError(f"no session {name}")
-        return curve_of([(10, 10), (30, 10)])
+        return baseline_of([(10, 10), (30, 10)])
 
     source = FakeSource(session([(10, 12), (30, 12)]))
     app = ExplorerApp(LiveFeed(source), Steer(FakeControls(30)), baselines=Baselines(read))
@@ -207,11 +218,15 @@ async def test_keys_choose_a_baseline_switch_it_and_change_the_form_of_latency()
         assert "no session bad" in text()
         await pilot.press("ctrl+u", *"good", "enter")
         await pilot.pause()
-        assert "BASELINE" in text() and "30 users: goodput" in text()
+        assert "BASELINE" in text()
+        assert "30 users: goodput" in text()
         await pilot.press("L")
         assert "Latency heatmap" in text()
         await pilot.press("L", "b")
         await pilot.pause()
-        assert "Latency by users" in text() and "BASELINE" not in text()
+        assert "Latency by users" in text()
+        assert "BASELINE" not in text()
         await pilot.press("2", "i", "left")
-        assert app.explorer.shown.level_at(app.explorer.inspecting.tick or 0) is app.explorer.shown.levels[0]
+        timeline, tick = app.explorer.shown, app.explorer.inspecting.tick
+        assert tick is not None
+        assert timeline.level_at(tick) is timeline.levels[0], "left does not go to the previous level"

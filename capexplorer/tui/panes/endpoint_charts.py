@@ -70,7 +70,7 @@ class EndpointThroughput(EndpointPane):
 
 
 SECONDS_MOST = 600
-"""The most seconds of a page whose p95 is drawn; of a longer page every n-th second is. A replay reads each from the log in 0.2
+"""The most seconds of a page whose p95 is drawn; of a longer page one second of n is. A replay reads each from the log in 0.2
 ms.
 """
 
@@ -98,7 +98,7 @@ class EndpointLatency(EndpointPane):
         read_p95_ms = seconds.p95_ms(shown.read, self.endpoint) if seconds is not None else math.nan
         legend = (
             latency_legend(SOLID, "mean of each second", self.read(shown, "mean_ms"), palette.primary, short="mean", letter="m"),
-            latency_legend(DOTTED, f"its p95{_every(ticks.step)}", read_p95_ms, palette.accent, short="p95", letter="p"),
+            latency_legend(DOTTED, f"its p95{_of_seconds(ticks.step)}", read_p95_ms, palette.accent, short="p95", letter="p"),
             latency_legend(
                 STAIRCASE,
                 "p95 of each level",
@@ -118,8 +118,8 @@ class EndpointLatency(EndpointPane):
         return draw_chart(_over_time(shown, (means, p95s, heights), legend, series, look, size, latency_tick), palette, size)
 
 
-def _every(step: int) -> str:
-    return f", every {step}th second" if step > 1 else ""
+def _of_seconds(step: int) -> str:
+    return f", one second of {step}" if step > 1 else ""
 
 
 def _over_time(

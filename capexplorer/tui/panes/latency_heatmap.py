@@ -21,7 +21,7 @@ from ..render.legend import Legend, latency_legend
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 
 SECONDS_PER_CELL = 4
-"""The most seconds that are drawn in one column; of a longer time every n-th second is, which the legend then states."""
+"""The most seconds that are drawn in one column; of a longer time one second of n is, which the legend then states."""
 
 
 def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
@@ -98,5 +98,5 @@ def _legend(shown: TimePage, look: Look, step: int) -> tuple[Legend, ...]:
     return (
         *(latency_legend("", name, shown.latest(f"{name}_ms"), color) for name, color in percentiles),
         Legend(shades, f"{bounds}% of requests or more", "", palette.primary, short=f"{bounds}%"),
-        *((Legend("", f"every {step}th second", "", palette.muted),) if step > 1 else ()),
+        *((Legend("", f"one second of {step}", "", palette.muted),) if step > 1 else ()),
     )
