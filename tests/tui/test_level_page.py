@@ -1,4 +1,4 @@
-"""The screen of one level: figures, histogram, endpoints, resources and marks of that level alone."""
+"""The page of one level, which key i opens: figures, histogram, endpoints, resources, marks and notes of that level alone."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def anyio_backend() -> str:
 
 
 def page(timeline: Timeline, tick: int, width: int = 78, height: int = 60) -> str:
+    """The text of the page of the level with this second, whose lines do not exceed the width."""
     pane = LevelPage()
     strips = pane.draw(timeline, len(timeline) - 1, Look(inspected=tick), Size(width, height))
     assert all(strip.cell_length <= width for strip in strips)
@@ -34,19 +35,23 @@ def page(timeline: Timeline, tick: int, width: int = 78, height: int = 60) -> st
 
 
 @pytest.mark.parametrize("width", [78, 118, 198])
-def test_a_level_is_shown_in_full(width: int) -> None:
+def test_the_page_of_a_level_has_all_its_figures_and_nothing_of_another_level(width: int) -> None:
     timeline = Timeline(session([(10, 12), (80, 12), (30, 12)]))
     level = timeline.levels[1]
     text = page(timeline, 20, width)
-    assert level.closed is not None and level.histogram.count == level.figures.requests - level.figures.failures > 0
-    assert f"goodput {rate_cell(level.figures.goodput_rps)}" in text and "00:13 to 00:25, by user" in text
+    assert level.closed is not None
+    assert level.histogram.count == level.figures.requests - level.figures.failures > 0
+    assert f"goodput {rate_cell(level.figures.goodput_rps)}" in text
+    assert "00:13 to 00:25, by user" in text
     assert f"share of {level.histogram.count:,} successes" in text
     assert [each.name for each in level.endpoints if f"{each.method} {each.name}" not in text] == []
-    assert "target cpu" in text and "ports at most" in text
-    assert "after 80" in text and "after 10:" not in text
+    assert "target cpu" in text
+    assert "ports at most" in text
+    assert "after 80" in text, "the note of this level is missing"
+    assert "after 10:" not in text, "the note of another level is shown"
 
 
-def test_each_percentile_from_too_few_values_is_marked() -> None:
+def test_percentiles_from_too_few_values_are_marked_as_few() -> None:
     text = " ".join(page(Timeline(session([(1, 12)])), 10).split())
     assert [name for name in ("p90", "p95", "p99", "p99.9") if f"{name} (few)" not in text] == []
 
@@ -58,21 +63,25 @@ def test_no_line_ends_between_a_name_and_its_figure(width: int) -> None:
     assert [line for line in lines if re.search(r"(min|mean|max|\(few\)|p99\.9|\d–\d+ ms)$", line)] == []
 
 
-def test_an_open_level_has_its_histogram_so_far_also_while_the_display_is_paused() -> None:
+def test_the_histogram_of_an_open_level_grows_but_not_while_the_display_is_paused() -> None:
     maker = SessionMaker()
     timeline = Timeline([header(), *maker.open(10), *(maker.tick() for _ in range(10))])
     paused = moment(timeline)
-    before = paused.levels[0].histogram.count
-    assert before == timeline.levels[0].histogram.count > 0
+    count_at_pause = paused.levels[0].histogram.count
+    assert count_at_pause == timeline.levels[0].histogram.count > 0
     timeline.apply(maker.tick())
-    assert timeline.levels[0].histogram.count > paused.levels[0].histogram.count == before
+    assert timeline.levels[0].histogram.count > count_at_pause
+    assert paused.levels[0].histogram.count == count_at_pause
 
 
-def test_of_a_ramp_the_bin_of_the_second_is_shown() -> None:
+def test_in_a_ramp_the_page_shows_the_bin_with_the_users_of_the_inspected_second() -> None:
     timeline = Timeline(gallery.ramped())
     early, late = part_at(timeline, 20), part_at(timeline, 200)
-    assert early is not None and late is not None
-    assert early.load.endswith("of a ramp") and early.figures.users_mean != late.figures.users_mean
+    assert early is not None
+    assert late is not None
+    assert early.load.endswith("of a ramp")
+    assert early.figures.users_mean == pytest.approx(timeline.columns["users"][20], rel=0.5)
+    assert late.figures.users_mean == pytest.approx(timeline.columns["users"][200], rel=0.1)
 
 
 def test_a_level_without_settled_seconds_shows_a_message() -> None:
@@ -83,24 +92,32 @@ def test_a_level_without_settled_seconds_shows_a_message() -> None:
     assert "so far" in text
 
 
-def test_the_words_of_a_histogram_give_the_share_of_each_range_and_lose_nothing() -> None:
+def test_a_histogram_in_words_has_the_share_of_each_range_of_latencies() -> None:
     histogram = LatencyHistogram()
     histogram.record_us([1_500.0] * 30 + [15_000.0] * 60 + [55_000.0] * 10)
     assert shares(histogram, 1.5, 55.0) == ["1–2 ms 30%", "10–20 ms 60%", "50–100 ms 10%"]
-    counts = histogram.counts_between([2_000, 20_000])
-    assert counts.tolist() == [30, 60, 10]
 
 
-@pytest.mark.parametrize("values", [[1.0], [3_600_000_000.0], [1.0, 3_600_000_000.0], [1_000.0] * 5])
-def test_every_histogram_can_be_drawn(values: list[float]) -> None:
+def test_counts_between_edges_include_the_values_beyond_the_first_and_the_last_edge() -> None:
     histogram = LatencyHistogram()
-    histogram.record_us(values)
-    lines = histogram_lines(histogram, Look(), 78)
-    assert any("⣿" in line.text or "⣶" in line.text for line in lines)
+    histogram.record_us([1_500.0] * 30 + [15_000.0] * 60 + [55_000.0] * 10)
+    assert histogram.counts_between([2_000, 20_000]).tolist() == [30, 60, 10]
+
+
+LEAST_US, GREATEST_US = 1.0, 3_600_000_000.0
+"""The range that a histogram records."""
+
+
+@pytest.mark.parametrize("latencies_us", [[LEAST_US], [GREATEST_US], [LEAST_US, GREATEST_US], [1_000.0] * 5])
+def test_a_histogram_of_extreme_or_equal_latencies_has_a_filled_bar(latencies_us: list[float]) -> None:
+    histogram = LatencyHistogram()
+    histogram.record_us(latencies_us)
+    text = "\n".join(line.text for line in histogram_lines(histogram, Look(), 78))
+    assert "⣿" in text or "⣶" in text
 
 
 @pytest.mark.anyio
-async def test_the_same_key_opens_the_level_arrows_walk_over_levels_and_escape_goes_back_to_the_cursor() -> None:
+async def test_i_at_the_cursor_opens_the_page_arrows_change_the_level_and_escape_returns_to_the_cursor() -> None:
     stage = Stage(session([(10, 12), (80, 12), (30, 12)]), wanted=30)
     async with stage.run(NARROW) as pilot:
         await pilot.press("i", "i")
@@ -108,9 +125,11 @@ async def test_the_same_key_opens_the_level_arrows_walk_over_levels_and_escape_g
         assert "Level 2: 30 users" in stage.screen_text()
         await pilot.press("left")
         await pilot.pause()
-        assert "Level 1: 80 users" in stage.screen_text() and "Esc close" in stage.screen_text()
+        assert "Level 1: 80 users" in stage.screen_text()
+        assert "Esc close" in stage.screen_text()
         await pilot.press("up", "down", "escape")
         await pilot.pause()
         text = stage.screen_text()
-        assert "INSPECT" in text and "level 1, 80 users" in text
+        assert "INSPECT" in text
+        assert "level 1, 80 users" in text
         assert stage.controls.calls == []

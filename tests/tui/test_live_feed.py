@@ -1,4 +1,4 @@
-"""The feed of a live run: events are folded as they come, and the screen learns how much of it they change."""
+"""The feed of a live run folds new events into its timeline and returns which part of the screen must be drawn again."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .session_events import SessionMaker, header, ready
 
 @pytest.mark.parametrize(
     "event",
-    [Note(t_s=1.0, text="deployed"), Log(t_s=1.0, source="stdout", text="said"), Command(t_s=1.0, name="zero"), ready()],
+    [Note(t_s=1.0, text="deployed"), Log(t_s=1.0, source="stdout", text="a line"), Command(t_s=1.0, name="zero"), ready()],
     ids=lambda event: type(event).__name__,
 )
 def test_an_event_between_two_samples_changes_only_the_panes_that_list_events(event: Event) -> None:
     assert LiveFeed(FakeSource([header(), event])).take() is Change.ENTRIES
 
 
-def test_a_sample_changes_all_panes() -> None:
+def test_a_sample_changes_all_panes_even_if_another_event_follows_it() -> None:
     maker = SessionMaker()
     feed = LiveFeed(FakeSource([header(), *maker.open(10), maker.tick(), Note(t_s=2.5, text="after it")]))
     assert feed.take() is Change.PANES
     assert len(feed.timeline) == 1
 
 
-def test_without_events_the_timeline_stays_the_same_object() -> None:
+def test_the_timeline_of_a_feed_is_one_object_with_and_without_new_events() -> None:
     source = FakeSource([header()])
     feed = LiveFeed(source)
     feed.take()
@@ -39,10 +39,11 @@ def test_without_events_the_timeline_stays_the_same_object() -> None:
     assert feed.timeline is before
 
 
-def test_events_are_taken_only_when_the_source_wakes() -> None:
-    source, woken = FakeSource(), []
+def test_the_feed_wakes_the_screen_when_the_source_has_an_event() -> None:
+    source, wakes = FakeSource(), []
     feed = LiveFeed(source)
-    feed.start(lambda: woken.append(True))
-    assert (woken, feed.pause_s) == ([], None)
+    feed.start(lambda: wakes.append("wake"))
+    assert feed.pause_s is None, "events are taken at intervals"
+    assert wakes == []
     source.send(header())
-    assert woken == [True]
+    assert wakes == ["wake"]

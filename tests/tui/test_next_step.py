@@ -12,7 +12,8 @@ from .stage import NARROW, WIDE, Stage
 
 pytestmark = pytest.mark.anyio
 
-MEASURED = (GoTo(94, "double", {"efficiency": 0.97}, least_s=8.0, most_s=20.0), [("set_users", 94)])
+STEP_TO_94 = GoTo(94, "double", {"efficiency": 0.97}, least_s=8.0, most_s=20.0)
+CALLS_OF_STEP_TO_94 = [("set_users", 94)]
 
 
 @pytest.fixture
@@ -21,6 +22,7 @@ def anyio_backend() -> str:
 
 
 def stage_with(proposal: Proposal, *, live: bool = True) -> Stage:
+    """A screen whose session ends with this proposal; not `live`: a replay of it."""
     events = session()
     opened = [event for event in events if isinstance(event, LevelOpened)]
     last_s = max(event.t_s for event in events)
@@ -29,7 +31,7 @@ def stage_with(proposal: Proposal, *, live: bool = True) -> Stage:
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_the_line_next_has_the_key_the_cost_and_the_reason(size: tuple[int, int]) -> None:
-    stage = stage_with(MEASURED[0])
+    stage = stage_with(STEP_TO_94)
     async with stage.run(size):
         assert " NEXT  Enter: 94 users for 8–20 s; still scaling linearly (97%)" in stage.screen_text()
 
@@ -37,7 +39,7 @@ async def test_the_line_next_has_the_key_the_cost_and_the_reason(size: tuple[int
 @pytest.mark.parametrize(
     ("proposal", "calls"),
     [
-        MEASURED,
+        (STEP_TO_94, CALLS_OF_STEP_TO_94),
         (GoTo(80, "beyond", {}, True, 8.0, 20.0), [("new_level",)]),
         (AddWorker(), [("change_workers", True)]),
         (Hold("measuring", 4.0, 12.0), []),
@@ -45,7 +47,7 @@ async def test_the_line_next_has_the_key_the_cost_and_the_reason(size: tuple[int
         (GiveUp(10, "failures"), []),
     ],
 )
-async def test_enter_takes_the_step(proposal: Proposal, calls: list[tuple[object, ...]]) -> None:
+async def test_enter_makes_the_call_of_the_proposed_step(proposal: Proposal, calls: list[tuple[object, ...]]) -> None:
     stage = stage_with(proposal)
     async with stage.run() as pilot:
         await pilot.press("enter")
@@ -53,7 +55,7 @@ async def test_enter_takes_the_step(proposal: Proposal, calls: list[tuple[object
         assert stage.controls.calls == calls
 
 
-async def test_enter_at_the_end_opens_the_export_and_without_success_the_failures() -> None:
+async def test_enter_opens_the_export_after_a_found_knee_and_the_failures_if_requests_fail() -> None:
     stage = stage_with(Done("knee"))
     async with stage.run() as pilot:
         await pilot.press("enter")
@@ -67,15 +69,15 @@ async def test_enter_at_the_end_opens_the_export_and_without_success_the_failure
         assert stage.shown() == ["failures"]
 
 
-async def test_a_second_enter_waits_for_the_next_proposal() -> None:
-    stage = stage_with(MEASURED[0])
+async def test_a_second_enter_before_the_next_proposal_has_no_effect() -> None:
+    stage = stage_with(STEP_TO_94)
     async with stage.run() as pilot:
         await pilot.press("enter", "enter")
-        assert stage.controls.calls == MEASURED[1]
+        assert stage.controls.calls == CALLS_OF_STEP_TO_94
         assert "nothing to do yet" in stage.screen_text()
 
 
-async def test_while_the_autopilot_is_on_it_takes_the_step() -> None:
+async def test_while_the_autopilot_is_on_enter_has_no_effect_and_the_line_next_is_hidden() -> None:
     stage = stage_with(Hold("measuring", 4.0, 12.0))
     async with stage.run(WIDE) as pilot:
         await pilot.press("a", "enter")
@@ -86,6 +88,6 @@ async def test_while_the_autopilot_is_on_it_takes_the_step() -> None:
 
 
 async def test_a_replay_shows_the_recorded_proposal_without_its_key() -> None:
-    stage = stage_with(MEASURED[0], live=False)
+    stage = stage_with(STEP_TO_94, live=False)
     async with stage.run():
         assert " NEXT  94 users for 8–20 s; still scaling linearly (97%)" in stage.screen_text()
