@@ -11,7 +11,7 @@ WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow
 # To collect all of these takes 10 s of CPU: six processes have tests of their own, instead of workers that share all. They wait half of
 # their time, for timers or processes, so more of them than cores keep the cores busy.
 COMPUTING := nice -n 5 $(BIN)/pytest -q -m "not slow"
-APP_TESTS := $(wildcard tests/tui/test_app*.py) tests/tui/test_picker.py tests/tui/test_exporting.py
+APP_TESTS := $(wildcard tests/tui/test_app*.py tests/tui/test_picker*.py) tests/tui/test_exporting.py
 SCREEN_TESTS := tests/tui
 ANALYSIS_TESTS := tests/analysis tests/model tests/session tests/wording
 RUN_TESTS := tests/run tests/replay tests/report

@@ -1,4 +1,4 @@
-"""The picker's search for verdicts ends when the picker is left, not when every log was judged."""
+"""The picker computes missing verdicts of saved sessions in a thread, which ends when the picker is left."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from capexplorer.tui.picker_app import PickerApp
 from .fake_sessions import FakeSessions
 
 TIMEOUT_S = 60.0
+"""Bound of each wait for the other thread."""
 
 
 @pytest.fixture
@@ -24,39 +25,41 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-class JudgingSessions(FakeSessions):
-    """Judges one log for as long as the test wants."""
+class SlowSessions(FakeSessions):
+    """Saved sessions whose search for verdicts has begun with `search_began` and ends with `search_may_end`. `is_stopped` is what
+    the picker passes to the search.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.begun, self.judged = threading.Event(), threading.Event()
-        self.stopped: Callable[[], bool] = lambda: False
+        self.search_began, self.search_may_end = threading.Event(), threading.Event()
+        self.is_stopped: Callable[[], bool] = lambda: False
 
     def search(self, stopped: Callable[[], bool]) -> bool:
-        self.stopped = stopped
-        self.begun.set()
-        self.judged.wait(TIMEOUT_S)
+        self.is_stopped = stopped
+        self.search_began.set()
+        self.search_may_end.wait(TIMEOUT_S)
         return True
 
 
 @pytest.mark.anyio
 async def test_leaving_the_picker_stops_the_search() -> None:
-    judging = JudgingSessions()
-    app = PickerApp((), judging)
+    sessions = SlowSessions()
+    app = PickerApp((), sessions)
     try:
         async with app.run_test() as pilot:
-            assert await asyncio.to_thread(judging.begun.wait, TIMEOUT_S)
-            assert not judging.stopped()
+            assert await asyncio.to_thread(sessions.search_began.wait, TIMEOUT_S)
+            assert not sessions.is_stopped()
             await pilot.press("q")
-        assert judging.stopped()
+        assert sessions.is_stopped()
     finally:
-        judging.judged.set()
+        sessions.search_may_end.set()
 
 
-def test_no_log_is_judged_after_the_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_the_stop_no_verdict_of_another_log_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         shutil.copy(paths.sample_sessions()["sample-taskqueue"], tmp_path / f"{name}.jsonl")
-    judged: list[Path] = []
-    monkeypatch.setattr(session_folder, "digest_of", lambda log, judge: judged.append(log))
-    assert session_folder.SessionFolder(tmp_path).search(lambda: len(judged) == 2)
-    assert len(judged) == 2
+    computed: list[Path] = []
+    monkeypatch.setattr(session_folder, "digest_of", lambda log, judge: computed.append(log))
+    assert session_folder.SessionFolder(tmp_path).search(lambda: len(computed) == 2)
+    assert len(computed) == 2

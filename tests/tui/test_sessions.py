@@ -1,16 +1,18 @@
-"""The table of sessions as values: order, search, widths, foreign text."""
+"""The picker's table of saved sessions: order, filter, columns; text of logs cannot control the terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
-from capexplorer.tui.screens.sessions import COLUMNS, heading, knee, matching, ordered, session_line
+from capexplorer.tui.screens.sessions import COLUMNS, SessionRow, heading, knee, matching, ordered, session_line
 
 from .fake_sessions import ROWS, row
 
 
-def ids(rows: object) -> list[str]:
-    return [each.entry.id for each in rows]  # type: ignore[attr-defined]
+def ids(rows: Iterable[SessionRow]) -> list[str]:
+    return [each.entry.id for each in rows]
 
 
 @pytest.mark.parametrize(
@@ -25,14 +27,14 @@ def ids(rows: object) -> list[str]:
         ("knee", True, ["s3", "s2", "s1", "s0"]),
     ],
 )
-def test_rows_are_ordered_by_any_column_and_the_unknown_comes_last(column: str, descending: bool, order: list[str]) -> None:
+def test_rows_are_ordered_by_any_column_with_unknown_values_last(column: str, descending: bool, order: list[str]) -> None:
     rows = [*ROWS[:3], row("s0", None, started_at=None, label="zzz", profile=None)]
     index = next(index for index, each in enumerate(COLUMNS) if each.name == column)
     assert ids(ordered(rows, index, descending=descending)) == order
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("filter_text", "found"),
     [
         ("", ["s3", "s2", "s1", "s0"]),
         ("FIX", ["s3"]),
@@ -44,12 +46,12 @@ def test_rows_are_ordered_by_any_column_and_the_unknown_comes_last(column: str, 
         ("nowhere", []),
     ],
 )
-def test_the_search_covers_every_column_label_id_and_problem(wanted: str, found: list[str]) -> None:
-    assert ids(matching(ROWS, wanted)) == found
+def test_the_filter_searches_all_columns_the_label_the_id_and_the_problem(filter_text: str, found: list[str]) -> None:
+    assert ids(matching(ROWS, filter_text)) == found
 
 
 @pytest.mark.parametrize("width", [60, 79, 119, 200])
-def test_a_line_and_the_heading_have_their_columns_at_the_same_place(width: int) -> None:
+def test_figures_of_a_line_end_below_the_end_of_their_headings(width: int) -> None:
     head, line = heading(0, True, width).plain, session_line(ROWS[0], "A", width).plain
     assert line.startswith(" A ")
     assert head.index("6 best/s") + len("6 best/s") == line.index("141") + 3
@@ -59,18 +61,21 @@ def test_a_line_and_the_heading_have_their_columns_at_the_same_place(width: int)
 
 def test_a_wide_screen_shows_the_year_and_the_whole_title() -> None:
     long = row("s", "a title of 26 characters..")
-    assert "2026-01-02 11:00" in session_line(long, "", 119).plain
-    assert "a title of 26 characters.." in session_line(long, "", 119).plain
-    assert "a title of 26 chara…" in session_line(long, "", 79).plain
+    wide, narrow = session_line(long, "", 119).plain, session_line(long, "", 79).plain
+    assert "2026-01-02 11:00" in wide
+    assert "a title of 26 characters.." in wide
+    assert "a title of 26 chara…" in narrow
 
 
-def test_a_knee_that_is_not_looked_up_is_not_shown_as_none() -> None:
-    assert [knee(each) for each in (ROWS[0], row("s"), row("s", verdict="No knee up to 40 users."))] == ["49", "?", "–"]
+def test_the_column_of_the_knee_distinguishes_an_unknown_verdict_from_one_without_a_knee() -> None:
+    with_knee, without_verdict, without_knee = ROWS[0], row("s"), row("s", verdict="No knee up to 40 users.")
+    assert knee(with_knee) == "49"
+    assert knee(without_verdict) == "?"
+    assert knee(without_knee) == "–"
 
 
-def test_foreign_text_cannot_steer_the_terminal() -> None:
-    evil = row("s\x1b[2J", "t\x07\u202e", profile="\x9b31m", target="\x00", label="\n")
-    plain = session_line(evil, "", 119).plain
-    assert plain.isprintable()
+def test_text_of_a_log_cannot_control_the_terminal() -> None:
+    hostile = row("s\x1b[2J", "t\x07\u202e", profile="\x9b31m", target="\x00", label="\n")
+    assert session_line(hostile, "", 119).plain.isprintable()
     problem = row("s\x1b[2J", problem="\x1b]0;x\x07")
     assert session_line(problem, "", 79).plain.isprintable()
