@@ -21,7 +21,7 @@ from capexplorer.tui.render.text import clauses
 
 from .session_events import HOSTILE_TEXT, session
 from .stage import NARROW, WIDE, Stage
-from .troubles import cause, ports, troubled
+from .troubles import cause, ports_exhausted, troubled
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +63,7 @@ def test_the_verdict_is_on_top_where_the_status_lines_do_not_show_it_whole() -> 
 
 
 def test_a_cause_shows_count_time_endpoints_evidence_and_advice() -> None:
-    lines = shown([*session(), ports()], Size(118, 200))
+    lines = shown([*session(), ports_exhausted()], Size(118, 200))
     begin = next(index for index, line in enumerate(lines) if line.strip() == "Generator")
     assert [" ".join(line.split()) for line in lines[begin + 1 :]] == [
         "✗ ephemeral ports exhausted (TIME_WAIT) 12,345 × at 411/s",
@@ -146,7 +146,7 @@ def test_text_of_the_target_cannot_control_the_terminal(raw: bool) -> None:
 
 def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_of_the_causes() -> None:
     busy = FailureTick(name="/", method="GET", signature=FailureSignature(types=("OSError",), errno=99), count=1_667)
-    timeline = Timeline([*session(), ports()])
+    timeline = Timeline([*session(), ports_exhausted()])
     for raw, most in ((False, 0), (True, 2)):
         pane = FailuresPane()
         pane.toggle_raw(raw)
@@ -166,7 +166,7 @@ def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_
 def test_only_open_causes_are_counted_or_without_one_those_that_ended() -> None:
     found = tally(Timeline(troubled()))
     assert (found.open, found.ended, found.raw, found.words, found.severe) == (5, 1, 1, "5", True)
-    assert tally(Timeline([*session(), ports(state="closed")])).words == "1"
+    assert tally(Timeline([*session(), ports_exhausted(state="closed")])).words == "1"
     assert tally(Timeline(session())).words == "1" and tally(Timeline()).words == ""
 
 
@@ -221,7 +221,7 @@ def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:
 
     assert len(lines(session())) == 2
     assert len(lines([*session(), cause("not_saturated", 10.0, 10, kind="bottleneck")])) == 2
-    assert lines([*session(), ports()])[2].startswith("▸ Limited by the generator's ephemeral ports")
+    assert lines([*session(), ports_exhausted()])[2].startswith("▸ Limited by the generator's ephemeral ports")
     assert all(cell_len(line) == 78 for line in lines(troubled()))
 
 
@@ -261,8 +261,8 @@ def test_a_narrow_status_line_cuts_nothing() -> None:
         (PortsReading(capacity=2_000, used=1_700), [], "ports 85% used", "warning"),
         (PortsReading(capacity=2_000, used=2_000), [], "ports 100% used", "warning"),
         (PortsReading(capacity=2_000, used=2_000, destination="127.0.0.1:80"), [], "all ephemeral ports used", "error"),
-        (PortsReading(capacity=2_000, used=1_990), [ports()], "ephemeral ports exhausted (TIME_WAIT)", "error"),
-        (PortsReading(capacity=2_000, used=100), [ports(state="closed")], None, None),
+        (PortsReading(capacity=2_000, used=1_990), [ports_exhausted()], "ephemeral ports exhausted (TIME_WAIT)", "error"),
+        (PortsReading(capacity=2_000, used=100), [ports_exhausted(state="closed")], None, None),
     ],
 )
 def test_ports_have_a_warning_before_they_run_out_and_an_error_afterwards(

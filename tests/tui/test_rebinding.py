@@ -1,4 +1,4 @@
-"""Keys of the user's own: bindings, key bar and help follow, and a key that is taken is refused in one line."""
+"""Preferences of the user: keys that replace the default ones everywhere or are refused in one line; theme, window, markers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from capexplorer.tui.keys import keys_of
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.preferences import Preferences, preferences_of
 from capexplorer.tui.rebinding import keymap, rebound
+from capexplorer.tui.screens.arrangement import LOG
 
 from .fake_source import FakeSource
 
@@ -33,9 +34,10 @@ def test_every_key_that_can_be_rebound_has_a_unique_name(screen: ScreenName) -> 
     assert [name for name, count in names.items() if count > 1 or not name.isidentifier()] == []
 
 
-def test_the_bar_the_help_and_the_bindings_show_the_new_keys() -> None:
+def test_key_bar_help_and_bindings_have_the_new_keys() -> None:
+    file = "config.toml"
     table = rebound(
-        {"autopilot": "A", "go": "ctrl+g", "more_users": ["k", "+"], "quit": "X", "next_level": "left", "back": "up"}, "x"
+        {"autopilot": "A", "go": "ctrl+g", "more_users": ["k", "+"], "quit": "X", "next_level": "left", "back": "up"}, file
     )
     assert keymap(table, "live") == {
         "live.autopilot": "A",
@@ -48,44 +50,45 @@ def test_the_bar_the_help_and_the_bindings_show_the_new_keys() -> None:
     assert "Ctrl+G go" in bar
     assert "k load" in bar
     assert bar.endswith("X quit")
-    shown = dict((help_, keys) for keys, help_ in rows("live", table))
-    assert shown["add one step of users, or of the offered rate"] == "k +"
-    assert [keys for keys, help_ in rows("replay", table) if help_ in ("go to the next level", "go 10 s back", "quit")] == [
-        "↑",
-        "←",
-        "X Ctrl+C",
-    ]
+    keys_of_live = {help_text: keys for keys, help_text in rows("live", table)}
+    assert keys_of_live["add one step of users, or of the offered rate"] == "k +"
+    keys_of_replay = {help_text: keys for keys, help_text in rows("replay", table)}
+    assert keys_of_replay["go 10 s back"] == "↑"
+    assert keys_of_replay["go to the next level"] == "←"
+    assert keys_of_replay["quit"] == "X Ctrl+C"
 
 
 REFUSED = {
     "an unknown action": ({"autopilt": "A"}, "keys.autopilt`; did you mean `autopilot`?"),
-    "keys that stand for numbers": ({"pane": "A"}, "unknown key `keys.pane`"),
+    "the digits of the panes": ({"pane": "A"}, "unknown key `keys.pane`"),
     "a key that is taken": (
         {"autopilot": "x"},
         "keys.autopilot: expected a free key: `x` is the key of `zero` on the live screen",
     ),
-    "a key of another new one": (
+    "one new key for two actions": (
         {"autopilot": "A", "verify": "A"},
         "keys.verify: expected a free key: `A` is the key of `autopilot`",
     ),
     "a key that is taken on one of two screens": ({"window": "n"}, "keys.window: expected a free key: `n` is the key of `note`"),
     "a key of all screens": ({"zero": "ctrl+c"}, "keys.zero: expected another key: ctrl+c has the same meaning on all screens"),
-    "no key": (
+    "a text that is not a key": (
         {"zero": "hyper+x"},
         "keys.zero: expected one character, or a name such as ctrl+k, f5, left or space, got 'hyper+x'",
     ),
-    "a capital by its name": ({"zero": "shift+a"}, "keys.zero: expected one character"),
+    "a capital letter written with shift": ({"zero": "shift+a"}, "keys.zero: expected one character"),
 }
 
 
 @pytest.mark.parametrize(("wanted", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_key_that_cannot_be_is_refused_in_one_line(wanted: dict[str, str | Sequence[str]], message: str) -> None:
+def test_an_invalid_key_is_refused_in_one_line(wanted: dict[str, str | Sequence[str]], message: str) -> None:
     with pytest.raises(InputError) as refused:
         rebound(wanted, "config.toml")
-    assert str(refused.value).startswith("config.toml: ") and message in str(refused.value)
+    assert str(refused.value).startswith("config.toml: ")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
-def test_two_actions_may_change_their_keys() -> None:
+def test_two_actions_may_exchange_their_keys() -> None:
     table = rebound({"autopilot": "g", "go": "a"}, "config.toml")
     assert {key.name: key.keys for key in keys_of("live", table) if key.name in ("autopilot", "go")} == {
         "autopilot": "g",
@@ -99,21 +102,28 @@ def test_an_unknown_theme_is_refused_in_one_line() -> None:
 
 
 @pytest.mark.anyio
-async def test_pressed_keys_chosen_themes_and_the_window_follow_the_habits() -> None:
-    kept: list[str] = []
+async def test_the_app_uses_the_theme_window_markers_and_keys_of_the_preferences_and_keeps_a_new_theme() -> None:
+    kept_themes: list[str] = []
     preferences = Preferences(
-        theme="nord", window_s=60.0, markers="ascii", keys=rebound({"log": "l", "logarithmic": "o"}, "x"), keep_theme=kept.append
+        theme="nord",
+        window_s=60.0,
+        markers="ascii",
+        keys=rebound({"log": "l", "logarithmic": "o"}, "config.toml"),
+        keep_theme=kept_themes.append,
     )
     app = ExplorerApp(LiveFeed(FakeSource()), Watch(None), preferences=preferences)
     async with app.run_test(size=(100, 30)) as pilot:
-        assert (app.theme, app.explorer.inspecting.time.length_s, app.explorer.palette.markers) == ("nord", 60.0, "ascii")
+        assert app.theme == "nord"
+        assert app.explorer.inspecting.time.length_s == 60.0
+        assert app.explorer.palette.markers == "ascii"
         await pilot.press("o")
-        assert app.explorer.options.log_latency and app.explorer.arrangement.shown == 0
+        assert app.explorer.options.log_latency, "the new key of the logarithmic scale has no effect"
+        assert app.explorer.arrangement.shown == 0
         await pilot.press("l")
-        assert app.explorer.arrangement.shown == 7
+        assert app.explorer.arrangement.shown == LOG, "the new key of the log pane has no effect"
         app.theme = "dracula"
         await pilot.pause()
-        assert kept == ["dracula"]
+        assert kept_themes == ["dracula"]
 
 
 @pytest.mark.anyio
@@ -124,5 +134,6 @@ async def test_a_picture_of_the_screen_is_saved_in_the_working_folder(tmp_path: 
         await pilot.press("P")
         await pilot.pause()
     [picture] = tmp_path.iterdir()
-    assert picture.name.startswith("capexplorer-") and picture.suffix == ".svg"
+    assert picture.name.startswith("capexplorer-")
+    assert picture.suffix == ".svg"
     assert "Throughput" in picture.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A session in which everything goes wrong, as marks tell it: what the failures pane, its tab and the status line draw."""
+"""A session with marks of many problems, for tests of the failures pane, its tab and the status line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ State = Literal["open", "updated", "closed", "retracted"]
 
 
 def cause(id_: str, at_s: float, users: float, *, kind: MarkKind = "cause", state: State = "open", **evidence: Any) -> Mark:
-    """As the watch makes it: severity of the catalogue."""
+    """The mark of a problem since `at_s`, with the severity of its id in the catalogue; found one second later."""
     return marked(
         t_s=at_s + 1.0,
         key=f"{kind}:{id_}:epoch0",
@@ -29,8 +29,8 @@ def cause(id_: str, at_s: float, users: float, *, kind: MarkKind = "cause", stat
     )
 
 
-def ports(at_s: float = 50.0, state: State = "open") -> Mark:
-    """Exhausted by TIME_WAIT."""
+def ports_exhausted(at_s: float = 50.0, state: State = "open") -> Mark:
+    """The mark that the generator has no free ports, because too many are in TIME_WAIT."""
     return cause(
         "ephemeral_port_exhaustion_time_wait", at_s, 80, state=state, count=12_345, last_s=at_s + 9.0, rate_per_s=411.3,
         endpoints={"GET /health": 8_000, "GET /io": 4_000, "GET /cpu": 345}, ports_used=1_998, ports_capacity=2_000,
@@ -39,11 +39,13 @@ def ports(at_s: float = 50.0, state: State = "open") -> Mark:
 
 
 def troubled() -> list[Event]:
-    """Ports that are exhausted, a target that fails and had crashed, a check, a leak, a bottleneck; texts that attack."""
+    """Events of a session with exhausted ports, server errors with HOSTILE_TEXT, a failed check, packet loss, a leak and
+    bottlenecks, and a crash of the target that has ended.
+    """
     return [
         *session(),
         cause("target_crashed", 20.0, 30, state="closed", last_s=22.0, exit_code=3, example="Traceback: boom"),
-        ports(),
+        ports_exhausted(),
         cause(
             "server_error", 52.0, 80, count=12, last_s=58.0, rate_per_s=1.2, endpoints={f"GET /{n}": n for n in range(1, 7)},
             example=f"HTTP 500: {HOSTILE_TEXT}", unavailable=["listen_queue"], competing=["connection_reset"],

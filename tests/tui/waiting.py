@@ -1,4 +1,4 @@
-"""Waits for what a screen will show or do, however busy the machine is."""
+"""Waits until the screen has reached a state, instead of for a fixed time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
+"""Far longer than a busy machine needs, so that only a screen that never reaches the state fails."""
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object], what: object = "") -> None:
-    """Let the app go on until the condition holds. `pilot.pause` returns when the app is idle, so that this is no busy loop."""
-    deadline_s = monotonic() + PATIENCE_S
+    """Let the app run until the condition is true; `what` names it in the failure. `pilot.pause` returns when the app is idle, so
+    that this is no busy loop.
+    """
+    deadline_s = monotonic() + TIMEOUT_S
     while not condition():
-        assert monotonic() < deadline_s, f"not seen in {PATIENCE_S:g} s: {what}"
+        assert monotonic() < deadline_s, f"not reached in {TIMEOUT_S:g} s: {what}"
         await pilot.pause(0.01)
