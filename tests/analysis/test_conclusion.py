@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from wording.judged_sessions import UP, curve, failing_levels, held, levels, mark, seconds
+from wording.judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
 
 from capexplorer.analysis.conclusion import conclude, epochs_with_findings
 from capexplorer.model import conclusions
@@ -41,8 +41,8 @@ from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, Reg
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
 FAILURES = mark("server_error", count=9)
-KNEE = curve("knee", 47)
-NO_KNEE = curve("no_knee", 82, "unknown")
+KNEE = knee_verdict("knee", 47)
+NO_KNEE = knee_verdict("no_knee", 82, "unknown")
 REGIMES = (
     RegimeVerdict(began_s=0.0, users=10, after_rps=100.0, most_users=47, most_rps=400.0, judged=True),
     RegimeVerdict(
@@ -63,43 +63,50 @@ NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
 
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
-    "no detector ran": (UP, (NotJudged,), "info"),
-    "a curve without marks": ([*UP, NO_KNEE], (CurveAlone,), "info"),
-    "a knee": ([*UP, KNEE], (KneeFound,), "info"),
-    "rates alone": ([*UP, RATES], (RatesFound,), "info"),
+    "no detector ran": (UP_TO_82, (NotJudged,), "info"),
+    "a curve without marks": ([*UP_TO_82, NO_KNEE], (CurveAlone,), "info"),
+    "a knee": ([*UP_TO_82, KNEE], (KneeFound,), "info"),
+    "rates alone": ([*UP_TO_82, RATES], (RatesFound,), "info"),
     "a capacity as a rate before a death": (
-        [*UP, RATES, mark("target_crashed", severity="critical")], (RatesFound, TargetDied), "warning",
+        [*UP_TO_82, RATES, mark("target_crashed", severity="critical")], (RatesFound, TargetDied), "warning",
     ),
-    "rates beside a knee": ([*UP, msgspec.structs.replace(KNEE, rates=RATES.rates)], (KneeFound, RatesFound), "info"),
-    "a knee whose clause names its bottleneck": ([*UP, KNEE, mark("disk_saturated")], (KneeFound,), "warning"),
-    "a knee before a death": ([*UP, KNEE, mark("target_crashed", severity="critical")], (KneeFound, TargetDied), "warning"),
-    "a knee before a leak": ([*UP, KNEE, mark("fd_leak", growth_per_hour=7200.0, unit="fds")], (KneeFound, Leaking), "warning"),
+    "rates beside a knee": ([*UP_TO_82, msgspec.structs.replace(KNEE, rates=RATES.rates)], (KneeFound, RatesFound), "info"),
+    "a knee whose clause names its bottleneck": ([*UP_TO_82, KNEE, mark("disk_saturated")], (KneeFound,), "warning"),
+    "a knee before a death": ([*UP_TO_82, KNEE, mark("target_crashed", severity="critical")], (KneeFound, TargetDied), "warning"),
+    "a knee before a leak": (
+        [*UP_TO_82, KNEE, mark("fd_leak", growth_per_hour=7200.0, unit="fds")], (KneeFound, Leaking), "warning",
+    ),
     "failures before the bottleneck, and a leak last": (
-        [*UP, FAILURES, mark("disk_saturated"), mark("fd_leak", growth_per_hour=7200.0, unit="fds")],
+        [*UP_TO_82, FAILURES, mark("disk_saturated"), mark("fd_leak", growth_per_hour=7200.0, unit="fds")],
         (RequestsFailed, ServiceLimited, Leaking), "error",
     ),
-    "failures before what the curve shows": ([*UP, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
-    "a bottleneck without a curve": ([*UP, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
-    "think time limits throughput": ([*UP, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
-    "the first endpoint that degrades, after the knee": ([*UP, DEGRADES], (KneeFound, EndpointDegrades), "info"),
-    "a change in time after the knee": ([*UP, CHANGED], (KneeFound, ServiceChanged), "info"),
+    "failures before what the curve shows": ([*UP_TO_82, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
+    "a bottleneck without a curve": ([*UP_TO_82, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
+    "think time limits throughput": ([*UP_TO_82, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
+    "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (KneeFound, EndpointDegrades), "info"),
+    "a change in time after the knee": ([*UP_TO_82, CHANGED], (KneeFound, ServiceChanged), "info"),
     "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
-    "partial levels only": ([*UP, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
+    "partial levels only": ([*UP_TO_82, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
     "partial levels beside a knee, and a machine shared with the generator last": (
-        [*UP, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED], (KneeFound, PartlyCounted, MachineShared), "info",
+        [*UP_TO_82, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED],
+        (KneeFound, PartlyCounted, MachineShared), "info",
     ),
     "other processes come first where they may have hidden a knee": (
-        [*held(20, 1.6, {"chrome": 1.2}), curve("no_knee", 14, disturbed_levels=(2,), left_out_levels=(2,))],
+        [
+            *levels_beside_others(20, 1.6, {"chrome": 1.2}),
+            knee_verdict("no_knee", 14, disturbed_levels=(2,), left_out_levels=(2,)),
+        ],
         (CpuUsedByOthers, CurveAlone), "warning",
     ),
     "other processes that disturbed a few seconds of a level that counts make no clause": (
-        [*held(20, 0.09, {"chrome": 0.08}), curve("no_knee", 20, disturbed_levels=(2,))], (CurveAlone,), "info",
+        [*levels_beside_others(20, 0.09, {"chrome": 0.08}), knee_verdict("no_knee", 20, disturbed_levels=(2,))],
+        (CurveAlone,), "info",
     ),
     "a machine shared with the generator comes last": (
-        [*UP, KNEE, SHARED], (KneeFound, MachineShared), "info",
+        [*UP_TO_82, KNEE, SHARED], (KneeFound, MachineShared), "info",
     ),
     "an invalid run has no other clause": (
-        [*UP, NO_KNEE, mark("dns_failure", count=9), mark("disk_saturated"), SHARED],
+        [*UP_TO_82, NO_KNEE, mark("dns_failure", count=9), mark("disk_saturated"), SHARED],
         (RunInvalid,), "critical",
     ),
 }  # fmt: skip
@@ -114,7 +121,7 @@ def test_clauses_come_in_order_of_precedence(name: str) -> None:
 
 
 def test_an_invalid_run_keeps_the_knee_of_its_levels_without_the_fault() -> None:
-    [clause] = concluded(*UP[:4], curve("knee", 12), *UP[4:], mark("dns_failure", at_s=190.0, count=9)).clauses
+    [clause] = concluded(*UP_TO_82[:4], knee_verdict("knee", 12), *UP_TO_82[4:], mark("dns_failure", at_s=190.0, count=9)).clauses
     assert isinstance(clause, RunInvalid)
     assert (clause.cause.id, clause.clean_users) == ("dns_failure", 74)
     assert clause.knee is not None
@@ -123,13 +130,13 @@ def test_an_invalid_run_keeps_the_knee_of_its_levels_without_the_fault() -> None
 
 @pytest.mark.parametrize(("users_at", "named"), [(30, False), (82, True)])
 def test_a_bottleneck_that_began_below_the_knee_and_lasts_beyond_it_is_its_limit(users_at: int, named: bool) -> None:
-    [knee] = concluded(*UP, KNEE, mark("cpu_throttled", users=30, users_at=users_at, throttled_ratio=0.5)).clauses
+    [knee] = concluded(*UP_TO_82, KNEE, mark("cpu_throttled", users=30, users_at=users_at, throttled_ratio=0.5)).clauses
     assert isinstance(knee, KneeFound)
     assert [each.id for each in knee.blamed] == ["cpu_throttled"] * named
 
 
 def test_failures_have_their_share_of_the_requests_since_they_began() -> None:
-    [failed, _] = concluded(*seconds(60), mark("server_error", at_s=31.0, count=60, last_s=60.0), mark("disk_saturated")).clauses
+    [failed, _] = concluded(*samples(60), mark("server_error", at_s=31.0, count=60, last_s=60.0), mark("disk_saturated")).clauses
     assert isinstance(failed, RequestsFailed)
     assert failed.share_ratio == pytest.approx(0.1)
 

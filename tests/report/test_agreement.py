@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from wording.judged_sessions import curve, levels, mark
-from wording.test_verdict import CASES
+from wording.judged_sessions import knee_verdict, levels, mark
+from wording.verdict_cases import CASES
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
@@ -266,7 +266,7 @@ def findings(draw: st.DrawFn) -> Sequence[Event]:
             events.append(mark(id_, users, 300.0 * epoch + draw(st.integers(1, 239)), state=state, epoch=epoch))
         kind = draw(st.sampled_from(KINDS))
         if kind is not None:
-            verdict = curve(kind, draw(st.sampled_from([10, 40, 60, 78])))
+            verdict = knee_verdict(kind, draw(st.sampled_from([10, 40, 60, 78])))
             collected = replace(verdict, epoch=epoch, t_s=300.0 * epoch + 240.0)
             events += [collected, *(_marked(collected, draw(st.floats(0.98, 1.02))) if draw(st.booleans()) else ())]
     return events

@@ -1,4 +1,4 @@
-"""Sessions of a few levels with marks and a verdict, and the sentence that is reported of them."""
+"""Events of sessions with a few levels, marks and a verdict about their knee, and the sentence of the verdict line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from capexplorer import wording
+from capexplorer.analysis.bottleneck import IDS as BOTTLENECK_IDS
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import (
     EndpointTick,
@@ -28,12 +29,15 @@ from trials.marked import marked
 
 STARTED_AT = "2026-01-01T12:00:00.000+01:00"
 LEVEL_S = 60.0
+"""Duration of each level."""
 
 CURVE = CurveFit(low_load_rps_per_user=2.6, low_load_se=0.1, baseline_users=(10.0,))
 
+LEAKS = ("memory_leak", "fd_leak")
+
 
 def levels(*users: int, epoch: int = 0, since_s: float = 0.0) -> list[Event]:
-    """A minute each, the first 10 s of it unsettled; 1 s waits, 2.5 requests a second a user."""
+    """Levels of a minute each, whose first 10 s are not settled. Users think for 1 s and make 0.996 requests a second each."""
     events: list[Event] = []
     for index, count in enumerate(users):
         begin_s = since_s + LEVEL_S * index
@@ -49,27 +53,27 @@ def levels(*users: int, epoch: int = 0, since_s: float = 0.0) -> list[Event]:
 
 
 def mark(id_: str, users: float = 82, at_s: float = 180.0, *, state: str = "open", epoch: int = 0, **changes: Any) -> Mark:
-    """Severity and kind as in the catalogue; `changes` are evidence, but for those of the mark's own fields."""
-    own = {name: changes.pop(name) for name in ("confidence", "revision", "severity") if name in changes}
-    kinds: dict[str, MarkKind] = {"memory_leak": "leak", "fd_leak": "leak"}
-    bottleneck = list(ENTRIES).index(id_) >= list(ENTRIES).index("think_time_limited")
-    kind = kinds.get(id_, "bottleneck" if bottleneck else "cause")
+    """A mark of this id, with the kind and the severity of the catalogue. `changes` are evidence, except `confidence`, `revision`
+    and `severity`, which are fields of the mark.
+    """
+    fields = {name: changes.pop(name) for name in ("confidence", "revision", "severity") if name in changes}
+    kind: MarkKind = "leak" if id_ in LEAKS else "bottleneck" if id_ in BOTTLENECK_IDS else "cause"
     evidence = {**({"first_s": at_s} if kind == "cause" else {}), **changes}
     return marked(
         t_s=at_s, key=f"{kind}:{id_}:epoch{epoch}", state=state, kind=kind, id=id_, epoch=epoch, users=users,
-        severity=own.pop("severity", ENTRIES[id_].severity), evidence=evidence, **own,
+        severity=fields.pop("severity", ENTRIES[id_].severity), evidence=evidence, **fields,
     )  # fmt: skip
 
 
-def held(users: int, others: float, processes: dict[str, float]) -> list[Event]:
-    """Three levels; at the last one other processes used that many cores."""
-    *_, closed = events = levels(10, 14, users)
+def levels_beside_others(last_users: int, cores: float, processes: dict[str, float]) -> list[Event]:
+    """Levels of 10, 14 and `last_users` users; at the last one other processes use so many cores."""
+    *_, closed = events = levels(10, 14, last_users)
     assert isinstance(closed, LevelClosed)
-    figures = msgspec.structs.replace(closed.figures, readings={"neighbours.cpu_ratio": others}, other_processes=processes)
+    figures = msgspec.structs.replace(closed.figures, readings={"neighbours.cpu_ratio": cores}, other_processes=processes)
     return [*events[:-1], msgspec.structs.replace(closed, figures=figures)]
 
 
-def curve(
+def knee_verdict(
     kind: KneeKind,
     users: float,
     limit: Limit = "queueing",
@@ -79,6 +83,7 @@ def curve(
     left_out_levels: tuple[int, ...] = (),
     **changes: Any,
 ) -> Verdict:
+    """A verified verdict with high confidence about a knee at these users. `changes` are other fields of its KneeVerdict."""
     knee = KneeVerdict(
         kind=kind, users=users, users_low=users - 4, users_high=users + 5, capacity_rps=122.0, limit=limit, confidence="high",
         provisional=False, **changes,
@@ -87,7 +92,8 @@ def curve(
     return Verdict(t_s=t_s, capacity=capacity, disturbed_levels=disturbed_levels, left_out_levels=left_out_levels)
 
 
-def reported(*events: Event, started_at: str = STARTED_AT) -> str:
+def verdict_sentence(*events: Event, started_at: str = STARTED_AT) -> str:
+    """The verdict line of a session with these events."""
     header = Header(
         t_s=0.0,
         schema=1,
@@ -99,25 +105,26 @@ def reported(*events: Event, started_at: str = STARTED_AT) -> str:
     return wording.verdict(Timeline([header, *events]))
 
 
-def seconds(count: int, *, users: int = 10, requests: int = 20) -> list[Event]:
-    """One after the other from the session's begin, so many requests in each."""
+def samples(count: int, *, users: int = 10, requests: int = 20) -> list[Event]:
+    """The samples of so many seconds from the begin of the session, with this number of requests in each."""
     tick = EndpointTick(name="/", requests=requests)
     return [
-        Sample(t_s=s, duration_s=1.0, level=0, users=users, wanted=users, phase="settled", settled=True, endpoints=(tick,))
-        for s in map(float, range(1, count + 1))
+        Sample(t_s=t_s, duration_s=1.0, level=0, users=users, wanted=users, phase="settled", settled=True, endpoints=(tick,))
+        for t_s in map(float, range(1, count + 1))
     ]
 
 
-def failing_levels(*pairs: tuple[int, float], requests: int = 0) -> list[Event]:
-    """Users, and the share of their requests that failed. `requests`: of each level; 0: not counted."""
+def failing_levels(*users_and_ratios: tuple[int, float], requests: int = 0) -> list[Event]:
+    """Levels of (users, share of the requests that failed). `requests` is the number of each level; 0: not counted."""
     events: list[Event] = []
-    for event in levels(*(users for users, _ in pairs)):
+    for event in levels(*(users for users, _ in users_and_ratios)):
         if isinstance(event, LevelClosed):
-            figures = msgspec.structs.replace(event.figures, failure_ratio=pairs[event.index][1], requests=requests)
+            _, ratio = users_and_ratios[event.index]
+            figures = msgspec.structs.replace(event.figures, failure_ratio=ratio, requests=requests)
             event = msgspec.structs.replace(event, figures=figures)
         events.append(event)
     return events
 
 
-UP = levels(10, 40, 74, 82)
-"""82 users from 03:00 on."""
+UP_TO_82 = levels(10, 40, 74, 82)
+"""Levels up to 82 users, which begin at 03:00."""

@@ -1,0 +1,298 @@
+"""Sessions, each as its levels, its marks and the verdict about its knee, and the verdict line that is expected of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capexplorer.model.events import Event
+from capexplorer.model.verdicts import Peak
+
+from .judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
+
+Case = tuple[Sequence[Event], str]
+
+INVALID = "the results do not describe the service"
+INVALID_ABOVE = "results above {} users do not describe the service"
+
+FEW_FINDINGS: dict[str, Case] = {
+    "no level settled": ([], "No level settled: the capacity is unknown."),
+    "no detector has run": (
+        UP_TO_82[:4],
+        "2 levels settled; the highest goodput was 39.8/s at 40 users. No detector has looked for a knee or a bottleneck.",
+    ),
+    "a curve without marks": ([*UP_TO_82, knee_verdict("no_knee", 82)], "No knee up to 82 users (high confidence)."),
+    "no limit reached up to 40 users, and a knee whose mark is the next event": (
+        [*UP_TO_82, mark("not_saturated", 40, severity="info"), knee_verdict("knee", 47)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+    ),
+    "the verdict is that of the latest epoch": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("server_error", 74, epoch=1)],
+        "Epoch 1: Server errors (HTTP 5xx) from 03:00 at 74 users.",
+    ),
+}  # fmt: skip
+"""Little evidence, or more than one epoch."""
+
+GENERATOR_FAULTS: dict[str, Case] = {
+    "no free ports": (
+        [*UP_TO_82, mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
+    ),
+    "no free ports have precedence over a bottleneck": (
+        [*UP_TO_82, mark("ephemeral_port_exhaustion_established", 82, 185.0), mark("target_cpu_saturated")],
+        f"Limited by the generator's ephemeral ports (ESTABLISHED) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
+    ),
+    "no free ports, and a knee below the load at which they ran out": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}; "
+        "up to there knee at 47 users [43–52] and 122/s.",
+    ),
+    "no free ports, and a knee that they caused": (
+        [*UP_TO_82, knee_verdict("knee", 78), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
+        f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
+    ),
+    "a fault of the generator from the first level on": (
+        [*UP_TO_82, mark("dns_failure", 10, 1.0)],
+        f"Limited by a name that does not resolve from 00:01 at 10 users: {INVALID}.",
+    ),
+    "a fault of the generator before the first level": (
+        [mark("dns_failure", 1, 1.0)],
+        f"Limited by a name that does not resolve from 00:01 at 1 user: {INVALID}.",
+    ),
+    "a fault of the generator only in seconds that are not settled": (
+        [*UP_TO_82, mark("generator_cpu_saturated", 74, 121.0, state="closed", last_s=128.0)],
+        "4 levels settled; the highest goodput was 81.7/s at 82 users. No detector has looked for a knee or a bottleneck.",
+    ),
+    "a fault of the generator that ended, after which more users were served": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), mark("dns_failure", 40, 80.0, state="closed", last_s=90.0)],
+        "No knee up to 82 users (high confidence).",
+    ),
+    "a fault of the generator that ended, after which only fewer users were served": (
+        [*levels(10, 82, 40), mark("fd_exhaustion_generator", 82, 75.0, state="closed", last_s=119.0)],
+        f"Limited by the generator's file descriptors from 01:15 at 82 users: {INVALID_ABOVE.format(40)}.",
+    ),
+    "a fault of the generator that returned": (
+        [
+            *levels(10, 40, 20, 82),
+            mark("dns_failure", 40, 75.0, state="closed", last_s=119.0),
+            mark("dns_failure", 82, 195.0, revision=3),
+        ],
+        f"Limited by a name that does not resolve from 03:15 at 82 users: {INVALID_ABOVE.format(20)}.",
+    ),
+    "of two faults of the generator the earlier": (
+        [*UP_TO_82, mark("generator_cpu_saturated", 82, 195.0), mark("fd_exhaustion_system", 74, 130.0)],
+        f"Limited by the system's file descriptors from 02:10 at 74 users: {INVALID_ABOVE.format(40)}.",
+    ),
+    "a retracted fault of the generator": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), mark("dns_failure"), mark("dns_failure", state="retracted", revision=2)],
+        "No knee up to 82 users (high confidence).",
+    ),
+    "a warning of the generator is not in the verdict": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), mark("connection_churn"), mark("packet_loss")],
+        "No knee up to 82 users (high confidence).",
+    ),
+}  # fmt: skip
+"""The generator, not the service, sets the limit."""
+
+KNEES: dict[str, Case] = {
+    "a knee": (
+        [*UP_TO_82, knee_verdict("knee", 47)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+    ),
+    "a knee with its bottleneck": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("gil_bound", 74, confidence="high")],
+        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated (GIL) (high confidence).",
+    ),
+    "a knee with two bottlenecks": (
+        [
+            *UP_TO_82,
+            knee_verdict("knee", 47),
+            mark("cpu_throttled", 74, confidence="low"),
+            mark("target_cpu_saturated", confidence="high"),
+        ],
+        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated and the CPU quota throttles the service "
+        "(high confidence).",
+    ),
+    "a knee with a bottleneck that ended after steps down": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("worker_pool_exhausted", 74, state="closed")],
+        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted (high confidence).",
+    ),
+    "a bottleneck below the knee is not its limit": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("swapping", 10)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+    ),
+    "a knee whose limit is the generator": (
+        [*UP_TO_82, knee_verdict("knee", 47, "generator"), mark("target_cpu_saturated")],
+        "Knee at 47 users [43–52] and 122/s, limited by the generator, not the service (high confidence).",
+    ),
+    "a knee that refused requests cause": (
+        [*UP_TO_82, knee_verdict("knee", 47, "errors"), mark("load_shedding", 74, 130.0)],
+        "Knee at 47 users [43–52] and 122/s: the service refuses requests (HTTP 503) (high confidence).",
+    ),
+    "a knee, a collapse beyond it, and a crash": (
+        [
+            *UP_TO_82,
+            knee_verdict("knee", 47, peak=Peak(users=60, goodput_rps=122, shape="collapse", fall_ratio=0.6)),
+            mark("target_crashed", 82, 200.0),
+        ],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); beyond 60 users goodput collapses "
+        "by 60%; the target crashed at 03:20 and 82 users.",
+    ),
+    "a knee and a leak": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("fd_leak", 40, growth_per_hour=7200.0, limit_in_s=240.0)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "the target leaks file descriptors: 7,200 per hour, 4 min 0 s to its limit.",
+    ),
+}  # fmt: skip
+"""A knee, its limit, and what occurred beyond it."""
+
+FAILURES: dict[str, Case] = {
+    "the target was killed": (
+        [*UP_TO_82, knee_verdict("no_knee", 74), mark("connection_refused", 82, 199.0), mark("target_oom_killed", 82, 200.0)],
+        "The target was killed for lack of memory at 03:20 and 82 users; no knee up to 74 users.",
+    ),
+    "the service refuses requests": (
+        [*UP_TO_82, knee_verdict("no_knee", 74), mark("load_shedding")],
+        "The service refuses requests (HTTP 503) from 03:00 at 82 users; no knee up to 74 users.",
+    ),
+    "the service refuses requests beyond a knee that queueing causes": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("load_shedding")],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "the service refuses requests (HTTP 503) from 03:00 at 82 users.",
+    ),
+    "the service refuses requests beyond a knee that failures cause, beside a bottleneck": (
+        [*UP_TO_82, knee_verdict("knee", 47, "errors"), mark("load_shedding"), mark("worker_pool_exhausted", 74)],
+        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted (high confidence); "
+        "the service refuses requests (HTTP 503) from 03:00 at 82 users: this is its capacity.",
+    ),
+    "the service refuses the same share at every load, although by chance none of a few requests": (
+        [
+            *failing_levels((1, 0.0), (10, 0.017), (40, 0.02), requests=100),
+            knee_verdict("knee", 27),
+            mark("load_shedding", 1, 3.0),
+        ],
+        "Knee at 27 users [23–32] and 122/s, limited by queueing (high confidence); "
+        "the service refuses requests (HTTP 503) at every load.",
+    ),
+    "the service refuses the same share at every load, and think time limits": (
+        [*failing_levels((10, 0.017), (20, 0.02)), mark("load_shedding", 10, 3.0), mark("think_time_limited", 20)],
+        "The service refuses requests (HTTP 503) at every load; the users' think time sets the throughput up to 20 users.",
+    ),
+    "server errors have precedence over refused requests": (
+        [*UP_TO_82, mark("load_shedding", 74, 130.0), mark("server_error", 82, 190.0)],
+        "Server errors (HTTP 5xx) from 03:10 at 82 users.",
+    ),
+    "a failed check is named": (
+        [*UP_TO_82, mark("failed_check", 40, 70.0, check="lost_updates")],
+        "Failed check: lost_updates from 01:10 at 40 users.",
+    ),
+    "an error of user code": ([*UP_TO_82, mark("user_code_error", 10, 3.0)], "User code error from 00:03 at 10 users."),
+    "failures with their share of the requests": (
+        [*levels(10)[:1], *samples(50), mark("server_error", 10, 31.0, count=20, last_s=50.0)],
+        "Server errors (HTTP 5xx), 5% of requests, from 00:31 at 10 users.",
+    ),
+    "failures with the same share at every load": (
+        [*failing_levels((5, 0.046), (10, 0.051)), mark("client_error", 5, 3.0, count=40, last_s=119.0),
+         mark("think_time_limited", 10)],
+        "Client errors (HTTP 4xx) at every load; the users' think time sets the throughput up to 10 users.",
+    ),
+    "failures whose share increases with the load": (
+        [*failing_levels((5, 0.01), (10, 0.3)), mark("client_error", 5, 3.0, count=40, last_s=119.0)],
+        "Client errors (HTTP 4xx) from 00:03 at 5 users.",
+    ),
+    "many failures without a known cause": (
+        [*levels(10)[:1], *samples(50), mark("unknown", 10, 1.0, count=90, last_s=50.0, symptoms={"read_timeout": 90})],
+        "Replies time out, cause unknown, 9% of requests, from 00:01 at 10 users.",
+    ),
+    "a single failure without a known cause is not in the verdict": (
+        [*levels(10)[:1], *samples(50), mark("unknown", 10, 1.0, count=1, last_s=50.0, symptoms={"read_timeout": 1})],
+        "No level settled: the capacity is unknown.",
+    ),
+    "an attempt that the client repeated is not a failed request": (
+        [*levels(10)[:1], *samples(50), mark("keepalive_race", 10, 1.0, count=90, retried=90, last_s=50.0)],
+        "No level settled: the capacity is unknown.",
+    ),
+    "a knee, and failures that did not cause it": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("failed_check", 10, 70.0, check="lost_updates")],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "failed check: lost_updates from 01:10 at 10 users.",
+    ),
+}  # fmt: skip
+"""A target that dies, refused requests, failed requests."""
+
+OTHER_LIMITS: dict[str, Case] = {
+    "a bottleneck without a knee": (
+        [*UP_TO_82, mark("disk_saturated", 82, confidence="medium")],
+        "The disk is saturated at 82 users: no knee yet.",
+    ),
+    "a bend that the late generator may have caused": (
+        [*UP_TO_82, knee_verdict("bend", 60, limit="generator")],
+        "Goodput falls below linear scaling from 60 users on (high confidence), possibly because the generator is "
+        "late: results from there on do not describe the service.",
+    ),
+    "a knee on a machine that the generator shares": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("generator_shares_host", 82, generator_share_ratio=0.36)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); from 82 users on, the generator used 36% "
+        "of the machine's busy CPU.",
+    ),
+    "other processes disturbed the levels that would show a knee": (
+        [
+            *levels_beside_others(20, 1.64, {"cc1plus": 1.2, "chrome": 0.3}),
+            knee_verdict("no_knee", 14, disturbed_levels=(0, 2), left_out_levels=(2,)),
+        ],
+        "Other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service; no knee "
+        "up to 14 users (high confidence).",
+    ),
+    "other processes disturbed levels that scale linearly": (
+        [*levels_beside_others(20, 1.64, {}), knee_verdict("no_knee", 20, disturbed_levels=(2,))],
+        "Other processes use 1.6 of 2 cores: no knee up to 20 users (high confidence).",
+    ),
+    "a knee that was found without the levels that other processes disturbed": (
+        [*levels_beside_others(20, 0.4, {"make": 0.4}), knee_verdict("knee", 12, disturbed_levels=(2,), left_out_levels=(2,))],
+        "Knee at 12 users [8–17] and 122/s, limited by queueing (high confidence); other processes (make) use 0.4 of 2 "
+        "cores: results at 20 users do not describe the service.",
+    ),
+    "CPU steal where requests fail is not the limit": (
+        [*UP_TO_82, knee_verdict("knee", 47, "errors"), mark("cpu_steal", 82), mark("rate_limited", 82, 70.0)],
+        "Knee at 47 users [43–52] and 122/s: the service limits the rate (HTTP 429) (high confidence).",
+    ),
+    "a bend with its bottleneck": (
+        [*UP_TO_82, knee_verdict("bend", 60), mark("disk_saturated", 82, confidence="medium")],
+        "The disk is saturated at 82 users; scaling flattens from 60 users.",
+    ),
+    "think time limits": (
+        [*levels(10, 50), mark("think_time_limited", 50)],
+        "Not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput; no knee yet.",
+    ),
+    "think time limits, with figures of its own mark": (
+        [*levels(10, 50), knee_verdict("no_knee", 50), mark("think_time_limited", 50, wait_s=0.5, throughput_rps=97.2)],
+        "Not saturated at 50 users (97.2/s): the users' think time (0.50 s) sets the throughput; no knee up to 50 users.",
+    ),
+    "think time limits also after steps down": (
+        [*levels(10, 50, 1), mark("think_time_limited", 50, state="closed")],
+        "Not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput; no knee yet.",
+    ),
+    "think time that no longer limits": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), mark("think_time_limited", 40, state="closed")],
+        "No knee up to 82 users (high confidence).",
+    ),
+    "think time limits, and a leak": (
+        [*levels(10, 50), mark("think_time_limited", 50), mark("fd_leak", 50, growth_per_hour=7200.0)],
+        "Not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput; no knee yet; "
+        "the target leaks file descriptors: 7,200 per hour.",
+    ),
+    "a bottleneck and a leak": (
+        [*UP_TO_82, mark("disk_saturated", 82, confidence="medium"), mark("fd_leak", 50, growth_per_hour=7200.0)],
+        "The disk is saturated at 82 users: no knee yet; the target leaks file descriptors: 7,200 per hour.",
+    ),
+    "a leak alone": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), mark("memory_leak", 82, growth_per_hour=float(720 << 20), limit_in_s=2400.0)],
+        "The target's memory leaks: 720 MiB per hour, 40 min to its limit; no knee up to 82 users.",
+    ),
+    "no limit reached": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), mark("not_saturated")],
+        "No knee up to 82 users (high confidence).",
+    ),
+}  # fmt: skip
+"""No failures and no knee of the service alone: bottlenecks, think time, other processes, leaks."""
+
+CASES = {**FEW_FINDINGS, **GENERATOR_FAULTS, **KNEES, **FAILURES, **OTHER_LIMITS}
