@@ -1,4 +1,4 @@
-"""Names, places and advice of every id in the catalogue, and evidence in words."""
+"""Name, place and advice of every cause in the catalogue, and sentences about the evidence of a cause."""
 
 from __future__ import annotations
 
@@ -18,25 +18,34 @@ from trials.marked import marked
 Unit = Literal["bytes", "fds"]
 
 
-def cause(evidence: dict[str, Any]) -> Cause:
+def cause_with(evidence: dict[str, Any]) -> Cause:
     found = marked(t_s=1.0, key="k", state="open", kind="cause", id="connection_reset", evidence=evidence).finding
     assert isinstance(found, Cause)
     return found
 
 
-def test_every_id_has_a_name_a_place_and_one_line_of_advice() -> None:
+def test_every_cause_of_the_catalogue_has_texts() -> None:
     assert set(TEXTS) == set(ENTRIES)
-    for id_, entry in ENTRIES.items():
-        assert wording.where(id_) == entry.where
-        for system in ("Linux", "Darwin", "Windows", None):
-            sentence = wording.advice_for(id_, {}, system)
-            assert sentence and "\n" not in sentence and sentence.endswith((".", "?")) and sentence.count("`") % 2 == 0, id_
-            assert len(sentence) <= 200, id_
 
 
-def test_every_cause_that_invalidates_a_run_has_a_limiter_for_the_verdict() -> None:
-    spoil = {each.id for each in ENTRIES.values() if each.severity == "critical" and each.where != "target"}
-    assert spoil == {name for name, text in TEXTS.items() if text.limiter}
+@pytest.mark.parametrize("id_", ENTRIES)
+def test_a_cause_has_the_place_of_the_catalogue(id_: str) -> None:
+    assert wording.where(id_) == ENTRIES[id_].where
+
+
+@pytest.mark.parametrize("system", ["Linux", "Darwin", "Windows", None])
+@pytest.mark.parametrize("id_", ENTRIES)
+def test_advice_is_one_line_of_at_most_200_characters(id_: str, system: str | None) -> None:
+    advice = wording.advice_for(id_, {}, system)
+    assert 0 < len(advice) <= 200
+    assert "\n" not in advice
+    assert advice.endswith((".", "?"))
+    assert advice.count("`") % 2 == 0, "a command has only one backtick"
+
+
+def test_causes_that_invalidate_a_run_and_no_others_have_words_for_limited_by() -> None:
+    invalidating = {each.id for each in ENTRIES.values() if each.severity == "critical" and each.where != "target"}
+    assert {id_ for id_, text in TEXTS.items() if text.limiter} == invalidating
 
 
 @pytest.mark.parametrize(
@@ -54,7 +63,7 @@ def test_every_cause_that_invalidates_a_run_has_a_limiter_for_the_verdict() -> N
         ("gil_bound", {}, "Linux", "--set workers=N"),
     ],
 )
-def test_advice_has_the_command_for_the_system(id_: str, evidence: dict[str, Any], system: str, command: str) -> None:
+def test_advice_has_the_command_of_the_operating_system(id_: str, evidence: dict[str, Any], system: str, command: str) -> None:
     assert f"`{command}`" in wording.advice_for(id_, evidence, system)
 
 
@@ -73,34 +82,33 @@ def test_advice_has_the_command_for_the_system(id_: str, evidence: dict[str, Any
 def test_a_limit_set_by_the_session_is_raised_by_its_option_and_not_on_the_machine(
     id_: str, evidence: dict[str, Any], limits: tuple[str, ...], command: str
 ) -> None:
-    sentence = wording.advice_for(id_, evidence, "Linux", limits)
-    assert f"`--limit {command}`" in sentence
-    assert "sysctl" not in sentence
-    assert "ulimit" not in sentence
-    assert len(sentence) <= 200
+    advice = wording.advice_for(id_, evidence, "Linux", limits)
+    assert f"`--limit {command}`" in advice
+    assert "sysctl" not in advice
+    assert "ulimit" not in advice
+    assert len(advice) <= 200
 
 
-def test_limits_of_one_thing_change_no_advice_on_another() -> None:
+def test_a_limit_of_the_session_does_not_change_the_advice_about_another_limit() -> None:
     assert "sysctl" in wording.advice_for("ephemeral_port_exhaustion_time_wait", {}, "Linux", ("target.open_files",))
     assert "ulimit" in wording.advice_for("fd_exhaustion_generator", {}, "Linux", ("target.open_files", "network.somaxconn"))
 
 
-def test_the_wider_range_that_is_advised_is_one_that_a_session_takes() -> None:
-    given = re.search(
-        r"--limit (network\.ip_local_port_range=\S+)`", wording.advice_for("ephemeral_port_exhaustion", {}, None, ("network.",))
-    )
-    assert given is not None
-    assert limits_of((given[1],), Limits()).network.ip_local_port_range == (10_000, 65_535)
+def test_the_port_range_that_is_advised_is_valid_for_the_option_limit() -> None:
+    advice = wording.advice_for("ephemeral_port_exhaustion", {}, None, ("network.",))
+    option = re.search(r"--limit (network\.ip_local_port_range=\S+)`", advice)
+    assert option is not None, advice
+    assert limits_of((option[1],), Limits()).network.ip_local_port_range == (10_000, 65_535)
 
 
-def test_advice_says_that_reuse_does_not_help_where_ports_are_in_use() -> None:
+def test_advice_about_ports_of_open_connections_says_that_tcp_tw_reuse_does_not_help() -> None:
     assert "tcp_tw_reuse does not help" in wording.advice_for("ephemeral_port_exhaustion_established", {})
 
 
-def test_an_id_of_a_later_version_is_shown_with_spaces() -> None:
-    assert (wording.name("quantum_decay"), wording.where("quantum_decay"), wording.advice_for("quantum_decay", {})) == (
-        "quantum decay", "target", "",
-    )  # fmt: skip
+def test_an_unknown_id_of_a_log_is_its_own_name_without_advice() -> None:
+    assert wording.name("quantum_decay") == "quantum decay"
+    assert wording.where("quantum_decay") == "target"
+    assert wording.advice_for("quantum_decay", {}) == ""
 
 
 @pytest.mark.parametrize(
@@ -116,20 +124,20 @@ def test_an_id_of_a_later_version_is_shown_with_spaces() -> None:
         ({"count": 3, "first_s": 1.0, "example": "x", "endpoints": {}, "unavailable": []}, ""),
     ],
 )
-def test_readings_have_their_units(evidence: dict[str, Any], sentence: str) -> None:
-    assert wording.readings(cause(evidence)) == sentence
+def test_readings_of_the_evidence_have_their_units(evidence: dict[str, Any], sentence: str) -> None:
+    assert wording.readings(cause_with(evidence)) == sentence
 
 
 @pytest.mark.parametrize(
-    ("unit", "figures", "sentence"),
+    ("unit", "figures", "parts"),
     [
         ("bytes", {"growth_per_hour": 720.0 * (1 << 20), "limit": float(1 << 30)}, ("growth per hour 720 MiB", "limit 1 GiB")),
         ("fds", {"growth_per_hour": 7200.0}, ("growth per hour 7,200",)),
     ],
 )
-def test_a_leak_s_figures_are_in_its_unit(unit: Unit, figures: dict[str, Any], sentence: tuple[str, ...]) -> None:
-    listed = wording.readings(Leak(name="memory_leak", unit=unit, held_s=240.0, now=1.0, **figures))
-    assert all(each in listed for each in sentence), listed
+def test_figures_of_a_leak_are_in_its_unit(unit: Unit, figures: dict[str, Any], parts: tuple[str, ...]) -> None:
+    sentence = wording.readings(Leak(name="memory_leak", unit=unit, held_s=240.0, now=1.0, **figures))
+    assert [part for part in parts if part not in sentence] == [], sentence
 
 
 @pytest.mark.parametrize(
@@ -142,15 +150,15 @@ def test_a_leak_s_figures_are_in_its_unit(unit: Unit, figures: dict[str, Any], s
         ({}, ""),
     ],
 )
-def test_counts_are_given_with_their_unit(evidence: dict[str, Any], sentence: str) -> None:
-    assert wording.counted(cause(evidence)) == sentence
+def test_failures_are_counted_with_their_rate_or_their_duration(evidence: dict[str, Any], sentence: str) -> None:
+    assert wording.counted(cause_with(evidence)) == sentence
 
 
-def test_the_journal_has_a_short_form_of_a_mark() -> None:
-    event = marked(
+def test_a_mark_in_the_journal_has_neither_readings_nor_advice() -> None:
+    mark = marked(
         t_s=9.0, key="k", state="open", kind="cause", id="connection_reset", users=80, severity="error", confidence="high",
         evidence={"count": 412, "rate_per_s": 3.1, "resets_sent": 12},
     )  # fmt: skip
-    assert wording.journal_mark(event) == "cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s"
-    reported = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
-    assert wording.mark(event) == f"{reported}. {TEXTS['connection_reset'].advice}"
+    assert wording.journal_mark(mark) == "cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s"
+    with_readings = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
+    assert wording.mark(mark) == f"{with_readings}. {TEXTS['connection_reset'].advice}"

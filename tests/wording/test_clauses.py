@@ -1,4 +1,4 @@
-"""Every clause that a conclusion may have has words of its own."""
+"""Every kind of clause of the verdict line has its words in `capexplorer/wording/clauses.py`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from capexplorer.wording.clauses import clause
 
 
 @pytest.mark.parametrize("kind", get_args(conclusions.Clause), ids=lambda kind: kind.__name__)
-def test_a_clause_has_words(kind: type) -> None:
+def test_a_kind_of_clause_has_words_of_its_own(kind: type) -> None:
     assert clause.dispatch(kind) is not clause.dispatch(object)
 
 
-def test_an_unknown_clause_is_an_error() -> None:
+def test_words_for_an_object_that_is_not_a_clause_are_a_type_error() -> None:
     with pytest.raises(TypeError, match="no words for str"):
-        clause("said by nobody")  # type: ignore[arg-type]
+        clause("not a clause")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Sentences about capacity, marks of the curve and objectives."""
+"""Sentences about a knee and its verification, marks of the capacity curve, and objectives."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ from capexplorer.model.verdicts import (
 )
 from trials.marked import marked
 
-KNEE = marked(
+KNEE_MARK = marked(
     t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",
     evidence={"users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "top_slope": 0.1},
 )  # fmt: skip
 
-
 AT_47 = "Knee at 47 users [43–52] and 122/s, limited by queueing"
 
 
-def knee(kind: str = "knee", **more: Any) -> CapacityVerdict:
+def knee(kind: str = "knee", **changes: Any) -> CapacityVerdict:
+    """The verdict of a knee at 47 users, with `changes` of its fields."""
     fields: dict[str, Any] = {
         "users": 47.0, "users_low": 43.0, "users_high": 52.0, "capacity_rps": 122.0, "limit": "queueing", "confidence": "high",
-        **more,
+        **changes,
     }  # fmt: skip
     curve = CurveFit(low_load_rps_per_user=2.6, low_load_se=0.1, baseline_users=(1.0,))
     return CapacityVerdict(curve=curve, knee=KneeVerdict(kind=kind, **fields))  # type: ignore[arg-type]
 
 
 def verification(*measured: int, soak: Any = None, back: Any = None) -> Verification:
-    """Of a knee at 47, with the users of the levels that were measured for its steps in order."""
+    """The verification of a knee at 47 users. `measured`: the users of the levels that were measured for its steps, in order.
+    `soak` and `back`: how the soak, or the return to 1 user, disagrees with the earlier levels.
+    """
     wanted = (("soak", 33, 20.0, soak), ("beyond", 57, 6.0, None), ("return_to_first", 1, 6.0, back))
     steps = tuple(
         VerificationStep(
@@ -91,18 +93,18 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
          "No request completed at any level: no capacity was measured."),
     ],
 )  # fmt: skip
-def test_capacity_is_one_sentence(verdict: CapacityVerdict, sentence: str) -> None:
+def test_a_capacity_verdict_is_expressed_in_one_sentence(verdict: CapacityVerdict, sentence: str) -> None:
     assert wording.capacity(verdict) == sentence
 
 
 @pytest.mark.parametrize(
     ("mark", "sentence"),
     [
-        (KNEE, "knee at 47 users [43–52] and 122/s, limited by queueing (high confidence)"),
+        (KNEE_MARK, "knee at 47 users [43–52] and 122/s, limited by queueing (high confidence)"),
         (marked(t_s=1.0, key="knee:epoch0", state="open", kind="at_or_below", id="at_or_below", users=1.0, confidence="low",
                 evidence={"limit": "generator", "users_high": 1.25}),
          "knee at or below 1 user, the generator's (low confidence)"),
-        (msgspec.structs.replace(KNEE, state="retracted"), "knee at 47 users (high confidence): retracted"),
+        (msgspec.structs.replace(KNEE_MARK, state="retracted"), "knee at 47 users (high confidence): retracted"),
         (marked(t_s=1.0, key="s", state="open", kind="shift", id="goodput_fell", users=100.0,
               evidence={"at_s": 34.6, "level": 2, "column": "goodput", "before": 170.2, "after": 119.7}),
          "shift: goodput fell from 170 to 120/s at 00:34 (100 users) and stayed there"),
@@ -115,15 +117,15 @@ def test_capacity_is_one_sentence(verdict: CapacityVerdict, sentence: str) -> No
          "the earlier level"),
     ],
 )  # fmt: skip
-def test_a_mark_is_one_line(mark: Mark, sentence: str) -> None:
+def test_a_mark_of_the_curve_is_expressed_in_one_line(mark: Mark, sentence: str) -> None:
     assert wording.mark(mark) == sentence
 
 
-def test_missing_levels_are_a_sentence_of_their_own() -> None:
-    advised = msgspec.structs.replace(KNEE.finding, missing=(Missing(kind="longer_levels"),))
-    event = msgspec.structs.replace(KNEE, finding=advised)
-    assert wording.mark(event).endswith("(high confidence). Longer levels would narrow the interval")
-    assert wording.journal_mark(event) == wording.mark(event)
+def test_a_mark_with_missing_levels_has_a_second_sentence_about_them() -> None:
+    advised = msgspec.structs.replace(KNEE_MARK.finding, missing=(Missing(kind="longer_levels"),))
+    mark = msgspec.structs.replace(KNEE_MARK, finding=advised)
+    assert wording.mark(mark).endswith("(high confidence). Longer levels would narrow the interval")
+    assert wording.journal_mark(mark) == wording.mark(mark)
 
 
 @pytest.mark.parametrize(
@@ -137,5 +139,5 @@ def test_missing_levels_are_a_sentence_of_their_own() -> None:
          "p99 ≤ 300 ms is not met at any level, not even at 5 users"),
     ],
 )  # fmt: skip
-def test_an_objective_is_one_line(verdict: SloVerdict, sentence: str) -> None:
+def test_an_objective_is_expressed_in_one_line(verdict: SloVerdict, sentence: str) -> None:
     assert wording.objective(verdict) == sentence

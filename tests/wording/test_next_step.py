@@ -1,4 +1,4 @@
-"""The line NEXT: each proposal as words and a key."""
+"""The line NEXT of the screen: the key and the words of each proposal of the next step."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from capexplorer.wording.next_step import ENDS, REASONS, WAITS
 KNEE: Figures = {
     "kind": "knee", "knee_users": 14.0, "users_low": 11.0, "users_high": 16.0, "capacity_rps": 122.0,
 }  # fmt: skip
+FAILING: Figures = {"because": "failures"}
 
 
-def opened(users: int, t_s: float = 1.0, index: int = 0) -> LevelOpened:
+def level_opened(users: int, t_s: float = 1.0, index: int = 0) -> LevelOpened:
     return LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="user")
 
 
-FAILING: Figures = {"because": "failures"}
-TWO_LEVELS = (opened(6), opened(12, 20.0, 1))
+TWO_LEVELS = (level_opened(6), level_opened(12, 20.0, 1))
 
 
-def level(users: int, why: Why, figures: Figures, *, anew: bool = False) -> GoTo:
-    return GoTo(users, why, figures, anew, least_s=8.0, most_s=20.0)
+def step_to(users: int, why: Why, figures: Figures, *, same_users: bool = False) -> GoTo:
+    """The proposal of a level of 8 to 20 s. `same_users`: a new level with the current users."""
+    return GoTo(users, why, figures, same_users, least_s=8.0, most_s=20.0)
 
 
-def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
+def proposed(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
+    """A session of 6, then 12 users (or of `levels`) with this proposal at 30 s, `later_s` after it."""
     timeline = Timeline([Target(t_s=0.5, state="ready"), *(levels or TWO_LEVELS), Proposed(t_s=30.0, proposal=proposal)])
     timeline.last_s += later_s
     return timeline
@@ -38,13 +40,13 @@ def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
 @pytest.mark.parametrize(
     ("proposal", "key", "words"),
     [
-        (level(24, "double", {"efficiency": 0.97}), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
-        (level(18, "bend_near", {"efficiency": 0.85}), "Enter", "18 users for 8–20 s; scaling starts to flatten (85%)"),
-        (level(28, "plateau", KNEE), "Enter", "28 users for 8–20 s; measures beyond the knee 14 [11–16]"),
+        (step_to(24, "double", {"efficiency": 0.97}), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
+        (step_to(18, "bend_near", {"efficiency": 0.85}), "Enter", "18 users for 8–20 s; scaling starts to flatten (85%)"),
+        (step_to(28, "plateau", KNEE), "Enter", "28 users for 8–20 s; measures beyond the knee 14 [11–16]"),
         (GoTo(10, "soak", KNEE, least_s=22, most_s=42), "Enter", "soak at 10 users for 22–42 s; confirms the knee 14 [11–16]"),
-        (level(17, "beyond", KNEE), "Enter", "17 users for 8–20 s; 20% beyond the knee, to confirm it"),
-        (level(12, "beyond", KNEE, anew=True), "Enter", "12 users again for 8–20 s; 20% beyond the knee, to confirm it"),
-        (level(6, "retreat", FAILING), "Enter", "6 users for 8–20 s; requests fail; does the service recover?"),
+        (step_to(17, "beyond", KNEE), "Enter", "17 users for 8–20 s; 20% beyond the knee, to confirm it"),
+        (step_to(12, "beyond", KNEE, same_users=True), "Enter", "12 users again for 8–20 s; 20% beyond the knee, to confirm it"),
+        (step_to(6, "retreat", FAILING), "Enter", "6 users for 8–20 s; requests fail; does the service recover?"),
         (GoTo(1, "rest"), "Enter", "1 user; back to low load; the search is complete"),
         (Hold("measuring", 4.0, 12.0), "", "measuring 12 users; next step in 4–12 s"),
         (Hold("measuring", 14.0, 34.0, "soak"), "", "soak at 12 users; next step in 14–34 s"),
@@ -65,33 +67,34 @@ def at(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeline:
         ),
     ],
 )  # fmt: skip
-def test_a_proposal_has_a_key_its_cost_and_its_reason(proposal: Proposal, key: str, words: str) -> None:
-    assert next_step(at(proposal)) == NextStep(key, words)
-    assert len(f" NEXT  {key or 'wait'}: {words}") <= 78 or isinstance(proposal, GiveUp), "one line of 80 columns"
+def test_a_proposal_has_a_key_and_words_that_fit_one_line(proposal: Proposal, key: str, words: str) -> None:
+    assert next_step(proposed(proposal)) == NextStep(key, words)
+    if not isinstance(proposal, GiveUp):
+        assert len(f" NEXT  {key or 'wait'}: {words}") <= 78, "more than one line at 80 columns"
 
 
 @pytest.mark.parametrize(
     ("later_s", "countdown"), [(3.0, "next step in 1–9 s"), (5.0, "next step within 7 s"), (11.5, "next step now")]
 )
-def test_the_countdown_continues_between_proposals(later_s: float, countdown: str) -> None:
-    step = next_step(at(Hold("measuring", 4.0, 12.0), later_s=later_s))
+def test_the_time_until_the_next_step_decreases_after_the_proposal(later_s: float, countdown: str) -> None:
+    step = next_step(proposed(Hold("measuring", 4.0, 12.0), later_s=later_s))
     assert step == NextStep("", f"measuring 12 users; {countdown}")
 
 
-def test_one_level_shows_no_scaling_yet() -> None:
-    step = next_step(at(level(3, "double", {"efficiency": 1.0}), opened(1)))
+def test_after_one_level_the_reason_does_not_claim_linear_scaling() -> None:
+    step = next_step(proposed(step_to(3, "double", {"efficiency": 1.0}), level_opened(1)))
     assert step == NextStep("Enter", "3 users for 8–20 s; no limit reached yet")
 
 
-def test_a_proposal_that_was_taken_is_not_proposed_again() -> None:
-    timeline = at(level(24, "double", {"efficiency": 0.97}))
-    timeline.apply(opened(24, 31.0, 2))
+def test_while_a_proposed_level_begins_the_line_says_to_which_users_the_load_changes() -> None:
+    timeline = proposed(step_to(24, "double", {"efficiency": 0.97}))
+    timeline.apply(level_opened(24, 31.0, 2))
     assert next_step(timeline) == NextStep("", "changing to 24 users")
 
 
-def test_at_an_offered_rate_the_search_of_a_rate_is_proposed_at_each_of_its_levels() -> None:
-    """It once said `changing to 0 users` for good: the proposal stays the same from level to level."""
-    timeline = at(Hold("rate"))
+def test_at_an_offered_rate_the_search_for_the_capacity_as_a_rate_is_proposed_at_each_level() -> None:
+    """The proposal stays the same from level to level; a level of a rate has 0 users, to which the load does not change."""
+    timeline = proposed(Hold("rate"))
     timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0))
     step = next_step(timeline)
     assert step is not None
@@ -99,37 +102,37 @@ def test_at_an_offered_rate_the_search_of_a_rate_is_proposed_at_each_of_its_leve
     assert step.words.startswith("the autopilot finds the capacity as a rate")
 
 
-def test_a_plan_that_changes_a_rate_says_which() -> None:
-    timeline = at(Hold("plan", 7.0, 7.0))
+def test_while_a_plan_changes_the_offered_rate_the_line_has_the_new_rate() -> None:
+    timeline = proposed(Hold("plan", 7.0, 7.0))
     timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="plan", offered_per_s=20.0))
     assert next_step(timeline) == NextStep("", "changing to 20/s")
 
 
-def test_an_end_is_proposed_on_the_level_that_the_autopilot_goes_back_to() -> None:
-    timeline = at(GiveUp(1, "max_users"))
-    timeline.apply(opened(1, 31.0, 2))
+def test_the_export_is_proposed_also_after_the_autopilot_returned_to_its_first_level() -> None:
+    timeline = proposed(GiveUp(1, "max_users"))
+    timeline.apply(level_opened(1, 31.0, 2))
     assert next_step(timeline) == NextStep("e", "export; no knee up to the limit: raise guards.max_users to go on")
 
 
-def test_where_no_load_can_run_the_target_comes_first() -> None:
-    timeline = at(Hold("measuring", 4.0, 12.0))
+def test_without_a_running_target_the_line_is_about_the_target() -> None:
+    timeline = proposed(Hold("measuring", 4.0, 12.0))
     timeline.apply(Target(t_s=40.0, state="died"))
     assert next_step(timeline, can_restart=True) == NextStep("t", "restart the target")
     assert next_step(timeline) == NextStep("", "the target is not running")
     assert next_step(Timeline([Target(t_s=0.1, state="starting")])) == NextStep("", "the target is starting")
 
 
-def test_after_the_export_quitting_is_proposed() -> None:
-    timeline = at(Done("knee", KNEE))
+def test_quitting_is_proposed_after_the_export_and_the_export_after_the_end_of_the_run() -> None:
+    timeline = proposed(Done("knee", KNEE))
     assert next_step(timeline, exported=True) == NextStep("q", "quit; the report is written and the session is saved")
     timeline.apply(Ended(t_s=50.0, reason="ended by the user"))
     assert next_step(timeline) == NextStep("e", "export a report of this session")
 
 
-def test_a_log_without_proposals_has_no_line() -> None:
-    assert next_step(Timeline([Target(t_s=0.5, state="ready"), opened(1)])) is None
+def test_without_a_proposal_there_is_no_line() -> None:
+    assert next_step(Timeline([Target(t_s=0.5, state="ready"), level_opened(1)])) is None
 
 
-def test_every_reason_of_a_step_has_words() -> None:
-    worded = {*REASONS, *ENDS, *WAITS, "knee", "at_or_below", "neighbours", "rate"}
-    assert worded == set(get_args(Why))
+def test_every_reason_of_a_proposal_has_words() -> None:
+    worded_elsewhere = {"knee", "at_or_below", "neighbours", "rate"}
+    assert {*REASONS, *ENDS, *WAITS, *worded_elsewhere} == set(get_args(Why))

@@ -1,4 +1,4 @@
-"""Texts of screens, help, exports, docs and docstrings hold none of the phrases of `banned_phrases.toml`."""
+"""No text of screens, help, exports, docs and docstrings has a phrase of `banned_phrases.toml`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ BANNED = [
     (re.compile(each["pattern"], re.IGNORECASE), each["plain"])
     for each in tomllib.loads((Path(__file__).parent / "banned_phrases.toml").read_text("utf-8"))["banned"]
 ]
-PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("targets/**/*.md")] + [ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
-TEXTS = sorted([*ROOT.glob("profiles/*.toml"), *ROOT.glob("targets/*/target.toml"), *ROOT.glob("capexplorer/report/templates/*")])
+PAGES_OF_DOCS = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("targets/**/*.md")] + [ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
+PROFILES_TARGETS_AND_TEMPLATES = sorted(
+    [*ROOT.glob("profiles/*.toml"), *ROOT.glob("targets/*/target.toml"), *ROOT.glob("capexplorer/report/templates/*")]
+)
 
 
-def literals(path: Path) -> Iterator[tuple[int, str]]:
+def strings_of(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of each string in a Python file: docstrings, texts and the fixed parts of f-strings."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -33,29 +35,29 @@ def problems(path: Path, line: int, text: str) -> list[str]:
     return [f"{path.name}:{line}: `{match[0]}`: write {plain}" for match, plain in found if match is not None]
 
 
-@pytest.mark.parametrize("room", sorted({path.parent for path in ROOT.glob("capexplorer/**/*.py")}), ids=lambda path: path.name)
-def test_no_text_or_docstring_of_the_product_has_a_banned_phrase(room: Path) -> None:
+@pytest.mark.parametrize("folder", sorted({path.parent for path in ROOT.glob("capexplorer/**/*.py")}), ids=lambda path: path.name)
+def test_no_text_or_docstring_of_the_product_has_a_banned_phrase(folder: Path) -> None:
     assert [
-        each for path in sorted(room.glob("*.py")) for line, text in literals(path) for each in problems(path, line, text)
+        each for path in sorted(folder.glob("*.py")) for line, text in strings_of(path) for each in problems(path, line, text)
     ] == []
 
 
-@pytest.mark.parametrize("page", [*PAGES, *TEXTS], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [*PAGES_OF_DOCS, *PROFILES_TARGETS_AND_TEMPLATES], ids=lambda path: path.name)
 def test_no_page_has_a_banned_phrase(page: Path) -> None:
     paragraphs = page.read_text("utf-8").split("\n\n")
     starts = [1 + sum(each.count("\n") + 2 for each in paragraphs[:index]) for index in range(len(paragraphs))]
     assert [each for line, text in zip(starts, paragraphs, strict=True) for each in problems(page, line, text)] == []
 
 
-def test_names_of_tests_have_none_of_the_private_words() -> None:
-    riddle = re.compile(r"_(?:told|tells?|strikes|struck|whoever|said|anew|ours|nobodys)(?:_|$)|^test_nor_")
+def test_no_name_of_a_test_has_a_word_that_only_its_author_understands() -> None:
+    unclear = re.compile(r"_(?:told|tells?|strikes|struck|whoever|said|anew|ours|nobodys)(?:_|$)|^test_nor_")
     names = (
         (path.name, node.name)
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
     )
-    assert [f"{file}: {name}" for file, name in names if riddle.search(name)] == []
+    assert [f"{file}: {name}" for file, name in names if unclear.search(name)] == []
 
 
 @pytest.mark.parametrize(
@@ -75,5 +77,5 @@ def test_a_banned_phrase_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["11 users", "1,001 users", "p95 is over 1,000 at 50 users", "a mean is over the ticks"])
-def test_plain_text_is_not(text: str) -> None:
+def test_plain_text_has_no_banned_phrase(text: str) -> None:
     assert problems(Path("page.md"), 1, text) == []

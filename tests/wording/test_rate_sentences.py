@@ -1,4 +1,4 @@
-"""Sentences about offered rates."""
+"""Sentences about the capacity as a rate, about levels of offered rates, and about objectives at a rate."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from capexplorer import wording
 from capexplorer.model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 
 
-def overload(kind: Any, **more: Any) -> Overload:
-    given = {"offered_per_s": 300.0, "goodput_per_s": 198.0, "failure_ratio": 0.33, "growth_per_s": 84.0} | more
-    return Overload(kind=kind, **given)
+def overload(kind: Any, **changes: Any) -> Overload:
+    """Overload at 300/s, with `changes` of its fields."""
+    fields = {"offered_per_s": 300.0, "goodput_per_s": 198.0, "failure_ratio": 0.33, "growth_per_s": 84.0} | changes
+    return Overload(kind=kind, **fields)
 
 
-def capacity(kind: Any = "capacity", **more: Any) -> RateCapacity:
-    given: dict[str, Any] = {"per_s": 198.0, "low_per_s": 190.0, "high_per_s": 206.0, "kept_per_s": 150.0} | more
-    return RateCapacity(kind=kind, **given)
+def capacity(kind: Any = "capacity", **changes: Any) -> RateCapacity:
+    """A capacity of 198/s, with `changes` of its fields."""
+    fields: dict[str, Any] = {"per_s": 198.0, "low_per_s": 190.0, "high_per_s": 206.0, "kept_per_s": 150.0} | changes
+    return RateCapacity(kind=kind, **fields)
 
 
 @pytest.mark.parametrize(
@@ -66,17 +68,17 @@ def capacity(kind: Any = "capacity", **more: Any) -> RateCapacity:
         (capacity("at_or_below"), "The capacity is below 206/s, the lowest rate: offer less to find it."),
     ],
 )
-def test_the_capacity_as_a_rate(found: RateCapacity, expected: str) -> None:
+def test_a_capacity_as_a_rate_is_expressed_in_one_sentence(found: RateCapacity, expected: str) -> None:
     assert wording.rates(RateVerdict(capacity=found)) == expected
 
 
-def test_the_last_recovery_is_reported() -> None:
-    back = RateRecovery(level=5, from_per_s=300, to_per_s=120, recovered=True, after_s=4)
-    found = RateVerdict(capacity=capacity(kept_per_s=None), recoveries=(back,))
+def test_a_recovery_from_overload_is_part_of_the_sentence() -> None:
+    recovery = RateRecovery(level=5, from_per_s=300, to_per_s=120, recovered=True, after_s=4)
+    found = RateVerdict(capacity=capacity(kept_per_s=None), recoveries=(recovery,))
     assert wording.rates(found) == "Capacity 198/s [190–206]; at 120/s it recovered 4 s after overload at 300/s."
 
 
-def test_levels_too_short_to_judge() -> None:
+def test_without_a_level_with_enough_arrivals_the_sentence_says_so() -> None:
     expected = "No level of an offered rate had enough arrivals to say whether it was served in full."
     assert wording.rates(RateVerdict()) == expected
 
@@ -121,7 +123,7 @@ def test_failures_at_every_rate_that_was_served_are_named() -> None:
         ("generator", "limited by the generator"),
     ],
 )
-def test_a_level(state: Any, expected: str) -> None:
+def test_each_state_of_a_level_has_its_words(state: Any, expected: str) -> None:
     found = RateLevelVerdict(
         level=0, offered_per_s=300, goodput_per_s=198, goodput_se_per_s=3, state=state, failure_ratio=0.33, dropped_ratio=0.12,
         growth_per_s=84.0,
@@ -129,8 +131,11 @@ def test_a_level(state: Any, expected: str) -> None:
     assert wording.rate_level(found) == expected
 
 
-def test_an_objective() -> None:
-    found = RateObjective(name="p95_ms", limit=300, state="crossed", per_s=141, low_per_s=120, high_per_s=160)
-    assert wording.rate_objective(found) == "p95 from plan ≤ 300 ms up to 141/s [120–160]"
+def test_an_objective_has_the_rate_up_to_which_it_is_met() -> None:
+    crossed = RateObjective(name="p95_ms", limit=300, state="crossed", per_s=141, low_per_s=120, high_per_s=160)
+    assert wording.rate_objective(crossed) == "p95 from plan ≤ 300 ms up to 141/s [120–160]"
+
+
+def test_an_objective_that_is_not_met_at_any_rate_has_the_lowest_rate() -> None:
     broken = RateObjective(name="failure_ratio", limit=0.01, state="broken", high_per_s=20)
     assert wording.rate_objective(broken) == "failures ≤ 1% is not met at any rate, not even at 20/s"

@@ -1,4 +1,4 @@
-"""Units of bytes, latencies and rates on the screen and in reports; what programs read does not depend on the choice."""
+"""Bytes, latencies and rates as text, in the units that the user chose; JSON and CSV do not depend on the choice."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ DECIMAL, SECONDS, AUTO = Units(bytes="decimal"), Units(latencies="s"), Units(lat
 
 
 @pytest.fixture(autouse=True)
-def nothing_chosen() -> Iterator[None]:
-    """The defaults before and after each test."""
+def default_units() -> Iterator[None]:
+    """The default units before and after each test, which may choose others."""
     units.choose(Units())
     yield
     units.choose(Units())
@@ -47,15 +47,16 @@ def nothing_chosen() -> Iterator[None]:
         (5 * 10**15, "4,547 TiB", "5,000 TB"),
     ],
 )
-def test_bytes_have_at_most_three_digits_before_the_point(value: float | None, binary: str, decimal: str) -> None:
+def test_a_number_of_bytes_has_a_binary_or_a_decimal_unit_as_chosen(value: float | None, binary: str, decimal: str) -> None:
     assert quantities.size(value) == binary
     units.choose(DECIMAL)
     assert quantities.size(value) == decimal
 
 
-def test_all_forms_of_a_size_have_the_same_unit() -> None:
+def test_sizes_in_a_column_as_a_rate_and_beside_a_larger_one_have_the_chosen_unit() -> None:
     units.choose(DECIMAL)
-    assert (quantities.size_cell(34_100_000), quantities.byte_rate(34_100_000)) == ("34.1M", "34.1 MB/s")
+    assert quantities.size_cell(34_100_000) == "34.1M"
+    assert quantities.byte_rate(34_100_000) == "34.1 MB/s"
     assert quantities.size(1_000_000, largest=25_200_000_000) == "0.00 GB"
 
 
@@ -73,12 +74,10 @@ def test_all_forms_of_a_size_have_the_same_unit() -> None:
         (42_140.0, "42,140 ms", "42.1 s", "42.1 s"),
     ],
 )
-def test_a_latency_in_a_sentence_has_its_unit(value_ms: float | None, ms: str, s: str, auto: str) -> None:
-    found = []
-    for chosen in (Units(), SECONDS, AUTO):
+def test_a_latency_in_a_sentence_has_three_digits_in_the_chosen_unit(value_ms: float | None, ms: str, s: str, auto: str) -> None:
+    for chosen, expected in zip((Units(), SECONDS, AUTO), (ms, s, auto), strict=True):
         units.choose(chosen)
-        found.append(quantities.latency(value_ms))
-    assert found == [ms, s, auto]
+        assert quantities.latency(value_ms) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,16 +95,14 @@ def test_a_latency_in_a_sentence_has_its_unit(value_ms: float | None, ms: str, s
         (421_300, "421s", "421", "421s"),
     ],
 )
-def test_a_latency_in_a_column_takes_no_more_cells_than_the_column_has(
-    value_ms: float | None, ms: str, s: str, auto: str
-) -> None:
-    for chosen, text in zip((Units(), SECONDS, AUTO), (ms, s, auto), strict=True):
+def test_a_latency_in_a_column_fits_the_column(value_ms: float | None, ms: str, s: str, auto: str) -> None:
+    for chosen, expected in zip((Units(), SECONDS, AUTO), (ms, s, auto), strict=True):
         units.choose(chosen)
-        assert quantities.latency_cell(value_ms) == text
-        assert len(text) <= quantities.latency_cells()
+        assert quantities.latency_cell(value_ms) == expected
+        assert len(expected) <= quantities.latency_cells()
 
 
-def test_a_title_names_the_unit_unless_each_value_has_its_own() -> None:
+def test_the_title_of_a_column_has_the_unit_unless_each_value_has_one() -> None:
     assert (quantities.latency_title("p95"), quantities.latency_below_title(12.1)) == ("p95 ms", "12.1")
     units.choose(SECONDS)
     assert (quantities.latency_title("p95"), quantities.latency_below_title(12.1)) == ("p95 s", "0.0121")
@@ -113,7 +110,7 @@ def test_a_title_names_the_unit_unless_each_value_has_its_own() -> None:
     assert (quantities.latency_title("p95"), quantities.latency_below_title(12.1)) == ("p95", "12.1 ms")
 
 
-def test_latencies_of_one_sentence_have_one_unit() -> None:
+def test_two_latencies_of_a_sentence_have_the_same_unit() -> None:
     assert quantities.latencies((12.0, 480.0)) == "12 → 480 ms"
     units.choose(AUTO)
     assert quantities.latencies((12.0, 1_480.0)) == "0.012 → 1.48 s"
@@ -133,59 +130,68 @@ def test_latencies_of_one_sentence_have_one_unit() -> None:
 def test_a_rate_has_three_digits_in_a_sentence_and_at_most_six_cells_in_a_column(
     per_s: float | None, sentence: str, cell: str
 ) -> None:
-    assert (quantities.rate(per_s), quantities.rate_cell(per_s)) == (sentence, cell)
+    assert quantities.rate(per_s) == sentence
+    assert quantities.rate_cell(per_s) == cell
 
 
 @pytest.mark.parametrize(("chosen", "sentence"), [(Units(), "p95 1,240 ms exceeds 1,000 ms"), (AUTO, "p95 1.24 s exceeds 1 s")])
-def test_a_stop_rule_names_the_units_of_its_figures(chosen: Units, sentence: str) -> None:
+def test_the_figures_of_a_stop_rule_have_their_units(chosen: Units, sentence: str) -> None:
     units.choose(chosen)
     assert wording.stop_rule("p95_ms", 1_240.0, 1_000.0) == f"stop rule: {sentence}"
     assert wording.stop_rule("failure_ratio", 0.62, 0.5) == "stop rule: failure ratio 0.62 exceeds 0.5"
 
 
 @pytest.mark.parametrize(
-    ("chosen", "shown"),
+    ("chosen", "cells"),
     [
         (Units(), ("p95 ms", "980.0", "1,210", "+230.0")),
         (SECONDS, ("p95 s", "0.9800", "1.21", "+0.2300")),
         (AUTO, ("p95 s", "0.9800", "1.21", "+0.2300")),
     ],
 )
-def test_a_row_of_a_comparison_has_one_unit(chosen: Units, shown: tuple[str, ...]) -> None:
+def test_a_row_of_a_comparison_has_one_unit(chosen: Units, cells: tuple[str, ...]) -> None:
     units.choose(chosen)
     row = difference("p95", Estimate(980.0, 1.0), Estimate(1_210.0, 1.0))
-    assert (sentences.heading(row), sentences.before(row), sentences.after(row), sentences.change(row)) == shown
+    assert (sentences.heading(row), sentences.before(row), sentences.after(row), sentences.change(row)) == cells
 
 
 @pytest.mark.parametrize("chosen", [Units(), SECONDS, AUTO])
 def test_no_latency_in_the_table_of_endpoints_is_cut(chosen: Units) -> None:
     units.choose(chosen)
-    p50_ms, p95_ms, p99_ms, max_ms = latencies = (0.0421, 42.1, 4_210.0, 42_100.0)
-    row = Row("GET /", 10, 0, 1.0, p50_ms=p50_ms, p95_ms=p95_ms, p99_ms=p99_ms, max_ms=max_ms, mean_bytes=None)
-    line = row_line(row, Palette(), 100).text
-    assert all(quantities.latency_cell(value_ms) in line.split() for value_ms in latencies)
+    row = Row("GET /", 10, 0, 1.0, p50_ms=0.0421, p95_ms=42.1, p99_ms=4_210.0, max_ms=42_100.0, mean_bytes=None)
+    cells = row_line(row, Palette(), 100).text.split()
+    latencies_ms = (row.p50_ms, row.p95_ms, row.p99_ms, row.max_ms)
+    assert [value_ms for value_ms in latencies_ms if quantities.latency_cell(value_ms) not in cells] == []
 
 
 def test_an_offered_rate_keeps_the_digits_that_distinguish_levels() -> None:
-    assert [quantities.offered_rate(each) for each in (4.5, 80.0, 141.42, 12_345.6)] == ["4.5/s", "80/s", "141.4/s", "12,346/s"]
+    rates_per_s = (4.5, 80.0, 141.42, 12_345.6)
+    assert [quantities.offered_rate(each) for each in rates_per_s] == ["4.5/s", "80/s", "141.4/s", "12,346/s"]
 
 
-def test_reports_have_the_chosen_units_and_json_and_csv_do_not() -> None:
+def test_html_and_markdown_reports_have_the_chosen_units_and_json_and_csv_do_not_change() -> None:
     events = list(read(SAMPLE))
-    fixed = {name: formats.to_text(name, events)[0] for name in ("json", "csv")}
+    with_default_units = {name: formats.to_text(name, events)[0] for name in ("json", "csv")}
     units.choose(Units(bytes="decimal", latencies="s"))
-    page, table = (formats.to_text(name, events)[0].decode() for name in ("html", "md"))
-    assert '"names":["B","kB","MB","GB","TB"]' in page and "<small>MB</small>" in page
-    assert '"latencies":[["s",1000.0]]' in page and "<small>ms</small>" not in page and "<small>s</small>" in page
-    assert not re.search(r"\d (ms|[KMG]iB)|\bp95 ms", page + table)
-    assert {name: formats.to_text(name, events)[0] for name in fixed} == fixed
+    html, markdown = (formats.to_text(name, events)[0].decode() for name in ("html", "md"))
+    assert '"names":["B","kB","MB","GB","TB"]' in html
+    assert "<small>MB</small>" in html
+    assert '"latencies":[["s",1000.0]]' in html
+    assert "<small>ms</small>" not in html
+    assert "<small>s</small>" in html
+    other_units = re.compile(r"\d (ms|[KMG]iB)|\bp95 ms")
+    assert other_units.search(html) is None
+    assert other_units.search(markdown) is None
+    assert {name: formats.to_text(name, events)[0] for name in with_default_units} == with_default_units
 
 
-def test_the_configuration_file_chooses_for_every_command(
+def test_a_command_uses_the_units_of_the_configuration_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(configuration.VARIABLE, str(tmp_path / "own.toml"))
     (tmp_path / "own.toml").write_text('byte_units = "decimal"\nlatency_units = "auto"\n')
     assert cli.run(["export", str(SAMPLE), "--format", "md"]) == 0
-    shown = capsys.readouterr().out
-    assert "GiB" not in shown and "p95 ms" not in shown and units.current() == Units("decimal", "auto")
+    markdown = capsys.readouterr().out
+    assert units.current() == Units("decimal", "auto")
+    assert "GiB" not in markdown
+    assert "p95 ms" not in markdown

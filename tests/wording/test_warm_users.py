@@ -1,4 +1,4 @@
-"""What is said of levels whose users were still new."""
+"""Words about levels whose users have not all completed a task cycle (are not warm)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capexplorer.model.timeline import Timeline
 
 
 def unsettled(*levels: tuple[int, float | None]) -> Timeline:
-    """Levels of (users, share that was warm) that ended before they had settled."""
+    """A session whose levels of (users, share of warm users) ended before they had settled."""
     events: list[Event] = []
     for index, (users, warm) in enumerate(levels):
         figures = LevelFigures(settled=False, warm_ratio=warm)
@@ -29,12 +29,12 @@ def test_the_share_of_warm_users_is_shown_while_it_is_too_small_to_settle(ratio:
     assert wording.warm(LevelFigures(settled=False, warm_ratio=ratio)) == sentence
 
 
-def test_levels_that_did_not_settle_for_their_users_say_so() -> None:
+def test_the_verdict_of_levels_that_did_not_settle_names_the_share_of_warm_users_as_the_reason() -> None:
     assert wording.verdict(unsettled((5, 0.4), (10, 0.0))) == (
         "The capacity is unknown: 2 levels (5 to 10 users) did not settle: only 0–40% of the users had completed a task cycle; "
         "hold each level until its users have completed one."
     )
 
 
-def test_levels_that_did_not_settle_for_another_reason_do_not() -> None:
+def test_the_verdict_of_levels_that_did_not_settle_with_warm_users_names_no_reason() -> None:
     assert wording.verdict(unsettled((5, 1.0), (10, None))) == "No level settled: the capacity is unknown."
