@@ -1,4 +1,4 @@
-"""For all tests: default signals in children, no configuration of the user's own, no deadline, the longest first."""
+"""For all tests: no signals ignored by child processes, no configuration file of the user, no deadlines, long files first."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 IGNORED_BY_PYTHON = {"SIGPIPE", "SIGXFZ", "SIGXFSZ"}
-"""Python ignores these itself, and `subprocess` restores them in children."""
+"""Python ignores these signals itself, and `subprocess` restores them in children."""
 
 
 def replace_ignored_signals() -> None:
-    """Catch each ignored signal with a handler that does nothing: exec keeps an ignored signal, and resets a handler.
+    """Handle each ignored signal by a function that does nothing: after exec an ignored signal stays ignored, and a handled one
+    has its default action.
 
-    A shell starts its background jobs with SIGINT ignored, nohup with SIGHUP ignored. pytest itself goes on ignoring them.
+    A shell starts its background jobs with SIGINT ignored, nohup with SIGHUP ignored. For pytest itself nothing changes.
     """
     for number in signal.Signals:
         if signal.getsignal(number) is signal.SIG_IGN and number.name not in IGNORED_BY_PYTHON:
@@ -26,17 +27,17 @@ def replace_ignored_signals() -> None:
 
 replace_ignored_signals()
 
-# Of whoever runs the tests: their keys and their theme would be under test.
+# The configuration file of the person who runs the tests could change keys, theme and units.
 os.environ["CAPEXPLORER_CONFIG"] = str(Path(__file__).parent / "data" / "empty-configuration.toml")
 
-# No test asserts wall-clock time, and so Hypothesis must not either: a busy machine is no failure. Every run has the
-# same examples, so that a test fails because of the commit. `make fuzz` draws new ones.
+# Without a deadline no test fails because the machine is busy. Every run has the same examples, so that a failure is due to the
+# commit; `make fuzz` draws new examples.
 settings.register_profile("new-examples", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same-examples", settings.get_profile("new-examples"), derandomize=True)
 settings.load_profile("same-examples")
 
 
-LONGEST = (
+BEGIN_FIRST = (
     "e2e/test_verification.py",
     "load/test_user_code.py",
     "e2e/test_user_code.py",
@@ -46,11 +47,11 @@ LONGEST = (
     "tui/test_app.py",
     "load/test_autopilot_simulated.py",
 )
-"""Those that would keep everybody waiting if they began last: they begin first."""
+"""The files that take longest. If they began last, the other workers would have nothing to do while they run."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `-m slow...`, files and folders without slow tests are not imported: nine of ten, and each worker would."""
+    """With `-m slow...`, do not import files without slow tests: they are nine of ten, and each worker would import all."""
     if not config.getoption("markexpr").startswith("slow"):
         return None
     is_test = collection_path.name.startswith("test_")
@@ -59,13 +60,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
+    items.sort(key=lambda item: not item.path.as_posix().endswith(BEGIN_FIRST))
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests live as long as their process: the garbage collector need not look at them each time.
+    """Exclude the collected tests, thousands of objects that live as long as the process, from garbage collection.
 
-    The threshold is that of the product (`cli.main`): with the default one, collecting takes 6% of the CPU of tests.
+    The threshold is that of the product (`cli.main`): with Python's default, garbage collection takes 6% of the CPU of tests.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""What the kernel says of a process. Only helps tests."""
+"""The state of a process, from /proc."""
 
 from __future__ import annotations
 
@@ -6,5 +6,7 @@ from pathlib import Path
 
 
 def is_stopped(pid: int) -> bool:
-    """By SIGSTOP or ctrl+z."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "T"
+    """Whether SIGSTOP or ctrl+z has stopped the process, which may continue."""
+    _, _, fields_after_name = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")
+    state = fields_after_name.split()[0]
+    return state == "T"

@@ -1,4 +1,4 @@
-"""Skips a test for want of a program, with one line that says which package brings it."""
+"""Skips tests that need a program that is not installed. The reason names its Debian package."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ("find", "missing", "needs", "require")
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Skips a test where one of these is not installed."""
+    """A mark that skips a test if one of these programs is not installed."""
     reason = missing(*programs)
     return pytest.mark.skipif(bool(reason), reason=reason)
 
 
 def require(*programs: str) -> None:
-    """The same from within a test or a fixture."""
+    """Skip the test, or all tests of the fixture, that calls this if one of these programs is not installed."""
     if reason := missing(*programs):
         pytest.skip(reason)

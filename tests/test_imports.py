@@ -1,41 +1,30 @@
-"""What a command loads: offline commands never load Locust, gevent or Textual; the screen never loads the load generator."""
+"""Which modules a process loads: offline commands neither Locust, gevent nor Textual; the screen no load generator."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from fresh_process import ROOT, modules_loaded_by, run_in_fresh_process
 from session.samples import HEADER
 
 from capexplorer.model.events import Ended
 from capexplorer.session.writer import SessionWriter
 
-ROOT = Path(__file__).resolve().parent.parent
 GENERATOR = ("locust", "gevent", "geventhttpclient", "requests")
 SCREEN = ("textual",)
 HTTP = ("httpx", "httpcore")
-"""0.1 s of a start; what asks a target by HTTP imports them while the target starts."""
+"""Importing these takes 0.1 s, which modules that ask a target by HTTP do only while the target starts."""
 
 WEB = ("flask", "jinja2", "werkzeug")
-"""A quarter of what Locust takes to start."""
-
-
-def loaded_after(program: str) -> set[str]:
-    """Top-level modules of a fresh process that ran `program`."""
-    tell = "import json as _json, sys as _sys; _names = {name.partition('.')[0] for name in _sys.modules}\n"
-    tell += "_sys.stderr.write('\\n' + _json.dumps(sorted(_names)))"
-    done = subprocess.run([sys.executable, "-c", f"{program}\n{tell}"], cwd=ROOT, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stderr.splitlines()[-1]))
+"""Of Locust's web interface; importing these takes a quarter of the time of importing Locust."""
 
 
 @pytest.fixture
-def sessions(tmp_path: Path) -> Path:
+def sessions_folder(tmp_path: Path) -> Path:
+    """A folder with one saved session."""
     writer = SessionWriter(tmp_path / f"{HEADER.id}.jsonl")
     writer.write(HEADER)
     writer.write(Ended(t_s=1.0, reason="quit"))
@@ -48,11 +37,12 @@ OFFLINE = (
     ["sessions", "--json", "--sessions-dir", "HERE"], ["profiles"], ["targets"], ["doctor"],
     ["compare", "sample", "sample-4-threads", "--format", "md"], ["export", "sample", "--format", "md"], ["import", "--help"],
 )  # fmt: skip
+"""Arguments of commands that need no load and no screen. HERE stands for a folder with one saved session."""
 
 
-def test_an_offline_command_loads_no_generator_and_no_screen(sessions: Path) -> None:
-    commands = [[str(sessions) if arg == "HERE" else arg for arg in args] for args in OFFLINE]
-    loaded_after(
+def test_an_offline_command_loads_no_generator_and_no_screen(sessions_folder: Path) -> None:
+    commands = [[str(sessions_folder) if arg == "HERE" else arg for arg in args] for args in OFFLINE]
+    run_in_fresh_process(
         "import sys\n"
         "from capexplorer import cli\n"
         f"for command in {commands!r}:\n"
@@ -62,75 +52,82 @@ def test_an_offline_command_loads_no_generator_and_no_screen(sessions: Path) -> 
     )
 
 
-PATCHED = "from capexplorer.load import native; native.patch()\nimport capexplorer.run.live, locust.env\n"
+PATCH_AND_IMPORT_LOCUST = "from capexplorer.load import native; native.patch()\nimport capexplorer.run.live, locust.env\n"
 
 
-@pytest.mark.parametrize("given", [None, "2"])
-def test_numpy_gets_one_blas_thread_unless_the_user_says_otherwise_and_services_do_not_inherit_it(given: str | None) -> None:
-    """A second one spins at each start. `services`: what a run starts has the run's environment."""
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+def test_a_run_loads_numpy_with_one_blas_thread_and_without_a_change_of_its_environment() -> None:
+    """Each further thread of BLAS uses CPU at each start. Services that a run starts inherit its environment."""
     program = (
         "import os, capexplorer.commands.headless\n"
-        f"assert os.environ.get('OPENBLAS_NUM_THREADS') == {given!r}\n"
-        f"assert {given!r} or len(os.listdir('/proc/self/task')) == 1, 'threads'"
+        f"assert {BLAS_THREADS!r} not in os.environ\n"
+        "assert len(os.listdir('/proc/self/task')) == 1, 'threads'"
     )
-    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    environment |= {"OPENBLAS_NUM_THREADS": given} if given else {}
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=240, env=environment)
-    assert done.returncode == 0, done.stderr
+    run_in_fresh_process(program, {name: value for name, value in os.environ.items() if name != BLAS_THREADS})
 
 
-def limits_threads(module: Path) -> bool:
-    """Whether a file does so above its own import of numpy, if it has one."""
-    return "import one_blas_thread" in module.read_text(encoding="utf-8").partition("\nimport numpy")[0]
+def test_a_number_of_blas_threads_that_the_user_has_set_is_not_changed() -> None:
+    program = f"import os, capexplorer.commands.headless; assert os.environ[{BLAS_THREADS!r}] == '2'"
+    run_in_fresh_process(program, {**os.environ, BLAS_THREADS: "2"})
 
 
-def test_whatever_imports_numpy_limits_its_threads_first() -> None:
-    """A module by itself, or one of the packages that hold it. A run once loaded `analysis` first, with a thread a core."""
+def limits_blas_threads(file: Path) -> bool:
+    """Whether a file imports `one_blas_thread` above its import of numpy, if it has one."""
+    return "import one_blas_thread" in file.read_text(encoding="utf-8").partition("\nimport numpy")[0]
+
+
+def test_every_module_that_imports_numpy_limits_blas_threads_first() -> None:
+    """The module itself, or one of the packages that contain it. The first import of numpy decides for the whole process."""
     package = ROOT / "capexplorer"
     modules = [
         path for path in package.rglob("*.py") if re.search(r"^(import|from) numpy", path.read_text("utf-8"), re.MULTILINE)
     ]
-    assert len(modules) > 20
+    assert len(modules) > 20, "the search does not find the modules"
+    unlimited = []
     for path in modules:
-        holding = [folder / "__init__.py" for folder in path.parents if folder.is_relative_to(package)]
-        assert any(limits_threads(each) for each in [path, *holding]), path
+        packages = [folder / "__init__.py" for folder in path.parents if folder.is_relative_to(package)]
+        if not any(limits_blas_threads(each) for each in [path, *packages]):
+            unlimited.append(str(path.relative_to(package)))
+    assert unlimited == []
 
 
 def test_a_run_does_not_load_locusts_web_interface() -> None:
-    assert loaded_after(PATCHED).isdisjoint(WEB)
+    assert modules_loaded_by(PATCH_AND_IMPORT_LOCUST).isdisjoint(WEB)
 
 
-def test_a_locustfile_that_asks_for_locusts_web_interface_gets_it() -> None:
-    opened = "assert type(locust.env.Environment().create_web_ui('127.0.0.1', 0)).__module__ == 'locust.web'"
-    statement = "from locust.web import WebUI, logger\nassert logger.name == 'locust.web'"
-    assert loaded_after(f"{PATCHED}{statement}\n{opened}") >= set(WEB)
+def test_a_locustfile_can_still_open_locusts_web_interface() -> None:
+    opens_web_interface = "assert type(locust.env.Environment().create_web_ui('127.0.0.1', 0)).__module__ == 'locust.web'"
+    imports_web_interface = "from locust.web import WebUI, logger\nassert logger.name == 'locust.web'"
+    assert modules_loaded_by(f"{PATCH_AND_IMPORT_LOCUST}{imports_web_interface}\n{opens_web_interface}") >= set(WEB)
 
 
 @pytest.mark.parametrize(
     "module", ["capexplorer.target.supervisor_process", "capexplorer.target.ready", "capexplorer.probe.probes"]
 )
-def test_a_start_does_not_wait_for_the_http_client(module: str) -> None:
-    assert loaded_after(f"import {module}").isdisjoint(HTTP)
+def test_modules_that_a_run_imports_before_its_target_starts_do_not_import_httpx(module: str) -> None:
+    assert modules_loaded_by(f"import {module}").isdisjoint(HTTP)
 
 
-def test_no_form_but_html_loads_the_template_engine() -> None:
-    assert "jinja2" not in loaded_after(
+def test_only_html_exports_load_the_template_engine() -> None:
+    assert "jinja2" not in modules_loaded_by(
         "from capexplorer import cli; assert cli.run(['export', 'sample', '--format', 'md']) == 0"
     )
-    assert "jinja2" not in loaded_after("import capexplorer.commands.pick, capexplorer.commands.session_folder")
+    assert "jinja2" not in modules_loaded_by("import capexplorer.commands.pick, capexplorer.commands.session_folder")
 
 
 def test_the_screen_loads_no_generator() -> None:
-    assert loaded_after("import capexplorer.tui.app").isdisjoint(GENERATOR)
+    assert modules_loaded_by("import capexplorer.tui.app").isdisjoint(GENERATOR)
 
 
 def test_the_model_loads_no_screen_no_generator_and_no_command_line() -> None:
-    loaded = loaded_after("import capexplorer.model.timeline, capexplorer.model.controls, capexplorer.analysis.epoch.levels")
+    loaded = modules_loaded_by("import capexplorer.model.timeline, capexplorer.model.controls, capexplorer.analysis.epoch.levels")
     assert loaded.isdisjoint((*GENERATOR, *SCREEN, "click", "psutil", "rich"))
 
 
-def test_patching_is_complete_before_users_come_and_shortens_the_switch_interval() -> None:
-    loaded_after(
+def test_patching_covers_all_modules_shortens_the_switch_interval_and_raises_the_limit_of_descriptors() -> None:
+    run_in_fresh_process(
         "import sys, resource\n"
         "from capexplorer.load import native; native.patch()\n"
         "from gevent import monkey\n"
@@ -142,8 +139,8 @@ def test_patching_is_complete_before_users_come_and_shortens_the_switch_interval
     )
 
 
-def test_a_native_thread_is_native_although_everything_is_patched() -> None:
-    loaded_after(
+def test_native_start_thread_starts_an_operating_system_thread_in_a_patched_process() -> None:
+    run_in_fresh_process(
         "from capexplorer.load import native; native.patch()\n"
         "from _queue import SimpleQueue\n"
         "from _thread import get_native_id\n"

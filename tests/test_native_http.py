@@ -1,4 +1,4 @@
-"""One GET from a native thread: bounded in time and bytes, and nothing that a server sends makes it do more."""
+"""`native_http.get`: one GET from a native thread, bounded in time and bytes; no redirect, proxy, host name or compression."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from test_imports import loaded_after
+from fresh_process import run_in_fresh_process
 
 from capexplorer import native_http
 
@@ -19,7 +19,7 @@ MOST_BYTES = 10_000
 
 @contextmanager
 def serving(answer: Callable[[socket.socket, bytes], None], address: str = "127.0.0.1") -> Iterator[int]:
-    """A server for one connection; gives its port."""
+    """A server for one connection, which `answer` receives with the request. Yields the port."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, 0), family=family) as server:
         server.settimeout(30)
@@ -39,6 +39,7 @@ def serving(answer: Callable[[socket.socket, bytes], None], address: str = "127.
 
 
 def sending(response: bytes) -> Callable[[socket.socket, bytes], None]:
+    """An answer that sends these bytes and closes the connection."""
     return lambda connection, _: connection.sendall(response)
 
 
@@ -47,7 +48,7 @@ def fetched(url: str, timeout_s: float = 30.0) -> bytes:
         return b"".join(response.iter_raw())
 
 
-def test_the_request_asks_for_no_compression_and_no_second_request() -> None:
+def test_the_request_accepts_no_compression_and_closes_the_connection() -> None:
     requests = []
 
     def answer(connection: socket.socket, request: bytes) -> None:
@@ -57,37 +58,39 @@ def test_the_request_asks_for_no_compression_and_no_second_request() -> None:
     with serving(answer) as port:
         assert fetched(f"http://127.0.0.1:{port}/path?x=1") == b"ok"
     head, *fields = requests[0].decode().strip().split("\r\n")
-    named = dict(field.lower().split(": ") for field in fields)
+    headers = dict(field.lower().split(": ") for field in fields)
     assert head == "GET /path?x=1 HTTP/1.1"
-    assert (named["host"], named["connection"], named["accept-encoding"]) == (f"127.0.0.1:{port}", "close", "identity")
+    assert headers["host"] == f"127.0.0.1:{port}"
+    assert headers["connection"] == "close"
+    assert headers["accept-encoding"] == "identity"
 
 
-def test_a_body_in_chunks_is_joined() -> None:
+def test_the_chunks_of_a_body_are_joined() -> None:
     with serving(sending(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n3\r\npth\r\n0\r\n\r\n")) as port:
         assert fetched(f"http://127.0.0.1:{port}/") == b"depth"
 
 
-def test_ipv6_addresses_are_reached() -> None:
+def test_an_ipv6_address_can_be_requested() -> None:
     with serving(sending(b"HTTP/1.1 200 OK\r\n\r\nsix"), "::1") as port:
         assert fetched(f"http://[::1]:{port}/") == b"six"
 
 
-def test_what_arrives_compressed_is_not_unpacked() -> None:
-    packed = gzip.compress(b"0" * 1_000_000)
-    with serving(sending(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + packed)) as port:
-        assert fetched(f"http://127.0.0.1:{port}/") == packed
+def test_a_compressed_body_is_not_decompressed() -> None:
+    compressed = gzip.compress(b"0" * 1_000_000)
+    with serving(sending(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + compressed)) as port:
+        assert fetched(f"http://127.0.0.1:{port}/") == compressed
 
 
-@pytest.mark.parametrize("place", [b"/elsewhere", b"http://192.0.2.1/", b"http://host:port/", b"\x01"])
-def test_a_redirect_is_a_response_and_leads_nowhere(place: bytes) -> None:
+@pytest.mark.parametrize("location", [b"/elsewhere", b"http://192.0.2.1/", b"http://host:port/", b"\x01"])
+def test_a_redirect_is_returned_and_not_followed(location: bytes) -> None:
     with (
-        serving(sending(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + place + b"\r\n\r\n")) as port,
+        serving(sending(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location + b"\r\n\r\n")) as port,
         native_http.get(f"http://127.0.0.1:{port}/", timeout_s=30, most_bytes=MOST_BYTES) as response,
     ):
         assert response.status_code == 302
 
 
-def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     with serving(sending(b"HTTP/1.1 200 OK\r\n\r\ndirect")) as port:
@@ -97,11 +100,11 @@ def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "part", [b"x", b"X-Filler: x\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"], ids=["word", "headers", "continue"]
 )
-def test_a_response_without_end_is_given_up_at_the_limit_of_bytes(part: bytes) -> None:
-    begins = b"" if part.startswith(b"HTTP") else b"HTTP/1.1 200 OK\r\n" + (b"\r\n" if part == b"x" else b"")
+def test_a_response_without_end_is_an_error_at_the_limit_of_bytes(part: bytes) -> None:
+    begin = b"" if part.startswith(b"HTTP") else b"HTTP/1.1 200 OK\r\n" + (b"\r\n" if part == b"x" else b"")
 
     def answer(connection: socket.socket, _: bytes) -> None:
-        connection.sendall(begins)
+        connection.sendall(begin)
         try:
             for _attempt in range(1_000):
                 connection.sendall(part * 100)
@@ -112,46 +115,46 @@ def test_a_response_without_end_is_given_up_at_the_limit_of_bytes(part: bytes) -
         fetched(f"http://127.0.0.1:{port}/")
 
 
-@pytest.mark.parametrize("begins", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["status", "headers", "body"])
-def test_a_response_that_comes_too_slowly_is_given_up_at_the_time_limit(begins: bytes) -> None:
-    given_up = threading.Event()
+@pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["status", "headers", "body"])
+def test_a_response_that_arrives_too_slowly_is_a_timeout_error(begin: bytes) -> None:
+    client_has_closed = threading.Event()
 
-    def drip(connection: socket.socket, _: bytes) -> None:
-        connection.sendall(begins)
-        while not given_up.wait(0.05):
+    def send_slowly(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(begin)
+        while not client_has_closed.wait(0.05):
             try:
                 connection.sendall(b"H")
             except OSError:
                 return
 
-    with serving(drip) as port:
+    with serving(send_slowly) as port:
         with pytest.raises(TimeoutError):
             fetched(f"http://127.0.0.1:{port}/", timeout_s=0.3)
-        given_up.set()
+        client_has_closed.set()
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1:1/", "ftp://127.0.0.1:1/", "nonsense"])
-def test_only_plain_http_is_spoken(url: str) -> None:
+def test_urls_other_than_plain_http_are_refused(url: str) -> None:
     with pytest.raises(httpx.UnsupportedProtocol):
         fetched(url)
 
 
-def test_a_name_is_not_looked_up() -> None:
+def test_a_host_name_is_refused_without_a_look_up() -> None:
     with pytest.raises(OSError):
         fetched("http://localhost:1/")
 
 
-def test_a_native_thread_starts_no_gevent_loop_in_a_patched_process() -> None:
+def test_a_request_of_a_native_thread_starts_no_gevent_hub_in_a_patched_process() -> None:
     with serving(sending(b"HTTP/1.1 200 OK\r\n\r\nnative")) as port:
-        loaded_after(
+        run_in_fresh_process(
             "from capexplorer.load import native; native.patch()\n"
             "from _queue import SimpleQueue\n"
             "from gevent._hub_local import get_hub_if_exists\n"
             "from capexplorer import native_http\n"
             "answers = SimpleQueue()\n"
-            "def ask():\n"
+            "def get():\n"
             f"    with native_http.get('http://127.0.0.1:{port}/', timeout_s=60, most_bytes=1000) as response:\n"
             "        answers.put((b''.join(response.iter_raw()), get_hub_if_exists()))\n"
-            "native.start_thread(ask)\n"
+            "native.start_thread(get)\n"
             "assert answers.get(timeout=120) == (b'native', None)\n"
         )

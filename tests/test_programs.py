@@ -1,4 +1,4 @@
-"""A test that is skipped for want of a program says which Debian package brings it, and CI installs them all."""
+"""Programs that tests run: a missing one is named with its Debian package, and CI installs the packages of all of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ROOT = TESTS.parent
 
 def test_ci_installs_every_package() -> None:
     found = re.search(r'^PACKAGES="(.*)"$', (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
-    assert found is not None and set(found[1].split()) == set(programs.PACKAGES.values())
+    assert found is not None
+    assert set(found[1].split()) == set(programs.PACKAGES.values())
 
 
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +35,8 @@ def test_installed_programs_are_not_reported_as_missing(tmp_path: Path, monkeypa
     (tmp_path / "go").write_text("")
     (tmp_path / "go").chmod(0o755)
     monkeypatch.setattr(programs, "PATH", str(tmp_path))
-    assert programs.missing("go") == "" and programs.find("go") == str(tmp_path / "go")
+    assert programs.missing("go") == ""
+    assert programs.find("go") == str(tmp_path / "go")
 
 
 def test_programs_of_targets_and_fault_rows_have_a_package() -> None:
@@ -43,9 +45,9 @@ def test_programs_of_targets_and_fault_rows_have_a_package() -> None:
     assert {*targets, *rows} <= set(programs.PACKAGES)
 
 
-def test_no_test_looks_for_a_program_by_itself() -> None:
-    looking = [str(path) for path in TESTS.rglob("*.py") if path.name != "programs.py" and _calls_which(path)]
-    assert looking == [], "use programs.needs, require or find"
+def test_no_test_calls_shutil_which() -> None:
+    calling = [str(path) for path in TESTS.rglob("*.py") if path.name != "programs.py" and _calls_which(path)]
+    assert calling == [], "use programs.needs, require or find"
 
 
 def _calls_which(path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from beside_others import repeated_while_disturbed
+from disturbed_runs import repeated_while_disturbed
 
 from trials.faults.execution import carry_out, why_not
 from trials.faults.row import Row

@@ -6,7 +6,7 @@ from collections.abc import Set
 from pathlib import Path
 
 import pytest
-from beside_others import repeated_while_disturbed
+from disturbed_runs import repeated_while_disturbed
 from programs import needs
 
 from trials.experiments import five

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from beside_others import repeated_while_disturbed
+from disturbed_runs import repeated_while_disturbed
 
 from capexplorer.model.events import Mark
 from trials.experiments.headless import KNEE_KINDS, Ran, run
