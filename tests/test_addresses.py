@@ -1,4 +1,4 @@
-"""URLs as they are shown, without user and password, and addresses of the form HOST:PORT."""
+"""URLs without the user and the password, which may not be shown or saved; addresses of the form HOST:PORT."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from capexplorer.addresses import host_and_port, without_userinfo
         ("http://user:word@[::1/x", "http://***@[::1/x"),
     ],
 )
-def test_a_password_is_not_shown_and_a_path_is(url: str, shown: str) -> None:
+def test_user_and_password_of_a_url_are_replaced_and_nothing_else(url: str, shown: str) -> None:
     assert without_userinfo(url) == shown
 
 
@@ -30,5 +30,5 @@ def test_a_password_is_not_shown_and_a_path_is(url: str, shown: str) -> None:
     ("text", "address"),
     [("box:5557", ("box", 5557)), ("[::1]:1", ("::1", 1)), ("box", None), (":5557", None), ("box:0", None), ("box:65536", None)],
 )
-def test_an_address_is_a_host_and_a_valid_port(text: str, address: tuple[str, int] | None) -> None:
+def test_an_address_is_a_host_and_a_port_between_1_and_65535(text: str, address: tuple[str, int] | None) -> None:
     assert host_and_port(text) == address

@@ -1,4 +1,4 @@
-"""The command line: exit codes, one line on stderr, and never a traceback for what a user typed."""
+"""The command line: wrong input is refused with exit code 2 and one line on stderr; help, lists, exports, standard output."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from capexplorer.session.writer import SessionWriter
 URL = ["--host", "http://127.0.0.1:9"]
 PROFILES = Path(__file__).parent / "data" / "profiles"
 PLAN = ["--headless", "--plan", "1:1s", "--sessions-dir", "HERE"]
+"""HERE stands for the temporary folder of a test."""
 
 REFUSED = {
     "unknown command": (["exprot"], "no command `exprot`; did you mean `export`?"),
     "unknown option": (["sessions", "--jsn"], "No such option"),
     "unknown profile": (["run", "mixd", *PLAN], "no profile `mixd`; did you mean `mixed`?"),
-    "profile file that is not there": (["run", "./gone.toml", *PLAN], "gone.toml: no such profile"),
-    "session that is not there": (["export", "gone", "--sessions-dir", "HERE"], "gone"),
-    "no session at all": (["export", "last", "--sessions-dir", "HERE"], "no session"),
-    "format unknown": (["export", "last", "--format", "pdf"], "'pdf' is not"),
+    "missing profile file": (["run", "./gone.toml", *PLAN], "gone.toml: no such profile"),
+    "missing session": (["export", "gone", "--sessions-dir", "HERE"], "gone"),
+    "last of no sessions": (["export", "last", "--sessions-dir", "HERE"], "no session"),
+    "unknown format": (["export", "last", "--format", "pdf"], "'pdf' is not"),
     "profile without a service": (
         ["run", str(PROFILES / "no-service.toml"), *PLAN],
         "no-service.toml: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside"
@@ -39,7 +40,7 @@ REFUSED = {
         ["run", str(PROFILES / "no-port.toml"), *PLAN],
         "no-port.toml: command: expected {port} in the command, or ready URL with the port that it listens on",
     ),
-    "command of a profile that is none": (
+    "command of a profile with an open quote": (
         ["run", str(PROFILES / "open-quote.toml"), *PLAN],
         "open-quote.toml: command: no closing quotation in",
     ),
@@ -48,27 +49,30 @@ REFUSED = {
         "variable.toml: users.task[0].headers.Authorization: expected the environment variable CAPEXPLORER_TEST_TOKEN, which is"
         " not set",
     ),
-    "compose file that is not there": (["run", "--compose", "gone.yaml", *PLAN], "--compose: no such file: "),
+    "missing compose file": (["run", "--compose", "gone.yaml", *PLAN], "--compose: no such file: "),
     "compose file and host": (["run", *URL, "--compose", "x", *PLAN], "--compose: cannot be combined with --host"),
     "compose file and command": (
         ["run", "--target-cmd", "x {port}", "--compose", "x", *PLAN],
         "--compose: cannot be combined with --target-cmd",
     ),
     "init with two services": (["init", *URL, "--target-cmd", "x"], "--target-cmd: cannot be combined with --host"),
-    "init with a path of no service": (["init", "--ready", "/"], "--ready: needs --target-cmd"),
-    "init with two sorts of users": (["init", "--request", "/", "-f", "x.py"], "--request: cannot be combined with --locustfile"),
-    "init with a locustfile that is not there": (["init", *URL, "-f", "gone.py"], "gone.py: no such locustfile"),
+    "init with a path but no command of the service": (["init", "--ready", "/"], "--ready: needs --target-cmd"),
+    "init with requests and a locustfile": (
+        ["init", "--request", "/", "-f", "x.py"],
+        "--request: cannot be combined with --locustfile",
+    ),
+    "init with a missing locustfile": (["init", *URL, "-f", "gone.py"], "gone.py: no such locustfile"),
     "init without a terminal": (["init", "--request", "/"], "there is no terminal to ask on: expected --target-cmd"),
     "init into another kind of file": (
         ["init", *URL, "--request", "/", "-o", "x.yaml"],
         "-o: expected a name that ends with .toml",
     ),
-    "init into no folder": (["init", *URL, "--request", "/", "-o", "gone/x.toml"], "-o: gone: no such folder"),
-    "init over a file": (
+    "init into a missing folder": (["init", *URL, "--request", "/", "-o", "gone/x.toml"], "-o: gone: no such folder"),
+    "init to an existing file": (
         ["init", *URL, "--request", "/", "-o", str(PROFILES / "variable.toml")],
         "variable.toml exists already; another name, or --force to overwrite it",
     ),
-    "init for a host elsewhere": (
+    "init for a host that is not loopback": (
         ["init", "--host", "http://192.0.2.1", "--request", "/"],
         "--host: load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1",
     ),
@@ -77,10 +81,16 @@ REFUSED = {
         "--host: expected a URL without a password",
     ),
     "plan without a colon": (["run", "mixed", "--headless", "--plan", "huge"], "--plan: no plan `huge` in the profile"),
-    "plan of nonsense": (["run", "mixed", "--headless", "--plan", "5:xs"], "--plan: expected USERS:DURATION like 10:30s"),
-    "plan beyond the guard": (["run", "mixed", "--headless", "--plan", "99999:1s"], "99999 users exceed guards.max_users"),
+    "plan with an invalid duration": (
+        ["run", "mixed", "--headless", "--plan", "5:xs"],
+        "--plan: expected USERS:DURATION like 10:30s",
+    ),
+    "plan with more users than the limit": (
+        ["run", "mixed", "--headless", "--plan", "99999:1s"],
+        "99999 users exceed guards.max_users",
+    ),
     "headless without a plan": (["run", "mixed", "--headless"], "--headless: needs --plan"),
-    "users beyond the guard": (["run", "mixed", "--users", "99999", *PLAN], "--users: expected at most guards.max_users"),
+    "more users than the limit": (["run", "mixed", "--users", "99999", *PLAN], "--users: expected at most guards.max_users"),
     "negative users": (["run", "mixed", "--users", "-1", *PLAN], "-1 is not in the range"),
     "5,000 digits of a parameter": (
         ["run", "mixed", "--set", f"threads={'9' * 5000}", *PLAN],
@@ -92,11 +102,11 @@ REFUSED = {
     ),
     "spawn rate that is no number": (["run", "mixed", "--spawn-rate", "nan", *PLAN], "--spawn-rate"),
     "setting without a value": (["run", "mixed", "--set", "threads", *PLAN], "--set: expected KEY=VALUE, got 'threads'"),
-    "setting of no parameter": (["run", "mixed", "--set", "thraeds=1", *PLAN], "did you mean `threads`?"),
-    "setting of no target": (["run", "mixed", *URL, "--set", "threads=1", *PLAN], "--set: needs a target"),
+    "setting of an unknown parameter": (["run", "mixed", "--set", "thraeds=1", *PLAN], "did you mean `threads`?"),
+    "setting without a target": (["run", "mixed", *URL, "--set", "threads=1", *PLAN], "--set: needs a target"),
     "host without a scheme": (["run", "mixed", "--host", "localhost:80", *PLAN], "--host: expected http://HOST[:PORT]"),
-    "host that is none": (["run", "mixed", "--host", "http://[::1", *PLAN], "--host: expected http://HOST[:PORT]"),
-    "host with a port beyond all": (["run", "mixed", "--host", "http://127.0.0.1:99999", *PLAN], "--host: expected http://HOST"),
+    "host that is not a URL": (["run", "mixed", "--host", "http://[::1", *PLAN], "--host: expected http://HOST[:PORT]"),
+    "host with a port above 65535": (["run", "mixed", "--host", "http://127.0.0.1:99999", *PLAN], "--host: expected http://HOST"),
     "host that is not loopback": (["run", "mixed", "--host", "http://192.0.2.1", *PLAN], "add --allow-host 192.0.2.1"),
     "no terminal": (["run", "mixed"], "the live screen needs a terminal"),
 }
@@ -113,14 +123,15 @@ def test_wrong_input_is_reported_and_exits_with_2(
     assert "Traceback" not in err
 
 
-def test_an_allowed_host_is_allowed_however_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_allowed_host_is_compared_without_case(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["run", "mixed", "--host", "http://Service.Example", "--allow-host", "SERVICE.example", "--headless"]
-    assert cli.run(args) == 2  # for want of a plan, not for the host
-    assert "--headless: needs --plan" in capsys.readouterr().err
+    assert cli.run(args) == 2
+    assert "--headless: needs --plan" in capsys.readouterr().err, "refused for the host and not for the missing plan"
 
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> Path:
+    """A folder with one saved session."""
     writer = SessionWriter(tmp_path / f"{HEADER.id}.jsonl")
     for event in ONE_OF_EACH:
         writer.write(event)
@@ -128,17 +139,17 @@ def sessions(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_version_names_what_a_report_of_a_problem_should_say(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed_with_those_of_python_libraries_and_platform(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--version"]) == 0
-    words = capsys.readouterr().out
-    assert words.startswith("capexplorer ")
-    assert [name for name in ("Python ", "locust ", "gevent ", "textual ", "platform ") if name not in words] == []
+    output = capsys.readouterr().out
+    assert output.startswith("capexplorer ")
+    assert [name for name in ("Python ", "locust ", "gevent ", "textual ", "platform ") if name not in output] == []
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--help"]) == 0
     output = capsys.readouterr().out
-    assert all(name in output for name in cli.COMMANDS)
+    assert [name for name in cli.COMMANDS if name not in output] == []
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
@@ -147,47 +158,49 @@ def test_every_command_has_its_own_help(name: str, capsys: pytest.CaptureFixture
     assert f"Usage: capexplorer {name}" in capsys.readouterr().out
 
 
-def test_lists_are_json_when_asked(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for args in (["profiles", "--json"], ["targets", "--json"], ["sessions", "--json", "--sessions-dir", str(sessions)]):
-        assert cli.run(args) == 0
-        rows = json.loads(capsys.readouterr().out)
-        assert rows and all(isinstance(row, dict) for row in rows)
+@pytest.mark.parametrize("command", ["profiles", "targets", "sessions"])
+def test_the_option_json_prints_a_list_of_objects(command: str, sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--sessions-dir", str(sessions), command, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) > 0
+    assert [row for row in rows if not isinstance(row, dict)] == []
 
 
-def test_sessions_are_listed_with_what_they_are_of(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sessions_are_listed_with_their_id_and_their_profile(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["sessions", "--sessions-dir", str(sessions)]) == 0
-    reported = capsys.readouterr().out
-    assert HEADER.id in reported and "mixed" in reported
+    output = capsys.readouterr().out
+    assert HEADER.id in output
+    assert "mixed" in output
 
 
 @pytest.mark.parametrize("name", ["last", HEADER.id, HEADER.id[:12], "PATH"])
-def test_export_takes_last_an_id_its_beginning_and_a_path(
+def test_export_accepts_last_an_id_the_begin_of_an_id_and_a_path(
     name: str, sessions: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    name = str(sessions / f"{HEADER.id}.jsonl") if name == "PATH" else name
-    assert cli.run(["export", name, "--sessions-dir", str(sessions)]) == 0
+    session = str(sessions / f"{HEADER.id}.jsonl") if name == "PATH" else name
+    assert cli.run(["export", session, "--sessions-dir", str(sessions)]) == 0
     assert json.loads(capsysbinary.readouterr().out)["session"]["id"] == HEADER.id
 
 
-def test_the_same_session_exported_twice_gives_the_same_bytes(sessions: Path) -> None:
-    outputs = [sessions / "one.json", sessions / "two.json"]
-    for path in outputs:
+def test_two_exports_of_a_session_have_the_same_bytes(sessions: Path) -> None:
+    first, second = sessions / "first.json", sessions / "second.json"
+    for path in (first, second):
         assert cli.run(["export", "last", "--sessions-dir", str(sessions), "-o", str(path)]) == 0
-    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert first.read_bytes() == second.read_bytes()
 
 
-def test_export_overwrites_only_when_forced(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    there = sessions / "there.json"
-    there.write_text("precious")
-    args = ["export", "last", "--sessions-dir", str(sessions), "-o", str(there)]
+def test_export_overwrites_a_file_only_with_force(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    existing = sessions / "existing.json"
+    existing.write_text("earlier content")
+    args = ["export", "last", "--sessions-dir", str(sessions), "-o", str(existing)]
     assert cli.run(args) == 2
     assert "exists already" in capsys.readouterr().err
-    assert there.read_text() == "precious"
+    assert existing.read_text() == "earlier content"
     assert cli.run([*args, "--force"]) == 0
-    assert json.loads(there.read_text())["schema"] == "capexplorer.summary/1"
+    assert json.loads(existing.read_text())["schema"] == "capexplorer.summary/1"
 
 
-def test_export_into_a_folder_that_is_not_there_is_one_line(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_into_a_missing_folder_is_refused_in_one_line(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = sessions / "no" / "x.json"
     assert cli.run(["export", "last", "--sessions-dir", str(sessions), "-o", str(path)]) == 2
     err = capsys.readouterr().err
@@ -195,7 +208,9 @@ def test_export_into_a_folder_that_is_not_there_is_one_line(sessions: Path, caps
     assert err.count("\n") == 1
 
 
-def test_a_torn_session_is_exported_with_a_note_on_stderr(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_whose_log_is_cut_off_is_exported_with_a_note_on_stderr(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = sessions / f"{HEADER.id}.jsonl"
     path.write_bytes(path.read_bytes()[:-9])
     assert cli.run(["export", str(path)]) == 0
@@ -204,16 +219,21 @@ def test_a_torn_session_is_exported_with_a_note_on_stderr(sessions: Path, capsys
     assert "cut off" in err
 
 
-def test_a_file_that_is_not_a_session_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_of_a_file_that_is_not_a_session_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("hello")
     assert cli.run(["export", str(path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_sessions_folder_may_be_given_before_any_command(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_sessions_dir_may_precede_the_command(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--sessions-dir", str(sessions), "sessions", "--json"]) == 0
     assert [Path(row["path"]).parent for row in json.loads(capsys.readouterr().out)] == [sessions]
+
+
+def test_the_option_sessions_dir_of_the_command_has_precedence(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--sessions-dir", str(sessions / "none"), "sessions", "--json", "--sessions-dir", str(sessions)]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 1
 
@@ -226,8 +246,10 @@ def test_a_listed_session_has_its_verdict_and_knee(capsys: pytest.CaptureFixture
     assert round(row["knee_users"]) == 50
 
 
-def test_a_knee_that_the_verdict_does_not_let_stand_is_not_listed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Of `sample-static` the curve has a knee at 2 users, but the generator's CPU made it."""
+def test_a_knee_that_the_verdict_attributes_to_the_generator_is_not_listed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The curve of `sample-static` has a knee at 2 users, which the generator's CPU caused."""
     shutil.copy(paths.sample_sessions()["sample-static"], tmp_path)
     assert cli.run(["sessions", "--json", "--sessions-dir", str(tmp_path)]) == 0
     (row,) = json.loads(capsys.readouterr().out)
@@ -236,10 +258,10 @@ def test_a_knee_that_the_verdict_does_not_let_stand_is_not_listed(capsys: pytest
 
 
 @pytest.mark.parametrize("name", sorted(paths.sample_sessions()))
-def test_a_sample_has_a_title_in_words(name: str) -> None:
+def test_the_label_of_a_sample_session_describes_it_in_several_words(name: str) -> None:
     with open_session(paths.sample_sessions()[name]) as log:
         label = log.header.label or ""
-    assert " " in label and label != "sample", "a commit says nothing to who reads the list"
+    assert " " in label, "a single word, such as a commit id, does not describe the session"
 
 
 WRITES_STDOUT = {
@@ -255,14 +277,14 @@ WRITES_STDOUT = {
 
 @pytest.mark.parametrize(("redirection", "reason"), [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
 @pytest.mark.parametrize("args", WRITES_STDOUT.values(), ids=WRITES_STDOUT)
-def test_a_stdout_that_cannot_be_written_is_one_line(args: list[str], redirection: str, reason: str) -> None:
+def test_a_standard_output_that_cannot_be_written_is_reported_in_one_line(args: list[str], redirection: str, reason: str) -> None:
     command = shlex.join([sys.executable, "-m", "capexplorer", *args])
     done = subprocess.run(["sh", "-c", f"{command} {redirection}"], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, f"capexplorer: stdout: cannot be written: {reason}\n")
 
 
 @pytest.mark.parametrize("args", [WRITES_STDOUT["export html"], WRITES_STDOUT["compare"]], ids=["export", "compare"])
-def test_a_reader_that_closes_early_is_not_an_error(args: list[str]) -> None:
+def test_a_standard_output_that_its_reader_closed_ends_the_command_as_sigpipe_does(args: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(

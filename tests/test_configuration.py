@@ -1,4 +1,4 @@
-"""The user's configuration file: what it may say, what is refused in one line, and a theme that is kept in it."""
+"""The user's configuration file: its keys, invalid values, which are refused in one line, and the theme that is kept in it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from capexplorer.errors import InputError
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The default path of the configuration file, in a home folder without one."""
     monkeypatch.delenv(configuration.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -22,12 +23,12 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_without_a_file_the_defaults_hold(file: Path) -> None:
-    assert file == file.parent.parent / "capexplorer" / "config.toml"
+def test_without_a_file_all_keys_have_their_defaults(file: Path) -> None:
+    assert file.parts[-2:] == ("capexplorer", "config.toml")
     assert configuration.load() == Configuration()
 
 
-def test_a_file_is_read(file: Path) -> None:
+def test_every_key_of_the_file_is_read(file: Path) -> None:
     file.write_text(
         'theme = "nord"\nwindow_s = "all"\nmarkers = "ascii"\nsessions_dir = "~/runs"\n'
         '[keys]\nautopilot = "A"\nzero = ["x", "0"]\n'
@@ -39,16 +40,16 @@ def test_a_file_is_read(file: Path) -> None:
 
 REFUSED = {
     "an unknown key": ('them = "nord"', "unknown key `them`; did you mean `theme`?"),
-    "a window that w does not have": ("window_s = 61", "window_s: "),
+    "a window that the key w cannot choose": ("window_s = 61", "window_s: "),
     "unknown markers": ('markers = "dots"', "markers: invalid enum value 'dots'"),
     "a key that is a number": ("[keys]\nzero = 0", "keys[...]: expected `str | array`, got `int`"),
-    "no keys": ("[keys]\nzero = []", "keys[...]: expected a list of at least 1 entry"),
+    "an empty list of keys": ("[keys]\nzero = []", "keys[...]: expected a list of at least 1 entry"),
     "not TOML": ("theme = ", "not valid TOML"),
 }
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_wrong_configuration_gives_one_line_in_every_command(
+def test_an_invalid_configuration_is_refused_in_one_line(
     text: str, message: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(text)
@@ -59,15 +60,15 @@ def test_a_wrong_configuration_gives_one_line_in_every_command(
     assert err.count("\n") == 1
 
 
-def test_a_file_that_is_named_must_be_there(
+def test_the_file_of_the_option_config_must_exist(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(configuration.VARIABLE, "")  # what the option sets is taken back after the test
+    monkeypatch.setenv(configuration.VARIABLE, "")  # restored after the test, also if the option has set it
     assert cli.run(["--config", str(file), "profiles"]) == 2
     assert capsys.readouterr().err == f"capexplorer: {file}: no such file\n"
 
 
-def test_the_sessions_folder_of_the_file_gives_way_to_the_option(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_for_the_sessions_folder_has_precedence_over_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text('sessions_dir = "~/runs"')
     assert cli.run(["export", "last"]) == 2
     assert str(Path.home() / "runs") in capsys.readouterr().err
@@ -79,20 +80,20 @@ KEPT = {
     "no file": (None, 'theme = "nord"\n'),
     "another theme": ('# mine\ntheme = "dracula"  # dark\nwindow_s = 60\n', '# mine\ntheme = "nord"\nwindow_s = 60\n'),
     "no theme": ("[keys]\nzero = 'X'\n", "theme = \"nord\"\n[keys]\nzero = 'X'\n"),
-    "a name like it in a table": ("[keys]\ntheme = 'X'\n", "theme = \"nord\"\n[keys]\ntheme = 'X'\n"),
+    "a key theme in another table": ("[keys]\ntheme = 'X'\n", "theme = \"nord\"\n[keys]\ntheme = 'X'\n"),
 }
 
 
 @pytest.mark.parametrize(("before", "after"), KEPT.values(), ids=KEPT)
-def test_a_theme_is_kept_and_all_else_stays(before: str | None, after: str, file: Path) -> None:
+def test_keeping_a_theme_changes_nothing_else_in_the_file(before: str | None, after: str, file: Path) -> None:
     if before is not None:
         file.write_text(before)
     configuration.keep_theme("nord")
     assert file.read_text() == after
-    assert os.listdir(file.parent) == [file.name]
+    assert os.listdir(file.parent) == [file.name], "a temporary file is left"
 
 
-def test_a_linked_file_stays_a_link(file: Path, tmp_path: Path) -> None:
+def test_keeping_a_theme_writes_through_a_symbolic_link(file: Path, tmp_path: Path) -> None:
     (tmp_path / "dotfile.toml").write_text("window_s = 60\n")
     file.symlink_to(tmp_path / "dotfile.toml")
     configuration.keep_theme("nord")
@@ -100,7 +101,7 @@ def test_a_linked_file_stays_a_link(file: Path, tmp_path: Path) -> None:
     assert configuration.load() == Configuration(theme="nord", window_s=60)
 
 
-def test_a_file_that_cannot_be_changed_is_named(file: Path) -> None:
+def test_a_theme_that_cannot_be_replaced_in_the_file_is_refused_with_the_line_to_write(file: Path) -> None:
     file.write_text('theme = """\nnord"""\n')
     with pytest.raises(InputError, match=r"theme: cannot be changed in this file; write theme = 'dracula' yourself"):
         configuration.keep_theme("dracula")

@@ -1,4 +1,4 @@
-"""A name stands for one thing: no two classes and no two files of capexplorer share one, except those listed with a reason."""
+"""No two classes and no two files of capexplorer have the same name, except those that are listed here with a reason."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "capexplorer"
-NOT_NAMES = ("__init__", "__main__")
+NAMES_OF_PYTHON = ("__init__", "__main__")
 
 SAME_READING = "the probe of a platform without /proc takes the same readings by psutil"
 COMMAND_AND_SCREEN = "the command and the screen of one task"
 REPORT_AND_COMPARISON = "the same part of a report and of a comparison"
 COUNTED_AND_SHOWN = "the probe counts them, a pane shows them"
 
-CLASSES = {
+ALLOWED_CLASSES = {
     "GeneratorProbe": SAME_READING,
     "HostProbe": SAME_READING,
     "NeighboursProbe": SAME_READING,
@@ -28,7 +28,7 @@ CLASSES = {
     "Shape": "a load shape of Locust, and how the terminal draws a point",
 }
 
-FILES = {
+ALLOWED_FILES = {
     "app": "the probe of a target's own metrics, and the application of the screen",
     "axis": "ticks of a page and ticks of the terminal",
     "compare": COMMAND_AND_SCREEN,
@@ -47,37 +47,41 @@ FILES = {
 }
 
 
-def test_no_two_classes_have_one_name() -> None:
-    assert _doubles(_classes(), CLASSES) == {}, "rename one of them, or list the name in CLASSES with the reason"
+def test_no_two_classes_have_the_same_name() -> None:
+    duplicates = _duplicates(_classes(), ALLOWED_CLASSES)
+    assert duplicates == {}, "rename one of them, or list the name in ALLOWED_CLASSES with the reason"
 
 
-def test_no_two_files_have_one_name() -> None:
-    assert _doubles(_files(), FILES) == {}, "rename one of them, or list the name in FILES with the reason"
+def test_no_two_files_have_the_same_name() -> None:
+    duplicates = _duplicates(_files(), ALLOWED_FILES)
+    assert duplicates == {}, "rename one of them, or list the name in ALLOWED_FILES with the reason"
 
 
-def test_every_exception_is_still_one() -> None:
-    over = {name for names, listed in ((_classes(), CLASSES), (_files(), FILES)) for name in listed if len(names[name]) < 2}
-    assert over == set(), "these names stand once now: delete them from the lists here"
+def test_every_allowed_name_is_still_used_twice() -> None:
+    allowed = ((_classes(), ALLOWED_CLASSES), (_files(), ALLOWED_FILES))
+    unnecessary = {name for files_by_name, names in allowed for name in names if len(files_by_name[name]) < 2}
+    assert unnecessary == set(), "delete these names from the lists here"
 
 
-def _doubles(places: dict[str, list[str]], listed: dict[str, str]) -> dict[str, list[str]]:
-    return {name: where for name, where in places.items() if len(where) > 1 and name not in listed}
+def _duplicates(files_by_name: dict[str, list[str]], allowed: dict[str, str]) -> dict[str, list[str]]:
+    return {name: files for name, files in files_by_name.items() if len(files) > 1 and name not in allowed}
 
 
 @cache
 def _classes() -> defaultdict[str, list[str]]:
-    """By name: the files that define such a class; private ones belong to their file alone."""
-    places: defaultdict[str, list[str]] = defaultdict(list)
+    """The files that define each class, by its name; private classes, which only their own file uses, are left out."""
+    files_by_name: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(PACKAGE)))
-    return places
+                files_by_name[node.name].append(str(path.relative_to(PACKAGE)))
+    return files_by_name
 
 
 def _files() -> defaultdict[str, list[str]]:
-    places: defaultdict[str, list[str]] = defaultdict(list)
+    """The files of each name without its suffix."""
+    files_by_name: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.stem not in NOT_NAMES:
-            places[path.stem].append(str(path.relative_to(PACKAGE)))
-    return places
+        if path.stem not in NAMES_OF_PYTHON:
+            files_by_name[path.stem].append(str(path.relative_to(PACKAGE)))
+    return files_by_name
