@@ -8,7 +8,9 @@ import pytest
 from disturbed_runs import repeated_while_disturbed
 
 MISSING, COMPLETE = False, True
+"""Whether a run has all expected marks."""
 IDLE_MACHINE, BUSY_MACHINE = 0.1, 1.5
+"""Cores that other processes use."""
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,14 @@ class Private(NamedTuple):
     """What it is, or what is done with it and why."""
 
 
+# Owners.
 POOL = "geventhttpclient.connectionpool:ConnectionPool"
 URLLIB3_POOL = "urllib3.connectionpool:HTTPConnectionPool"
 DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 FAST_HTTP_RESPONSE = "geventhttpclient.useragent:CompatResponse"
 POOL_RESPONSE = "geventhttpclient.response:HTTPSocketPoolResponse"
+
+# Files that use several names.
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal_driver.py",)
 KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/session.py")
 MASTER = ("load/workers/master.py",)
@@ -42,6 +45,8 @@ DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
 QUEUE_FILES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
 EMPTY_QUEUE_FILES = ("commands/headless.py", "run/inbox.py")
 SOCKET_FILES = ("native_http.py", "probe/sockdiag.py", "run/control_server.py", "target/free_port.py")
+
+# A purpose of several names.
 UNPATCHED = "is never patched by gevent: native threads wait on it without a hub"
 
 USED_NAMES = (

@@ -107,6 +107,7 @@ def test_a_level_that_a_shift_opens_has_the_seconds_since_the_shift() -> None:
 # -- the time window that charts show
 
 ALL = TimeWindow(None)
+"""The whole session."""
 
 ZOOMS = {
     "in, at the end": (TimeWindow(300.0), 1, 1000.0, None, TimeWindow(120.0)),
@@ -118,6 +119,7 @@ ZOOMS = {
     "not below 10 s": (TimeWindow(10.0), 1, 1000.0, None, None),
     "not beyond all": (ALL, -1, 1000.0, None, None),
 }
+"""(window, 1: in or -1: out, time of the newest second, time at the cursor or None, the new window or None)."""
 
 
 @pytest.mark.parametrize(("window", "direction", "now_s", "cursor_s", "expected"), ZOOMS.values(), ids=ZOOMS)
@@ -134,6 +136,7 @@ PANS = {
     "cursor right of an earlier page": (TimeWindow(300.0, 300.0), 601.0, TimeWindow(300.0, 450.0)),
     "cursor on the newest page again": (TimeWindow(300.0, 450.0), 751.0, TimeWindow(300.0)),
 }
+"""(window, time at the cursor, the new window) of a session whose newest second is 1000."""
 
 
 @pytest.mark.parametrize(("window", "cursor_s", "expected"), PANS.values(), ids=PANS)
@@ -196,7 +199,8 @@ def test_a_mark_with_newer_evidence_is_listed_once_at_its_time() -> None:
 def test_the_number_of_lines_does_not_depend_on_the_second() -> None:
     timeline = Timeline(session([(10, 8), (80, 8)]))
     for width in (78, 118, 198):
-        assert len({len(values_at(timeline, tick, width).splitlines()) for tick in range(len(timeline))}) == 1
+        line_counts = {len(values_at(timeline, tick, width).splitlines()) for tick in range(len(timeline))}
+        assert len(line_counts) == 1, f"{line_counts} lines at {width} columns"
 
 
 @pytest.mark.parametrize("size", [Size(38, 6), Size(58, 10), Size(118, 30)])

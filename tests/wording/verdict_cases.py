@@ -10,6 +10,7 @@ from capexplorer.model.verdicts import Peak
 from .judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
 
 Case = tuple[Sequence[Event], str]
+"""(events of a session, its verdict line)."""
 
 INVALID = "the results do not describe the service"
 INVALID_ABOVE = "results above {} users do not describe the service"
@@ -32,7 +33,7 @@ FEW_FINDINGS: dict[str, Case] = {
 }  # fmt: skip
 """Little evidence, or more than one epoch."""
 
-GENERATOR_FAULTS: dict[str, Case] = {
+FAULTS_OUTSIDE_THE_SERVICE: dict[str, Case] = {
     "no free ports": (
         [*UP_TO_82, mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
         f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
@@ -50,27 +51,27 @@ GENERATOR_FAULTS: dict[str, Case] = {
         [*UP_TO_82, knee_verdict("knee", 78), mark("ephemeral_port_exhaustion_time_wait", 82, 185.0)],
         f"Limited by the generator's ephemeral ports (TIME_WAIT) from 03:05 at 82 users: {INVALID_ABOVE.format(74)}.",
     ),
-    "a fault of the generator from the first level on": (
+    "a fault outside the service from the first level on": (
         [*UP_TO_82, mark("dns_failure", 10, 1.0)],
         f"Limited by a name that does not resolve from 00:01 at 10 users: {INVALID}.",
     ),
-    "a fault of the generator before the first level": (
+    "a fault outside the service before the first level": (
         [mark("dns_failure", 1, 1.0)],
         f"Limited by a name that does not resolve from 00:01 at 1 user: {INVALID}.",
     ),
-    "a fault of the generator only in seconds that are not settled": (
+    "a fault outside the service only in seconds that are not settled": (
         [*UP_TO_82, mark("generator_cpu_saturated", 74, 121.0, state="closed", last_s=128.0)],
         "4 levels settled; the highest goodput was 81.7/s at 82 users. No detector has looked for a knee or a bottleneck.",
     ),
-    "a fault of the generator that ended, after which more users were served": (
+    "a fault outside the service that ended, after which more users were served": (
         [*UP_TO_82, knee_verdict("no_knee", 82), mark("dns_failure", 40, 80.0, state="closed", last_s=90.0)],
         "No knee up to 82 users (high confidence).",
     ),
-    "a fault of the generator that ended, after which only fewer users were served": (
+    "a fault outside the service that ended, after which only fewer users were served": (
         [*levels(10, 82, 40), mark("fd_exhaustion_generator", 82, 75.0, state="closed", last_s=119.0)],
         f"Limited by the generator's file descriptors from 01:15 at 82 users: {INVALID_ABOVE.format(40)}.",
     ),
-    "a fault of the generator that returned": (
+    "a fault outside the service that returned": (
         [
             *levels(10, 40, 20, 82),
             mark("dns_failure", 40, 75.0, state="closed", last_s=119.0),
@@ -78,7 +79,7 @@ GENERATOR_FAULTS: dict[str, Case] = {
         ],
         f"Limited by a name that does not resolve from 03:15 at 82 users: {INVALID_ABOVE.format(20)}.",
     ),
-    "of two faults of the generator the earlier": (
+    "of two faults outside the service the earlier": (
         [*UP_TO_82, mark("generator_cpu_saturated", 82, 195.0), mark("fd_exhaustion_system", 74, 130.0)],
         f"Limited by the system's file descriptors from 02:10 at 74 users: {INVALID_ABOVE.format(40)}.",
     ),
@@ -91,7 +92,7 @@ GENERATOR_FAULTS: dict[str, Case] = {
         "No knee up to 82 users (high confidence).",
     ),
 }  # fmt: skip
-"""The generator, not the service, sets the limit."""
+"""Results do not describe the service, since the generator, its machine or the network sets the limit."""
 
 KNEES: dict[str, Case] = {
     "a knee": (
@@ -295,4 +296,4 @@ OTHER_LIMITS: dict[str, Case] = {
 }  # fmt: skip
 """No failures and no knee of the service alone: bottlenecks, think time, other processes, leaks."""
 
-CASES = {**FEW_FINDINGS, **GENERATOR_FAULTS, **KNEES, **FAILURES, **OTHER_LIMITS}
+CASES = {**FEW_FINDINGS, **FAULTS_OUTSIDE_THE_SERVICE, **KNEES, **FAILURES, **OTHER_LIMITS}
