@@ -46,7 +46,7 @@ OVERLOAD_MOST_S = 15.0
 PRECISE = 0.03
 """Relative standard error of goodput at which a level that is not served in full ends: its goodput is the capacity."""
 
-DEPARTED = ("queue_grows", "fails", "dropped")
+OVERLOADED = ("queue_grows", "fails", "dropped")
 """States of a level that was surely not served in full."""
 
 REST_MOST_S = 60.0
@@ -146,7 +146,7 @@ class RatePolicy:
             return "dropped" if is_lost else "unsure" if known.open_s >= 2 * MOST_S else None
         level = known.level
         is_precise = level.goodput_se_per_s <= PRECISE * level.goodput_per_s
-        if level.state in DEPARTED and not is_precise and known.settled_s < OVERLOAD_MOST_S:
+        if level.state in OVERLOADED and not is_precise and known.settled_s < OVERLOAD_MOST_S:
             return None
         return level.state if level.state != "unsure" or known.settled_s >= MOST_S else None
 
@@ -163,7 +163,7 @@ class RatePolicy:
 
     def _down(self, known: RateInput) -> RateDecision:
         """Go to a rate at which the service recovers, or to a lower one if none is known to be served."""
-        kept = self._highest_kept(known)
+        kept = self._highest_served(known)
         if kept is not None:
             return self._offer(REST_SHARE * kept, "rest", known)
         lower = LOWER * (known.per_s or 0.0)
@@ -179,7 +179,7 @@ class RatePolicy:
             return End(per_s, "not_recovered", found=True) if known.open_s >= REST_MOST_S else Stay()
         if known.settled_s < LEAST_S:
             return Stay()  # so that the recovery is judged
-        kept, above = self._highest_kept(known), self._lowest_lost(known)
+        kept, above = self._highest_served(known), self._lowest_lost(known)
         found = known.capacity
         if self._offers < LEVELS_MOST and found is not None and found.kind == "departs" and found.overload is None:
             most = max(each.offered_per_s for each in known.levels)
@@ -189,22 +189,22 @@ class RatePolicy:
             return End(per_s, "capacity", found=True)
         return self._offer(math.sqrt(kept * above), "between", known)
 
-    def _highest_kept(self, known: RateInput) -> float | None:
+    def _highest_served(self, known: RateInput) -> float | None:
         """The highest mean rate served in full below the lowest that was not; if there is none, the highest unclear one."""
-        below = [each for each in known.levels if not each.recovery and each.offered_per_s < self._lowest_departed(known)]
+        below = [each for each in known.levels if not each.recovery and each.offered_per_s < self._lowest_overloaded(known)]
         kept = [each.offered_per_s for each in below if each.state == "kept"]
         return max(kept or [each.offered_per_s for each in below if each.state == "unsure"], default=None)
 
     def _lowest_lost(self, known: RateInput) -> float | None:
         """The lowest rate that was not served, or that stayed unclear although a lower one was served; None: all were."""
-        lowest, kept = self._lowest_departed(known), self._highest_kept(known)
+        lowest, kept = self._lowest_overloaded(known), self._highest_served(known)
         if math.isinf(lowest):
             return None
         unclear = [each.offered_per_s for each in known.levels if each.state == "unsure" and not each.recovery]
         return min([lowest, *(rate for rate in unclear if kept is not None and rate > kept)])
 
-    def _lowest_departed(self, known: RateInput) -> float:
-        lost = [each.offered_per_s for each in known.levels if each.state in DEPARTED and not each.recovery]
+    def _lowest_overloaded(self, known: RateInput) -> float:
+        lost = [each.offered_per_s for each in known.levels if each.state in OVERLOADED and not each.recovery]
         return min(lost, default=math.inf)
 
     def _offer(self, per_s: float, why: Why, known: RateInput) -> RateDecision:

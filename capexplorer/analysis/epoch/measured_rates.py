@@ -17,7 +17,7 @@ from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..ladder import JudgedPart, Measured
-from ..rates.departure import LowLoad, state_of
+from ..rates.level_state import LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
 from .failed_replies import replied_shares

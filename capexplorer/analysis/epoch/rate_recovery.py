@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...model.rate_verdicts import RateRecovery
 from ...model.timeline import Timeline
-from ..rates.departure import is_departed, low_load, state_of
+from ..rates.level_state import is_overloaded, low_load, state_of
 from ..rates.rate_level import SAME_RATE, RateLevel, pooled
 
 RECOVERED_S = 3
@@ -46,7 +46,7 @@ def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], dow
     if recovering and abs(level.rate_per_s - before.rate_per_s) <= SAME_RATE * before.rate_per_s:
         return True
     low = low_load(pooled(fit))
-    return level.rate_per_s < before.rate_per_s and (recovering or is_departed(state_of(before, low)))
+    return level.rate_per_s < before.rate_per_s and (recovering or is_overloaded(state_of(before, low)))
 
 
 def recoveries(

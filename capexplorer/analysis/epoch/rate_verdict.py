@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...model.rate_verdicts import RateLevelVerdict, RateObjective, RateVerdict
 from ..knee.objectives import Name, capacity_at
 from ..ladder import LadderLevel
-from ..rates.departure import low_load, state_of
+from ..rates.level_state import low_load, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_capacity import judge
 from ..rates.rate_level import RateLevel, pooled

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from ...model.timeline import Timeline
-from ..rates.departure import GROWTH_ERRORS, LOST_LEAST
+from ..rates.level_state import GROWTH_ERRORS, LOST_LEAST
 
 
 def is_steady(timeline: Timeline, ticks: Sequence[int], at: int) -> bool:

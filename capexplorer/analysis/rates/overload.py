@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ...model.rate_verdicts import Overload
-from .departure import SLOWER_AT_CAP, LowLoad
+from .level_state import SLOWER_AT_CAP, LowLoad
 from .plateau import JudgedLevel, has_ramp
 from .rate_level import RateLevel
 
@@ -26,9 +26,9 @@ REPLIED_LEAST = 0.5
 connections."""
 
 
-def overload_of(departed: Sequence[JudgedLevel], usual: LowLoad, rate: float, error: float) -> Overload:
-    """The behaviour at the greatest departed rate. `rate`, `error`: the capacity and its standard error; 1/s."""
-    top = departed[-1]
+def overload_of(overloaded: Sequence[JudgedLevel], usual: LowLoad, rate: float, error: float) -> Overload:
+    """The behaviour at the greatest overloaded rate. `rate`, `error`: the capacity and its standard error; 1/s."""
+    top = overloaded[-1]
     level, lost = top.level, rate - top.level.goodput_per_s
     surely = lost > FALL_ERRORS * math.hypot(error, level.goodput_error_per_s) and lost > FALL_LEAST * rate
     return Overload(
@@ -42,17 +42,17 @@ def overload_of(departed: Sequence[JudgedLevel], usual: LowLoad, rate: float, er
     )
 
 
-def falls(below: Sequence[RateLevel], departed: Sequence[JudgedLevel], plateau: tuple[float, float]) -> bool:
+def falls(below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel], plateau: tuple[float, float]) -> bool:
     """Whether goodput is significantly lower at a higher rate than at a lower one; False for bins of a ramp.
 
-    `below`: levels at lower rates than all of `departed`. `plateau`: (goodput, standard error) of the plateau, 1/s.
+    `below`: levels at lower rates than all of `overloaded`. `plateau`: (goodput, standard error) of the plateau, 1/s.
     """
-    if has_ramp(below, departed):
+    if has_ramp(below, overloaded):
         return False
     if any(_is_less(plateau, level, SLOWED_ERRORS, SLOWED_LEAST) for level in below):
         return True
-    best = max(departed, key=lambda each: each.level.goodput_per_s).level
-    beyond = [each.level for each in departed if each.level.offered_per_s > best.offered_per_s]
+    best = max(overloaded, key=lambda each: each.level.goodput_per_s).level
+    beyond = [each.level for each in overloaded if each.level.offered_per_s > best.offered_per_s]
     known = [(level.goodput_per_s, level.goodput_error_per_s) for level in beyond]
     return any(_is_less(each, best, FALL_ERRORS, SLOWED_BEYOND_LEAST) for each in known)
 
@@ -64,10 +64,10 @@ def _is_less(goodput: tuple[float, float], best: RateLevel, errors: float, share
     return lost > max(errors * math.hypot(best.goodput_error_per_s, error_per_s), share * best.goodput_per_s)
 
 
-def fall_ratio(below: Sequence[RateLevel], departed: Sequence[JudgedLevel]) -> float:
+def fall_ratio(below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> float:
     """Share of the greatest goodput that is lost at the greatest rate."""
-    most = max(level.goodput_per_s for level in (*below, *(each.level for each in departed)))
-    return 1.0 - departed[-1].level.goodput_per_s / most
+    most = max(level.goodput_per_s for level in (*below, *(each.level for each in overloaded)))
+    return 1.0 - overloaded[-1].level.goodput_per_s / most
 
 
 def _refuses(level: RateLevel, usual: LowLoad) -> bool:

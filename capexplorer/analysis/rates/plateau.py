@@ -12,7 +12,7 @@ from ..knee.crossing import SELECTION_ERRORS
 from .rate_level import RateLevel
 
 PLATEAU_LEAST = 0.92
-"""Share of the greatest goodput, as for users (`knee.crossing`): the capacity is the mean of the departed levels above it. The
+"""Share of the greatest goodput, as for users (`knee.crossing`): the capacity is the mean of the overloaded levels above it. The
 greatest alone would be high by chance: for 3 of 60 M/M/1 services it was 6% too high."""
 
 REFUSING_LEAST = 0.97
@@ -44,17 +44,17 @@ class JudgedLevel:
     state: LevelState
 
 
-def plateau(departed: Sequence[JudgedLevel]) -> tuple[float, float]:
-    """(goodput, standard error) of the plateau, 1/s. `departed`: at least one level that was not served in full."""
-    best = max((each.level for each in departed), key=without_selection_bias)
-    near = [each.level for each in departed if _is_near(each, best)]
+def plateau(overloaded: Sequence[JudgedLevel]) -> tuple[float, float]:
+    """(goodput, standard error) of the plateau, 1/s. `overloaded`: at least one level that was not served in full."""
+    best = max((each.level for each in overloaded), key=without_selection_bias)
+    near = [each.level for each in overloaded if _is_near(each, best)]
     beyond = [level for level in near if level.offered_per_s >= PLATEAU_SHARE * _mean(near)[0]]
     return _mean(beyond or near)
 
 
-def is_constant(departed: Sequence[JudgedLevel]) -> bool:
+def is_constant(overloaded: Sequence[JudgedLevel]) -> bool:
     """Whether goodput was constant over the seconds of each level, as it is beyond a capacity unless the service changes."""
-    return all(_is_constant(each.level) for each in departed)
+    return all(_is_constant(each.level) for each in overloaded)
 
 
 def _is_constant(level: RateLevel) -> bool:
@@ -63,11 +63,11 @@ def _is_constant(level: RateLevel) -> bool:
     return level.goodput_se_per_s * level.seconds <= UNSTEADY_ERRORS * math.sqrt(max(level.succeeded, 1))
 
 
-def rises_with_rate(departed: Sequence[JudgedLevel]) -> bool:
-    """Whether goodput still rises nearly as much as the rate does, from the lowest to the greatest rate. `departed`: by rate,
+def rises_with_rate(overloaded: Sequence[JudgedLevel]) -> bool:
+    """Whether goodput still rises nearly as much as the rate does, from the lowest to the greatest rate. `overloaded`: by rate,
     ascending.
     """
-    first, last = departed[0].level, departed[-1].level
+    first, last = overloaded[0].level, overloaded[-1].level
     if first.ramp or not first.succeeded:
         return False
     risen = last.goodput_per_s - first.goodput_per_s
@@ -119,6 +119,6 @@ def least_goodput(best: RateLevel, rate: float, error: float) -> float:
     return 0.0 if rate < surely <= rate + ONE_SIDED_95 * error else surely
 
 
-def has_ramp(kept: Sequence[RateLevel], departed: Sequence[JudgedLevel]) -> bool:
+def has_ramp(served: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> bool:
     """Whether bins of a ramp are among the levels."""
-    return any(level.ramp for level in (*kept, *(each.level for each in departed)))
+    return any(level.ramp for level in (*served, *(each.level for each in overloaded)))

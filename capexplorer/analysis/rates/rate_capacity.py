@@ -3,7 +3,7 @@
 The method is that of the knee: the low-load line of goodput over offered rate has slope 1 and needs no fit, so the crossing lies
 at the goodput of the plateau. A wrong mark is worse than none: levels at which the generator is at its own limit are left out.
 
-"Kept" levels were served in full, "departed" ones were not (`departure`).
+"Served" levels were served in full, "overloaded" ones were not, by their `state` (`level_state`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import Limit, RateCapacity
-from .departure import LowLoad, failure_bounds, is_departed, low_load, state_of
+from .level_state import LowLoad, failure_bounds, is_overloaded, low_load, state_of
 from .overload import FALL_ERRORS, fall_ratio, falls, overload_of
 from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, rises_with_rate, without_selection_bias
 from .rate_level import RateLevel, pooled
@@ -35,8 +35,8 @@ capacity at 1.3 times as much offered)."""
 HALF_WIDTH_MOST = 0.1
 """Half-width of the interval, as a share of the capacity, for high confidence."""
 
-KEPT_LEVELS, DEPARTED_LEVELS = 2, 2
-"""Least number of kept and of departed levels for high confidence."""
+SERVED_LEVELS, OVERLOADED_LEVELS = 2, 2
+"""Least number of served and of overloaded levels for high confidence."""
 
 
 QUEUEING_LEAST = 5.0
@@ -54,30 +54,30 @@ def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
         return None
     low = low_load(ladder)
     judged = [JudgedLevel(level, state_of(level, low)) for level in ladder]
-    kept = [each.level for each in judged if each.state == "kept"]
-    departed = [each for each in judged if is_departed(each.state)]
-    most = max((level.offered_per_s for level in kept), default=0.0)
-    if departed and departed[0] is judged[0]:
-        # load did not make the lowest rate depart if goodput was greater at a higher rate
+    served = [each.level for each in judged if each.state == "kept"]
+    overloaded = [each for each in judged if is_overloaded(each.state)]
+    most = max((level.offered_per_s for level in served), default=0.0)
+    if overloaded and overloaded[0] is judged[0]:
+        # load is not why the lowest rate was not served in full if goodput was greater at a higher rate
         most = max(most, *(level.goodput_per_s - FALL_ERRORS * level.goodput_error_per_s for level in ladder))
-    above = [each for each in departed if each.level.offered_per_s > most]
-    contradicted = len(above) < len(departed)  # a higher rate was served in full
+    above = [each for each in overloaded if each.level.offered_per_s > most]
+    contradicted = len(above) < len(overloaded)  # a higher rate was served in full
     if not above:
-        return _keeps_up(judged, kept, contradicted)
-    served = [each.level for each in judged if each.state in ("kept", "unsure")]
-    below = [level for level in served if level.offered_per_s < above[0].level.offered_per_s]
+        return _keeps_up(judged, served, contradicted)
+    perhaps_served = [each.level for each in judged if each.state in ("kept", "unsure")]
+    below = [level for level in perhaps_served if level.offered_per_s < above[0].level.offered_per_s]
     if not below:
         return _at_or_below(above, low) if _load_is_the_cause(above) else None
-    return _beyond(kept or below, below, above, low, contradicted)
+    return _beyond(served or below, below, above, low, contradicted)
 
 
-def _keeps_up(judged: Sequence[JudgedLevel], kept: Sequence[RateLevel], contradicted: bool) -> RateCapacity | None:
-    if not kept:
+def _keeps_up(judged: Sequence[JudgedLevel], served: Sequence[RateLevel], contradicted: bool) -> RateCapacity | None:
+    if not served:
         return None
-    most = kept[-1].offered_per_s
-    slower_times = _slower_times(judged[0].level, kept[-1])
+    most = served[-1].offered_per_s
+    slower_times = _slower_times(judged[0].level, served[-1])
     capped = any(each.state == "generator" and each.level.offered_per_s > most for each in judged)
-    is_sure = len(kept) >= KEPT_LEVELS and not kept[-1].ramp and slower_times is None
+    is_sure = len(served) >= SERVED_LEVELS and not served[-1].ramp and slower_times is None
     sure: Confidence = "high" if is_sure else "medium"
     return RateCapacity(
         kind="keeps_up",
@@ -98,60 +98,60 @@ def _slower_times(lowest: RateLevel, most: RateLevel) -> float | None:
     return times if times >= QUEUEING_LEAST else None
 
 
-def _load_is_the_cause(departed: Sequence[JudgedLevel]) -> bool:
+def _load_is_the_cause(overloaded: Sequence[JudgedLevel]) -> bool:
     """Whether the offered rate is known to cause the losses although no lower rate was served. A queue that grows shows it; a
     share of failures does so only if it is surely greater at the greatest rate than at the lowest.
     """
-    if _limit(departed) != "errors":
+    if _limit(overloaded) != "errors":
         return True
-    return failure_bounds(departed[-1].level)[0] > failure_bounds(departed[0].level)[1]
+    return failure_bounds(overloaded[-1].level)[0] > failure_bounds(overloaded[0].level)[1]
 
 
-def _at_or_below(departed: Sequence[JudgedLevel], low: LowLoad) -> RateCapacity:
-    rate, _ = plateau(departed)
+def _at_or_below(overloaded: Sequence[JudgedLevel], low: LowLoad) -> RateCapacity:
+    rate, _ = plateau(overloaded)
     return RateCapacity(
         kind="at_or_below",
         per_s=rate,
-        high_per_s=departed[0].level.offered_per_s,
-        limit=_limit(departed),
-        overload=overload_of(departed, low, rate, 0.0),
+        high_per_s=overloaded[0].level.offered_per_s,
+        limit=_limit(overloaded),
+        overload=overload_of(overloaded, low, rate, 0.0),
         confidence="low",
     )
 
 
 def _beyond(
-    kept: Sequence[RateLevel], below: Sequence[RateLevel], departed: Sequence[JudgedLevel], usual: LowLoad, contradicted: bool
+    served: Sequence[RateLevel], below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel], usual: LowLoad, contradicted: bool
 ) -> RateCapacity:
-    """The capacity, or only that goodput departs from the offered rate.
+    """The capacity, or only that goodput is less than the offered rate.
 
-    `kept`: levels served in full, or unsure ones if there are none. `below`: kept and unsure levels at lower rates than all of
-    `departed`.
+    `served`: levels served in full, or unsure ones if there are none. `below`: served and unsure levels at lower rates than all
+    of `overloaded`.
     """
-    best = max(kept, key=without_selection_bias)
-    rate, error = plateau(departed)
-    limit = _limit(departed)
-    has_fallen = limit == "queue_growth" and falls(below, departed, (rate, error))
-    may_be_slower = has_fallen or (limit == "queue_growth" and not is_constant(departed))
-    at_its_maximum = any(_is_at_its_maximum(each) for each in departed)
-    if may_be_slower or not at_its_maximum or (limit == "errors" and rises_with_rate(departed)):
-        overload = overload_of(departed, usual, rate, error)
-        fall = fall_ratio(below, departed) if has_fallen else None
+    best = max(served, key=without_selection_bias)
+    rate, error = plateau(overloaded)
+    limit = _limit(overloaded)
+    has_fallen = limit == "queue_growth" and falls(below, overloaded, (rate, error))
+    may_be_slower = has_fallen or (limit == "queue_growth" and not is_constant(overloaded))
+    at_its_maximum = any(_is_at_its_maximum(each) for each in overloaded)
+    if may_be_slower or not at_its_maximum or (limit == "errors" and rises_with_rate(overloaded)):
+        overload = overload_of(overloaded, usual, rate, error)
+        fall = fall_ratio(below, overloaded) if has_fallen else None
         return RateCapacity(
             kind="departs",
-            per_s=departed[0].level.offered_per_s,
+            per_s=overloaded[0].level.offered_per_s,
             kept_per_s=best.offered_per_s,
             limit=limit,
             overload=msgspec.structs.replace(overload, fall_ratio=fall) if may_be_slower else None,
             confidence="low" if contradicted or may_be_slower else "medium",
             contradicted=contradicted,
         )
-    rate, error, low, high = _interval(kept, best, departed)
+    rate, error, low, high = _interval(served, best, overloaded)
     lacking = (
-        len(kept) < KEPT_LEVELS,
-        len(departed) < DEPARTED_LEVELS,
+        len(served) < SERVED_LEVELS,
+        len(overloaded) < OVERLOADED_LEVELS,
         max(high - rate, rate - low) > HALF_WIDTH_MOST * rate,
         limit == "unknown",
-        any(each.level.at_cap for each in departed),
+        any(each.level.at_cap for each in overloaded),
     )
     return RateCapacity(
         kind="capacity",
@@ -160,24 +160,26 @@ def _beyond(
         high_per_s=high,
         kept_per_s=best.offered_per_s,
         limit=limit,
-        overload=overload_of(departed, usual, rate, error),
-        confidence="low" if contradicted else _confidence(sum(lacking), has_ramp(kept, departed)),
+        overload=overload_of(overloaded, usual, rate, error),
+        confidence="low" if contradicted else _confidence(sum(lacking), has_ramp(served, overloaded)),
         contradicted=contradicted,
     )
 
 
-def _interval(kept: Sequence[RateLevel], best: RateLevel, departed: Sequence[JudgedLevel]) -> tuple[float, float, float, float]:
+def _interval(
+    served: Sequence[RateLevel], best: RateLevel, overloaded: Sequence[JudgedLevel]
+) -> tuple[float, float, float, float]:
     """The capacity, its standard error, and its 90% confidence interval, all per second: rate, error, low, high.
 
     If goodput collapsed before it reached a plateau, the capacity is at least the greatest rate served in full, `best`.
     """
-    rate, error = plateau(departed)
+    rate, error = plateau(overloaded)
     least = least_goodput(best, rate, error)
-    if rate < least and falls(kept, departed, (rate, error)):
-        rate, error, low, high = best.goodput_per_s, best.goodput_error_per_s, least, departed[0].level.offered_per_s
+    if rate < least and falls(served, overloaded, (rate, error)):
+        rate, error, low, high = best.goodput_per_s, best.goodput_error_per_s, least, overloaded[0].level.offered_per_s
     else:
         rate = max(rate, least)
-        structural = REFUSING_ERROR if departed[0].state == "fails" else STRUCTURAL_ERROR
+        structural = REFUSING_ERROR if overloaded[0].state == "fails" else STRUCTURAL_ERROR
         spread = math.exp(Z90 * math.hypot(error / max(rate, 1e-12), structural))
         low, high = max(rate / spread, least), rate * spread
     return rate, error, min(low, rate), max(high, rate)
@@ -198,5 +200,5 @@ def _is_at_its_maximum(each: JudgedLevel) -> bool:
     return level.goodput_per_s + ONE_SIDED_95 * level.goodput_error_per_s < BENT_MOST * level.offered_per_s
 
 
-def _limit(departed: Sequence[JudgedLevel]) -> Limit:
-    return "errors" if departed[0].state == "fails" else "queue_growth"
+def _limit(overloaded: Sequence[JudgedLevel]) -> Limit:
+    return "errors" if overloaded[0].state == "fails" else "queue_growth"

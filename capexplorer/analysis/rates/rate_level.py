@@ -1,4 +1,4 @@
-"""One settled level at an offered rate: the arrivals that were due, and what became of them. It is judged in `departure`."""
+"""One settled level at an offered rate: the arrivals that were due, and what became of them. `level_state` judges it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SAME_RATE = 0.02
 
 BIN_ARRIVALS = 240
 """Bins of a ramp with fewer arrivals are pooled with the next ones. So many are needed to show that a rate is served in full
-(`departure.KEPT_MOST`)."""
+(`level_state.UNSERVED_MOST`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from .departure import GROWTH_ERRORS, LOST_LEAST
+from .level_state import GROWTH_ERRORS, LOST_LEAST
 from .rate_level import RateLevel
 
 

@@ -61,7 +61,7 @@ def test_a_lowest_rate_that_failed_once_is_no_bound_of_higher_goodput() -> None:
     assert (found.kind, found.contradicted, found.confidence) == ("capacity", True, "low")
 
 
-def test_few_refusals_are_a_departure_whose_maximum_was_not_reached() -> None:
+def test_with_few_refusals_the_maximum_of_goodput_was_not_reached() -> None:
     found = judged([*SERVED, level(90, 85, failed=5, failed_ms=1)])
     assert (found.kind, found.per_s, found.kept_per_s) == ("departs", 90, 75)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.rates.departure import LowLoad, low_load, state_of
+from capexplorer.analysis.rates.level_state import LowLoad, low_load, state_of
 from capexplorer.analysis.rates.rate_level import RateLevel
 
 from .levels import level

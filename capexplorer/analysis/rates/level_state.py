@@ -26,7 +26,7 @@ LOST_LEAST = 0.02
 """A level is not served in full if the lower bound of the share of iterations that fail, beyond those at the lowest rate, or of
 the share of arrivals that are dropped, is above this."""
 
-KEPT_MOST = 0.15
+UNSERVED_MOST = 0.15
 """A level is served in full only if the upper bound of the share of arrivals not served is at most this: it takes about 240
 arrivals."""
 
@@ -71,20 +71,20 @@ def state_of(level: RateLevel, low: LowLoad) -> LevelState:
     """The state of a level. The generator is tested first, so that its limit is never taken for that of the service."""
     if level.generator_saturated:
         return "generator"
-    departed = _departure(level, low)
-    if departed is None:
-        return "kept" if _missing_most(level, low) <= KEPT_MOST else "unsure"
+    loss = _greatest_loss(level, low)
+    if loss is None:
+        return "kept" if _missing_most(level, low) <= UNSERVED_MOST else "unsure"
     if level.dropped_by_generator or (level.at_cap and not _slower(level, low)):
         return "generator"
-    return departed
+    return loss
 
 
-def is_departed(state: LevelState) -> bool:
+def is_overloaded(state: LevelState) -> bool:
     """Whether the level was not served in full."""
     return state in ("queue_grows", "fails", "dropped")
 
 
-def _departure(level: RateLevel, low: LowLoad) -> LevelState | None:
+def _greatest_loss(level: RateLevel, low: LowLoad) -> LevelState | None:
     """The greatest loss among those above their thresholds; None if there is none."""
     growth_per_s = level.growth / level.seconds
     least_per_s = max(GROWTH_ERRORS * level.growth_error_per_s, GROWTH_LEAST * level.offered_per_s)
