@@ -20,7 +20,7 @@ from capexplorer.report.compare.moving_blocks import moving_block_error, parts
 from capexplorer.report.compare.robust_mean import robust_mean
 from capexplorer.report.compare.sentences.latency_outcome import latency
 from capexplorer.report.compare.shared_machine import is_disturbed
-from capexplorer.report.compare.significance import probability, sure, threshold, welch
+from capexplorer.report.compare.significance import probability, significant_by_holm, threshold, welch
 
 from .compared import Seen, session
 
@@ -43,9 +43,9 @@ def test_degrees_of_two_equal_spreads_add_up_and_a_rough_one_alone_stays_rough()
 
 
 def test_among_many_figures_only_a_small_probability_counts() -> None:
-    assert sure({"a": 0.04}, 0.05) == {"a"}
-    assert sure({"a": 0.04, "b": 0.5}, 0.05) == set()
-    assert sure({"a": 0.001, "b": 0.02, "c": 0.9}, 0.05) == {"a", "b"}
+    assert significant_by_holm({"a": 0.04}, 0.05) == {"a"}
+    assert significant_by_holm({"a": 0.04, "b": 0.5}, 0.05) == set()
+    assert significant_by_holm({"a": 0.001, "b": 0.02, "c": 0.9}, 0.05) == {"a", "b"}
 
 
 # -- overlapping batches
@@ -109,7 +109,7 @@ def test_target_cpu_is_judged_by_its_scatter_from_level_to_level(shares: tuple[f
     assert {level["target_cpu"].judgement for level in pair.levels} == {judgement}
 
 
-def test_small_equal_changes_of_many_levels_make_one_sure_change() -> None:
+def test_small_equal_changes_of_many_levels_make_one_significant_change() -> None:
     pairs = [
         (Estimate(100.0, 4.0, degrees=3), Estimate(110.0 + wander, 4.0, degrees=3)) for wander in (1, -1, 0, 2, -2, 0, 1, -1)
     ]
@@ -155,7 +155,7 @@ def test_a_row_that_counts_by_itself_is_not_a_headline_among_many() -> None:
     comparison = compare([before, after])
     (pair,) = comparison.pairs
     level = next(level for level in pair.levels if level.users == 36)
-    assert level["p50"].counts and not level["p50"].sure
+    assert level["p50"].counts and not level["p50"].claimed
     assert "latency does not differ beyond noise" in sentences.verdict(comparison)
     assert judge(parse("p50@36>5%"), comparison).failed
     assert "but not among 7 user counts" in judge(parse("p50>5%"), comparison).excused[0]
@@ -178,13 +178,13 @@ def test_a_jump_at_one_of_many_user_counts_stands_out_and_is_not_claimed() -> No
     level = next(level for level in pair.levels if level.users == 40)
     assert level["p95"].counts
     assert level["p95"].alone
-    assert not level["p95"].sure
+    assert not level["p95"].claimed
     assert "latency does not differ beyond noise" in latency(pair) and "stands out at 40 users alone" in latency(pair)
 
 
 def test_a_jump_at_all_user_counts_from_one_up_is_claimed_there() -> None:
     pair = slower_at(60, 70, 80)
-    assert [level.users for level in pair.levels if level["p95"].sure] == [60, 70, 80]
+    assert [level.users for level in pair.levels if level["p95"].claimed] == [60, 70, 80]
     assert "its p95 is higher" in latency(pair)
 
 

@@ -58,12 +58,12 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
     comparison = compare([before, after])
     (pair,) = comparison.pairs
     failed = any(judge(parse(text), comparison).failed for text in ("p95>5%", "goodput<-5%"))
-    goodput = [level["goodput"].ratio or 0.0 for level in pair.levels if level["goodput"].sure]
-    goodput += [one.ratio or 0.0 for one in pair.knee if one.sure and one.figure == "capacity"]
-    goodput += [one.ratio for one in pair.overall if one.sure and one.figure == "goodput"]
-    latency = [one.ratio for one in pair.overall if one.sure and one.figure != "goodput"]
-    latency += [one.ratio or 0.0 for level in pair.levels for one in level.differences if one.sure and one.figure != "goodput"]
-    knee = [one.ratio or 0.0 for one in pair.knee if one.sure and one.figure == "knee"]
+    goodput = [level["goodput"].ratio or 0.0 for level in pair.levels if level["goodput"].claimed]
+    goodput += [one.ratio or 0.0 for one in pair.knee if one.claimed and one.figure == "capacity"]
+    goodput += [one.ratio for one in pair.overall if one.claimed and one.figure == "goodput"]
+    latency = [one.ratio for one in pair.overall if one.claimed and one.figure != "goodput"]
+    latency += [one.ratio or 0.0 for level in pair.levels for one in level.differences if one.claimed and one.figure != "goodput"]
+    knee = [one.ratio or 0.0 for one in pair.knee if one.claimed and one.figure == "knee"]
     return Outcome(
         name=name,
         claims=tuple(_claims(pair)),

@@ -39,8 +39,8 @@ class OverallChange:
     degrees: float
     beyond_knee: bool = False
     """Whether it covers only user counts at or beyond the greatest knee."""
-    sure: bool = False
-    """Whether the verdict may claim it (`claims`)."""
+    claimed: bool = False
+    """Whether the verdict claims it: it is significant among all tests of the comparison (`claims`)."""
     detectable: float | None = None
     """The smallest relative change that this comparison finds in nine of ten cases; None: not tested."""
 

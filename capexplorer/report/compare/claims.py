@@ -21,7 +21,7 @@ from .across_levels import OverallChange
 from .comparison import MatchedLevel, Pair
 from .difference import Difference
 from .figures import CLAIMED_FIGURES, SERVICE_TIME
-from .significance import FALSE_MOST, sure
+from .significance import FALSE_MOST, significant_by_holm
 
 CLAIMED_OVERALL = 0.8 * FALSE_MOST
 """Share of pairs of equal services with a false claim about the whole curve."""
@@ -45,50 +45,50 @@ AGREEING_LEVELS_LEAST = 4
 
 
 def with_claims(pair: Pair) -> Pair:
-    """The pair with `sure`, `alone` and `detectable` set in its differences and overall changes."""
+    """The pair with `claimed`, `alone` and `detectable` set in its differences and overall changes."""
     overall = _overall_claims(pair.overall)
-    singles = _sure_singles(pair, FALSE_MOST if not overall else CLAIMED_SINGLE)
+    singles = _significant_singles(pair, FALSE_MOST if not overall else CLAIMED_SINGLE)
     levels = tuple(replace(level, differences=_claimed_at(level, pair, singles)) for level in pair.levels)
-    claimed = any(one.sure for one in overall) or any(one.sure for level in levels for one in level.differences)
-    knee = tuple(replace(one, sure=one.counts and (claimed or (0, one.figure) in singles)) for one in pair.knee)
+    any_claimed = any(one.claimed for one in overall) or any(one.claimed for level in levels for one in level.differences)
+    knee = tuple(replace(one, claimed=one.counts and (any_claimed or (0, one.figure) in singles)) for one in pair.knee)
     return replace(pair, levels=levels, knee=knee, overall=overall)
 
 
 def _overall_claims(changes: tuple[OverallChange, ...]) -> tuple[OverallChange, ...]:
     first = next((one for one in changes if one.figure == SERVICE_TIME.name), None)
-    is_first_sure = first is not None and first.p < CLAIMED_SERVICE_TIME
-    rest = CLAIMED_OVERALL - CLAIMED_SERVICE_TIME if first is not None and not is_first_sure else CLAIMED_OVERALL
+    is_first_significant = first is not None and first.p < CLAIMED_SERVICE_TIME
+    rest = CLAIMED_OVERALL - CLAIMED_SERVICE_TIME if first is not None and not is_first_significant else CLAIMED_OVERALL
     asked = {one.figure: one.p for one in changes if one.figure in CLAIMED_FIGURES}
-    kept = sure(asked, rest) | ({SERVICE_TIME.name} if is_first_sure else frozenset())
+    kept = significant_by_holm(asked, rest) | ({SERVICE_TIME.name} if is_first_significant else frozenset())
     least = CLAIMED_OVERALL if first is None else CLAIMED_OVERALL - CLAIMED_SERVICE_TIME
     return tuple(
         replace(
             one,
-            sure=one.counts and one.figure in kept,
+            claimed=one.counts and one.figure in kept,
             detectable=one.found_from(CLAIMED_SERVICE_TIME if one is first else least / max(len(asked), 1)),
         )
         for one in changes
     )
 
 
-def _sure_singles(pair: Pair, false_most: float) -> frozenset[tuple[int, str]]:
+def _significant_singles(pair: Pair, false_most: float) -> frozenset[tuple[int, str]]:
     """The (users, figure) that are significant. Users 0: the knee and its capacity, which are tested only without overall
     changes.
     """
     family = {(level.users, name): level[name] for level in pair.levels if not level.disturbed for name in CLAIMED_FIGURES}
     if not pair.overall:
         family |= {(0, one.figure): one for one in pair.knee}
-    return sure({key: one.p for key, one in family.items() if one.p is not None}, false_most)
+    return significant_by_holm({key: one.p for key, one in family.items() if one.p is not None}, false_most)
 
 
 def _claimed_at(level: MatchedLevel, pair: Pair, singles: frozenset[tuple[int, str]]) -> tuple[Difference, ...]:
     return tuple(_claimed(one, level.users, pair, (level.users, one.figure) in singles) for one in level.differences)
 
 
-def _claimed(one: Difference, users: int, pair: Pair, is_sure: bool) -> Difference:
-    stands_out = one.counts and is_sure
+def _claimed(one: Difference, users: int, pair: Pair, is_significant: bool) -> Difference:
+    stands_out = one.counts and is_significant
     agrees = stands_out and _agreeing(pair, users, one) >= AGREEING_LEAST
-    return replace(one, sure=agrees, alone=stands_out and not agrees)
+    return replace(one, claimed=agrees, alone=stands_out and not agrees)
 
 
 def _agreeing(pair: Pair, users: int, one: Difference) -> float:

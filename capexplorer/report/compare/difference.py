@@ -47,8 +47,8 @@ class Difference:
     judgement: Judgement
     overhead_change_ms: float | None = None
     """Difference of the client overheads; only if client classes differ."""
-    sure: bool = False
-    """Whether the verdict may claim it (`claims`)."""
+    claimed: bool = False
+    """Whether the verdict claims it: it is significant among all tests of the comparison (`claims`)."""
     alone: bool = False
     """Whether it is significant among all single user counts but not confirmed by adjacent counts, so that it should be
     repeated."""

@@ -12,7 +12,7 @@ from ...toml import nearest
 from . import sentences
 from .comparison import Comparison, Pair
 from .difference import Difference
-from .significance import FALSE_MOST, sure
+from .significance import FALSE_MOST, significant_by_holm
 
 NAMES = ("knee", "capacity", "goodput", "p50", "p95", "p99", "failure_ratio")
 OF_THE_CURVE = ("knee", "capacity")
@@ -101,7 +101,7 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
         in_which = f" in {' and '.join(lacking)}" if lacking else ""
         return Outcome(unjudged=(f"{who}: cannot be judged: {condition.figure} was not measured{in_which}",))
     over = [(at, one) for at, one, is_over in measured if is_over]
-    kept = sure({at: one.p for at, one, _ in measured if one.p is not None}, FALSE_MOST)
+    kept = significant_by_holm({at: one.p for at, one, _ in measured if one.p is not None}, FALSE_MOST)
     failed = tuple(f"{who}: holds{at}: {_change_text(one)}" for at, one in over if one.counts and at in kept)
     unknown = tuple(
         f"{who}: cannot be judged{at}: {_change_text(one)}"

@@ -115,7 +115,7 @@ def _overall(one: OverallChange) -> dict[str, Any]:
         "ratio": _rounded(one.ratio),
         "noise": _rounded(one.noise),
         "detectable": _rounded(one.detectable),
-        "sure": one.sure,
+        "sure": one.claimed,
     }
 
 
@@ -127,7 +127,7 @@ def _difference(one: Difference) -> dict[str, Any]:
         "ratio": _rounded(one.ratio),
         "noise": _rounded(one.noise),
         "judgement": one.judgement,
-        "sure": one.sure,
+        "sure": one.claimed,
         "alone": one.alone,
         "better": one.better,
         "floor_change_ms": _rounded(one.overhead_change_ms),

@@ -45,7 +45,7 @@ def welch(*spreads: tuple[float, float]) -> tuple[float, float]:
     return math.sqrt(variance), min(variance**2 / unsure, DEGREES_MOST) if unsure > 0 else DEGREES_MOST
 
 
-def sure(probabilities: Mapping[Key, float], false_most: float) -> frozenset[Key]:
+def significant_by_holm(probabilities: Mapping[Key, float], false_most: float) -> frozenset[Key]:
     """The keys that are significant if at most a share `false_most` of whole families may have a false one (Holm, Scand. J.
     Statistics 6, 1979).
     """

@@ -89,15 +89,18 @@ def percent(share: float) -> str:
 
 def overall(pair: Pair) -> str:
     """`Mean change over user counts in common: p95 +9.8% over 12 (noise 4.1%, found from 6.2% on).`; may be empty."""
-    sentence = [f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels}{_how_sure(one)}" for one in pair.overall]
+    sentence = [
+        f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels}{_noise_and_significance(one)}"
+        for one in pair.overall
+    ]
     return f"Mean change over user counts in common: {'; '.join(sentence)}." if sentence else ""
 
 
-def _how_sure(one: OverallChange) -> str:
+def _noise_and_significance(one: OverallChange) -> str:
     where = " beyond the knee" if one.beyond_knee else ""
     noise = f"noise {percent(one.noise).lstrip('+')}"
     smallest = "" if one.detectable is None else f", found from {percent(one.detectable).lstrip('+')} on"
-    return f"{where} ({noise}{smallest}){', beyond noise' if one.sure else ''}"
+    return f"{where} ({noise}{smallest}){', beyond noise' if one.claimed else ''}"
 
 
 def detectable(pair: Pair, figure: str) -> str:

@@ -17,8 +17,8 @@ def goodput(pair: Pair) -> str:
     compared = [(level.users, level["goodput"]) for level in pair.levels if not level.disturbed]
     if not compared:
         return f"other processes used the machine's CPU at every common user count, so {after} and {before} cannot be compared"
-    more = [(users, one) for users, one in compared if one.sure and (one.change or 0) > 0]
-    less = [(users, one) for users, one in compared if one.sure and (one.change or 0) < 0]
+    more = [(users, one) for users, one in compared if one.claimed and (one.change or 0) > 0]
+    less = [(users, one) for users, one in compared if one.claimed and (one.change or 0) < 0]
     if more and less:
         return (
             f"the curves cross: {after} finishes more than {before} ({strongest(more)}) and less ({strongest(less)}), "
@@ -30,15 +30,15 @@ def goodput(pair: Pair) -> str:
     return _over_all(pair) or _no_difference(pair, compared)
 
 
-def _counted(sure: Sequence[tuple[int, Difference]], compared: int) -> str:
+def _counted(claimed: Sequence[tuple[int, Difference]], compared: int) -> str:
     """` at 3 of 5 user counts in common (most +12% at 40 users)`; with one count in common, only the figure."""
-    where = f" at {len(sure)} of {compared} user counts in common" if compared > 1 else ""
-    return f"{where} ({'most ' if len(sure) > 1 else ''}{strongest(sure)})"
+    where = f" at {len(claimed)} of {compared} user counts in common" if compared > 1 else ""
+    return f"{where} ({'most ' if len(claimed) > 1 else ''}{strongest(claimed)})"
 
 
 def _over_all(pair: Pair) -> str:
     """The difference over all counts together; empty if it is not significant."""
-    together = next((one for one in pair.overall if one.sure and one.figure == "goodput"), None)
+    together = next((one for one in pair.overall if one.claimed and one.figure == "goodput"), None)
     if together is None:
         return ""
     which = f"{pair.after.letter} finishes {'more' if together.log_ratio > 0 else 'less'} than {pair.before.letter} beyond noise"

@@ -6,7 +6,7 @@ from .... import wording
 from ..comparison import Pair
 from .cells import after, before, judgement, ratio
 
-_NOT_SURE = "not sure among all figures"
+_NOT_CLAIMED = "not significant when all figures are tested"
 """Added to a difference that is significant by itself, but not among the many figures of a verdict."""
 
 
@@ -17,8 +17,8 @@ def knees(pair: Pair) -> str:
         has = [one.letter for one in (pair.before, pair.after) if one.knee]
         return f"and only {has[0]} has a knee{_instead(pair)}" if has else ""
     sentence = f"and the knee is at {after(moved)} instead of {before(moved)} users "
-    sentence += f"({ratio(moved)}, {judgement(moved) if moved.sure or not moved.counts else _NOT_SURE})"
-    if capacity.sure:
+    sentence += f"({ratio(moved)}, {judgement(moved) if moved.claimed or not moved.counts else _NOT_CLAIMED})"
+    if capacity.claimed:
         rates = f"{after(capacity)} instead of {before(capacity)}/s"
         sentence += f", and the capacity is {rates} ({ratio(capacity)}, {judgement(capacity)})"
     return sentence

@@ -19,13 +19,13 @@ def latency(pair: Pair) -> str:
     if not undisturbed:
         return ""
     judged = [(level.users, one) for level in undisturbed if (one := _judged_latency(level)) is not None]
-    sure = [(users, one) for users, one in judged if one.sure]
-    return _of_clients(pair, judged, sure) or _over_all(pair, sure) or _at_single_counts(pair, judged, sure)
+    claimed = [(users, one) for users, one in judged if one.claimed]
+    return _of_clients(pair, judged, claimed) or _over_all(pair, claimed) or _at_single_counts(pair, judged, claimed)
 
 
-def _of_clients(pair: Pair, judged: _Differences, sure: _Differences) -> str:
+def _of_clients(pair: Pair, judged: _Differences, claimed: _Differences) -> str:
     judgements = {one.judgement for _, one in judged}
-    if not pair.clients or sure or judgements.isdisjoint(_CLIENTS):
+    if not pair.clients or claimed or judgements.isdisjoint(_CLIENTS):
         return ""
     before, after = pair.clients
     classes = f"({after} instead of {before})"
@@ -34,22 +34,22 @@ def _of_clients(pair: Pair, judged: _Differences, sure: _Differences) -> str:
     return f"and the difference in latency is caused by the client {classes}, not by the target"
 
 
-def _over_all(pair: Pair, sure: _Differences) -> str:
+def _over_all(pair: Pair, claimed: _Differences) -> str:
     """The difference over all counts; empty if none is significant, or if single counts contradict it."""
-    overall = next((one for one in pair.overall if one.sure and one.figure != "goodput"), None)
-    if overall is None or any((one.change or 0.0) * overall.log_ratio <= 0 for _, one in sure):
+    overall = next((one for one in pair.overall if one.claimed and one.figure != "goodput"), None)
+    if overall is None or any((one.change or 0.0) * overall.log_ratio <= 0 for _, one in claimed):
         return ""
-    most = f", {strongest(sure)}" if sure else ""
+    most = f", {strongest(claimed)}" if claimed else ""
     return f"and {_moved(overall.figure, overall.log_ratio)} ({percent(overall.ratio)} over {overall.levels} user counts{most})"
 
 
-def _at_single_counts(pair: Pair, judged: _Differences, sure: _Differences) -> str:
-    if not sure:
+def _at_single_counts(pair: Pair, judged: _Differences, claimed: _Differences) -> str:
+    if not claimed:
         details = (detectable(pair, SERVICE_TIME.name) or detectable(pair, "mean")) + alone(pair, HEADLINE_LATENCIES)
         return f"and latency does not differ beyond noise{details}" if judged else "and the noise of latency is unknown"
-    _, one = max(sure, key=lambda each: abs(each[1].ratio or 0.0))
-    also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in sure}) > 1 else ""
-    return f"and {_moved(one.figure, one.change or 0.0)} ({strongest(sure)}){also}"
+    _, one = max(claimed, key=lambda each: abs(each[1].ratio or 0.0))
+    also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in claimed}) > 1 else ""
+    return f"and {_moved(one.figure, one.change or 0.0)} ({strongest(claimed)}){also}"
 
 
 def _moved(figure: str, change: float) -> str:
@@ -61,5 +61,5 @@ def _moved(figure: str, change: float) -> str:
 def _judged_latency(level: MatchedLevel) -> Difference | None:
     """The first latency that may be claimed; else the first whose difference the client may explain, or whose noise is known."""
     known = [one for name in HEADLINE_LATENCIES if (one := level[name]).judgement not in ("unknown", "not_measured")]
-    differing = [one for one in known if one.sure] or [one for one in known if one.judgement in _CLIENTS]
+    differing = [one for one in known if one.claimed] or [one for one in known if one.judgement in _CLIENTS]
     return next(iter(differing or known), None)
