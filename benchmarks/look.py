@@ -31,8 +31,8 @@ def main() -> None:
     verdict_ms, all_ms = cost_ms(lambda: analyse(ladder)), cost_ms(marks.judge)
     print(f"a verdict on {len(ladder)} levels: {verdict_ms:.2f} ms; all marks: {all_ms:.2f} ms (at most {MOST_MS:.0f}), ", end="")
     print(f"{all_ms / verdict_ms:.2f} times a verdict")
-    print(f"detection of leaks: {cost_ms(lambda: marks.look_for_leaks(0)):.2f} ms, ", end="")
-    print(f"of shifts: {cost_ms(marks.look_for_shifts):.2f} ms")
+    print(f"detection of leaks: {cost_ms(lambda: marks.emit_leaks(0)):.2f} ms, ", end="")
+    print(f"of shifts: {cost_ms(marks.split_at_shifts):.2f} ms")
 
 
 def session() -> Timeline:

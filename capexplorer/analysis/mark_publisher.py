@@ -53,15 +53,17 @@ class MarkPublisher:
         self._published: dict[str, Mark] = {}
         self._verdicts: dict[int, Verdict] = {}
 
-    def update(self, now: Iterable[Mark], t_s: float, *, about: Collection[str], exactly: bool = False) -> tuple[Mark, ...]:
-        """The marks to publish, given all marks that hold `now`, at `t_s` seconds of the session.
+    def update(
+        self, now: Iterable[Mark], t_s: float, *, complete_for: Collection[str], all_changes: bool = False
+    ) -> tuple[Mark, ...]:
+        """The marks to publish, given the marks that hold `now`, at `t_s` seconds of the session.
 
-        `about`: keys that `now` is complete for; a published mark with one of them that is not in `now` is retracted.
-        `exactly`: publish every change, however small; used at the end, so that a log's last marks agree with its figures.
+        `complete_for`: keys of marks that no longer hold unless they are in `now`; if they were published, they are retracted.
+        `all_changes`: publish every change, however small; used at the end, so that a log's last marks agree with its figures.
         """
         current = {mark.key: mark for mark in now}
-        changed = [new for mark in current.values() if (new := self._changed(mark, t_s, exactly)) is not None]
-        changed += [self._retracted(mark, t_s) for mark in self._gone(current, about)]
+        changed = [new for mark in current.values() if (new := self._changed(mark, t_s, all_changes)) is not None]
+        changed += [self._retracted(mark, t_s) for mark in self._gone(current, complete_for)]
         self._published.update((mark.key, mark) for mark in changed)
         return tuple(changed)
 
@@ -73,20 +75,20 @@ class MarkPublisher:
         self._verdicts[found.epoch] = found
         return found
 
-    def _changed(self, mark: Mark, t_s: float, exactly: bool) -> Mark | None:
+    def _changed(self, mark: Mark, t_s: float, all_changes: bool) -> Mark | None:
         before = self._published.get(mark.key)
         if before is None:
             return msgspec.structs.replace(mark, t_s=t_s)
         back = before.state == "retracted"
-        if not back and (_same_exactly(before, mark) if exactly else _same(before, mark)):
+        if not back and (_same_exactly(before, mark) if all_changes else _same(before, mark)):
             return None
         back = back or (before.state == "closed" and mark.state != "closed")
         state: State = "closed" if mark.state == "closed" else "open" if back else "updated"
         return msgspec.structs.replace(mark, t_s=t_s, revision=before.revision + 1, state=state)
 
-    def _gone(self, current: Collection[str], about: Collection[str]) -> list[Mark]:
+    def _gone(self, current: Collection[str], complete_for: Collection[str]) -> list[Mark]:
         published = self._published.items()
-        return [mark for key, mark in published if key in about and key not in current and mark.state != "retracted"]
+        return [mark for key, mark in published if key in complete_for and key not in current and mark.state != "retracted"]
 
     def _retracted(self, mark: Mark, t_s: float) -> Mark:
         return msgspec.structs.replace(mark, t_s=t_s, revision=mark.revision + 1, state="retracted")

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
 from ..model.timeline import Timeline
-from .causes.watch import CauseWatch
+from .causes.cause_detector import CauseDetector
 from .detectors import Detected, Detector, detect, is_detected
 
 _COMPARED = ("kind", "id", "epoch", "users", "severity", "confidence")
@@ -46,18 +46,18 @@ class Reanalysis:
 
 
 def reanalyse_events(events: Iterable[Event], detectors: Sequence[Detector] | None = None) -> Reanalysis:
-    """Run the detectors over a whole session, and watch for causes event by event, as a live run does."""
-    timeline, watch, causes = Timeline(), CauseWatch(), list[Mark]()
+    """Run the detectors over a whole session, and the detector of causes event by event, as a live run does."""
+    timeline, detector, causes = Timeline(), CauseDetector(), list[Mark]()
     for event in events:
         timeline.apply(event)
-        causes.extend(watch.apply(event))
+        causes.extend(detector.process(event))
     return reanalyse(timeline, detectors, causes)
 
 
 def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None, causes: Sequence[Mark] = ()) -> Reanalysis:
     """Run the detectors (this version's, unless given) over a whole session, and compare with what was recorded.
 
-    `causes`: every revision that a CauseWatch returned for the same events.
+    `causes`: every revision that a CauseDetector returned for the same events.
     """
     recorded = tuple(mark for mark in timeline.marks.values() if mark.state != "retracted" and is_detected(mark))
     last = {mark.key: mark for mark in causes}

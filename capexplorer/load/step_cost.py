@@ -27,10 +27,10 @@ def timed(proposal: Proposal, known: AutopilotInput | None, stage: GoTo | None, 
     """
     opened_for: Why | None = stage.why if stage is not None else None
     match proposal:
-        case GoTo(users, why, figures, anew):
+        case GoTo(users, why, figures, opens_new_level):
             least_s, most_s = _of_verification(proposal) or lengths(why)
             before_s = settling_s if most_s else 0.0
-            return GoTo(users, why, figures, anew, _rounded(least_s + before_s), _rounded(most_s + before_s))
+            return GoTo(users, why, figures, opens_new_level, _rounded(least_s + before_s), _rounded(most_s + before_s))
         case Hold("measuring" as why) if known is not None:
             least_s, most_s = (stage and _of_verification(stage)) or lengths(opened_for or "first", known.open.figures)
             seconds = known.open.figures.settled_seconds

@@ -91,7 +91,7 @@ class VerificationPolicy:
         self._step = step
         self._visits[step.name] += 1
         figures = {"least_s": step.least_s, "most_s": step.most_s, **knee_figures(knee)}
-        return GoTo(users, step.name, figures, anew=self._visits[step.name] > 1)
+        return GoTo(users, step.name, figures, opens_new_level=self._visits[step.name] > 1)
 
 
 def knee_figures(knee: KneeVerdict | None) -> Figures:

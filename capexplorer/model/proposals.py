@@ -58,7 +58,7 @@ class GoTo(_Proposal, frozen=True, tag="go_to"):
     users: int
     why: Why
     figures: Figures = {}
-    anew: bool = False
+    opens_new_level: bool = msgspec.field(default=False, name="anew")
     """Whether a new level is opened even if `users` already run."""
     least_s: float = 0.0
     most_s: float = 0.0

@@ -18,7 +18,7 @@ class EventSink:
     def __init__(self, on_failure: Callable[[LogWriteError], None], on_recovery: Callable[[], None] = lambda: None) -> None:
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
-        self.watch: Callable[[Event], Iterable[Event]] = lambda event: ()
+        self.derive_events: Callable[[Event], Iterable[Event]] = lambda event: ()
         """Returns events that follow from an event. They are emitted right after it, or before the event that ends the session.
         """
         self.timeline = Timeline()
@@ -29,7 +29,7 @@ class EventSink:
     def emit(self, event: Event) -> None:
         """Emit one event. Log and screen get the same rounded, redacted value, so that a replay shows what was seen live."""
         event = canonical(event)
-        following = self.watch(event)
+        following = self.derive_events(event)
         if isinstance(event, Ended):
             self._emit_all(following)
             self._emit_one(event)

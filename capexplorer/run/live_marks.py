@@ -36,10 +36,10 @@ class LiveMarks:
         self._publisher = MarkPublisher()
         self._known_growth: leaks.KnownGrowth = {}
 
-    def look_for_shifts(self) -> None:
+    def split_at_shifts(self) -> None:
         """Split the open level where it changed permanently."""
         if self._measures():
-            self._look_for_shifts(self._timeline.levels[-1])
+            self._split_at_shifts(self._timeline.levels[-1])
 
     def ticked(self, current: CurrentEpoch) -> None:
         """Called after each sample: judges the open level and checks for leaks when they are due."""
@@ -47,44 +47,44 @@ class LiveMarks:
             return
         seconds = self._settled_seconds()
         if is_due(seconds):
-            self._judge(current.epoch, exactly=False)
+            self._judge(current.epoch, all_changes=False)
         if leaks_are_due(seconds):
-            self.look_for_leaks(current.epoch.index)
+            self.emit_leaks(current.epoch.index)
 
     def judge(self) -> None:
         """Emit the verdict and the marks of the latest epoch."""
         if self._timeline.levels:
-            self._judge(CurrentEpoch(self._timeline).epoch, exactly=False)
+            self._judge(CurrentEpoch(self._timeline).epoch, all_changes=False)
 
     def end(self) -> None:
         """Emit the final verdict and marks of every epoch, as `--reanalyse` would find them."""
         for index in indices(self._timeline):
-            self._judge(epoch_of(self._timeline, index), exactly=True)
-            self.look_for_leaks(index, exactly=True)
+            self._judge(epoch_of(self._timeline, index), all_changes=True)
+            self.emit_leaks(index, all_changes=True)
 
-    def _judge(self, epoch: Epoch, *, exactly: bool) -> None:
-        verdict, marks, about = epoch.verdict, [*bottleneck.marks(epoch)], {*bottleneck.keys(epoch)}
+    def _judge(self, epoch: Epoch, *, all_changes: bool) -> None:
+        verdict, marks, keys = epoch.verdict, [*bottleneck.marks(epoch)], {*bottleneck.keys(epoch)}
         if verdict is not None:
             marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *marks]
-            about |= capacity_marks.keys(epoch)
+            keys |= capacity_marks.keys(epoch)
             changed = self._publisher.verdict(verdict)
             if changed is not None:
                 self._emit(changed)
-        self._emit_all(self._publisher.update(marks, self._now_s(), about=about, exactly=exactly))
+        self._emit_all(self._publisher.update(marks, self._now_s(), complete_for=keys, all_changes=all_changes))
 
-    def look_for_leaks(self, epoch: int, *, exactly: bool = False) -> None:
+    def emit_leaks(self, epoch: int, *, all_changes: bool = False) -> None:
         """Emit marks of leaks, which are found in an epoch's seconds at one constant user count.
 
-        `exactly`: publish every change, however small.
+        `all_changes`: publish every change, however small.
         """
         marks = leaks.marks(self._timeline, epoch, self._known_growth)
-        self._emit_all(self._publisher.update(marks, self._now_s(), about=leaks.keys(epoch), exactly=exactly))
+        self._emit_all(self._publisher.update(marks, self._now_s(), complete_for=leaks.keys(epoch), all_changes=all_changes))
 
-    def _look_for_shifts(self, level: Level) -> None:
+    def _split_at_shifts(self, level: Level) -> None:
         found: tuple[float, ChangePoint] | None = latest_shift(self._timeline, level)
         while found is not None and self._split(found[0], found[1].column):
             shifts = capacity_marks.shifts_that_open_levels(self._timeline)
-            self._emit_all(self._publisher.update(shifts, self._now_s(), about=()))
+            self._emit_all(self._publisher.update(shifts, self._now_s(), complete_for=()))
             self.judge()
             found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
 

@@ -264,7 +264,7 @@ class LoadControl:
 
     def ticked(self) -> None:
         """Called after each sample: runs marks and stop rules, then the autopilot."""
-        self.levels.marks.look_for_shifts()
+        self.levels.marks.split_at_shifts()
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))

@@ -179,7 +179,7 @@ class LoadWorkers:
         self.local.repeat_kills()
         self._lost.epoch = epoch
         self._lost.close_if_over(self._now_s(), load)
-        mark = self._lost.revision_to_publish(self._now_s(), exactly=True)
+        mark = self._lost.revision_to_publish(self._now_s(), all_changes=True)
         return [mark] if mark is not None else []
 
     # -- the end of the run

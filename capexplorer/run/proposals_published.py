@@ -38,7 +38,7 @@ def _is_news(shown: Proposed, proposal: Proposal, now_s: float) -> bool:
             moved_s = max(abs(ends_s - old.most_s), abs(earliest_s - old.least_s))
             return old.why != proposal.why or (moved_s > LATER_S and proposal.most_s > 0)
         case GoTo(), GoTo():
-            if (old.users, old.why, old.anew) != (proposal.users, proposal.why, proposal.anew):
+            if (old.users, old.why, old.opens_new_level) != (proposal.users, proposal.why, proposal.opens_new_level):
                 return True
             return passed_s >= FIGURES_EVERY_S and old != proposal
         case (Done(), Done()) | (GiveUp(), GiveUp()):

@@ -67,7 +67,7 @@ class RunFailures:
         self._load_target.shut()
         lines = text.strip().splitlines()
         self._outcome.fail("defect", f"a defect in capexplorer: {lines[-1]}", 1, tuple(text.splitlines()))
-        self._sink.watch = lambda event: ()
+        self._sink.derive_events = lambda event: ()
         self.log_critical(text)
 
     def log_critical(self, text: str) -> None:

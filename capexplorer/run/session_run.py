@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from ..analysis.causes.watch import CauseWatch
+from ..analysis.causes.cause_detector import CauseDetector
 from ..errors import LogWriteError
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
@@ -74,7 +74,7 @@ class SessionRun:
             now_s=self.pump.now_s,
             on_ready=self._on_ready,
         )
-        self.sink.watch = CauseWatch().apply
+        self.sink.derive_events = CauseDetector().process
         self.load_control = LoadControl(
             options,
             load_target,
@@ -149,7 +149,7 @@ class SessionRun:
         self.host.stop(STOP_USERS_S)
         self.workers.end()
         self.outcome.wanted_exit_code = self.host.process_exit_code
-        self._emit_user_errors(self.pump.now_s(), exactly=True)
+        self._emit_user_errors(self.pump.now_s(), all_changes=True)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         requests_file = self._write_requests()
@@ -270,8 +270,8 @@ class SessionRun:
         self.load_control.levels.reopen()
         self.workers.resend_users()
 
-    def _emit_user_errors(self, t_s: float, *, exactly: bool = False) -> None:
-        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.load, exactly=exactly)
+    def _emit_user_errors(self, t_s: float, *, all_changes: bool = False) -> None:
+        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.load, all_changes=all_changes)
         if mark is not None:
             self.sink.emit(mark)
 

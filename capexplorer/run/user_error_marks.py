@@ -19,8 +19,8 @@ class UserErrorMarks:
     def __init__(self) -> None:
         self._episode = Episode("cause:user_code_error", "user_code_error", 0, "error")
 
-    def mark(self, host: LoadHost, t_s: float, epoch: int, load: Load, *, exactly: bool = False) -> Mark | None:
-        """The mark to emit now, if any. `exactly`: at the end, without pacing.
+    def mark(self, host: LoadHost, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Mark | None:
+        """The mark to emit now, if any. `all_changes`: at the end, without pacing.
 
         Users that ended by themselves (StopUser) are replaced without a mark.
         """
@@ -30,4 +30,4 @@ class UserErrorMarks:
         self._episode.epoch = epoch
         self._episode.note({"users_replaced": host.replaced})
         self._episode.close_if_over(t_s, load)
-        return self._episode.revision_to_publish(t_s, exactly=exactly)
+        return self._episode.revision_to_publish(t_s, all_changes=all_changes)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from session.samples import HEADER
 
-from capexplorer.analysis.causes.watch import CauseWatch
+from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.model.events import (
     EndpointTick,
     Event,
@@ -109,9 +109,9 @@ BEGINNING: tuple[Event, ...] = (LINUX, READY, LevelOpened(t_s=1.0, index=0, user
 
 
 def cause_marks(events: Iterable[Event], header: Header = LINUX) -> list[Mark]:
-    """All revisions of the marks that the watch for causes makes of these events, after the beginning of a level of 10 users."""
-    watch = CauseWatch()
-    return [mark for event in (header, *BEGINNING[1:], *events) for mark in watch.apply(event)]
+    """All revisions of the marks of causes that these events give, after the beginning of a level of 10 users."""
+    detector = CauseDetector()
+    return [mark for event in (header, *BEGINNING[1:], *events) for mark in detector.process(event)]
 
 
 def latest_by_id(marks: Sequence[Mark]) -> dict[str, Mark]:

@@ -58,46 +58,48 @@ ABOUT = ("knee:epoch0",)
 )
 def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, reported: bool) -> None:
     publisher = MarkPublisher()
-    assert [mark.revision for mark in publisher.update([KNEE], 10.0, about=ABOUT)] == [1]
-    again = publisher.update([now], 20.0, about=ABOUT)
+    assert [mark.revision for mark in publisher.update([KNEE], 10.0, complete_for=ABOUT)] == [1]
+    again = publisher.update([now], 20.0, complete_for=ABOUT)
     assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if reported else [])
 
 
 def test_small_changes_add_up_until_the_mark_is_updated() -> None:
     publisher = MarkPublisher()
-    reported = [len(publisher.update([knee_with(users=47.0 + 0.2 * step)], float(step), about=ABOUT)) for step in range(12)]
+    reported = [
+        len(publisher.update([knee_with(users=47.0 + 0.2 * step)], float(step), complete_for=ABOUT)) for step in range(12)
+    ]
     assert sum(reported) == 3
     assert reported[0] == 1
 
 
 def test_final_marks_are_exact_and_not_published_twice() -> None:
     publisher = MarkPublisher()
-    publisher.update([KNEE], 10.0, about=ABOUT)
+    publisher.update([KNEE], 10.0, complete_for=ABOUT)
     last = knee_with(users=47.1)
-    assert [mark.users for mark in publisher.update([last], 20.0, about=ABOUT, exactly=True)] == [47.1]
-    assert publisher.update([last], 30.0, about=ABOUT, exactly=True) == ()
+    assert [mark.users for mark in publisher.update([last], 20.0, complete_for=ABOUT, all_changes=True)] == [47.1]
+    assert publisher.update([last], 30.0, complete_for=ABOUT, all_changes=True) == ()
 
 
 def test_a_mark_without_evidence_is_retracted_and_can_reopen() -> None:
     publisher = MarkPublisher()
-    publisher.update([KNEE], 10.0, about=ABOUT)
-    assert [(mark.state, mark.revision) for mark in publisher.update([], 20.0, about=ABOUT)] == [("retracted", 2)]
-    assert publisher.update([], 21.0, about=ABOUT) == ()
-    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+    publisher.update([KNEE], 10.0, complete_for=ABOUT)
+    assert [(mark.state, mark.revision) for mark in publisher.update([], 20.0, complete_for=ABOUT)] == [("retracted", 2)]
+    assert publisher.update([], 21.0, complete_for=ABOUT) == ()
+    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, complete_for=ABOUT)] == [("open", 3)]
 
 
 def test_a_mark_that_closes_is_published_once_and_can_reopen() -> None:
     publisher, over = MarkPublisher(), msgspec.structs.replace(KNEE, state="closed")
-    publisher.update([KNEE], 10.0, about=ABOUT)
-    assert [(mark.state, mark.revision) for mark in publisher.update([over], 20.0, about=ABOUT)] == [("closed", 2)]
-    assert publisher.update([over], 21.0, about=ABOUT, exactly=True) == ()
-    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, about=ABOUT)] == [("open", 3)]
+    publisher.update([KNEE], 10.0, complete_for=ABOUT)
+    assert [(mark.state, mark.revision) for mark in publisher.update([over], 20.0, complete_for=ABOUT)] == [("closed", 2)]
+    assert publisher.update([over], 21.0, complete_for=ABOUT, all_changes=True) == ()
+    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, complete_for=ABOUT)] == [("open", 3)]
 
 
 def test_marks_of_another_epoch_are_left_unchanged() -> None:
     publisher = MarkPublisher()
-    publisher.update([KNEE], 10.0, about=ABOUT)
-    assert publisher.update([], 20.0, about=("knee:epoch1", "knee:epoch00")) == ()
+    publisher.update([KNEE], 10.0, complete_for=ABOUT)
+    assert publisher.update([], 20.0, complete_for=("knee:epoch1", "knee:epoch00")) == ()
 
 
 def test_a_verdict_is_published_only_when_it_changes() -> None:

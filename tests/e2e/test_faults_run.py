@@ -210,16 +210,16 @@ def test_load_to_a_host_that_is_not_allowed_is_refused_where_it_connects(tmp_pat
 
 
 DEFECT = """
-from capexplorer.analysis.causes.watch import CauseWatch
+from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.model.events import Sample
-whole, seen = CauseWatch.apply, []
-def apply(self, event):
+whole, seen = CauseDetector.process, []
+def process(self, event):
     if isinstance(event, Sample) and event.users == 2:
         seen.append(event)
     if len(seen) > 2:
         raise ValueError("a defect for the test")
     return whole(self, event)
-CauseWatch.apply = apply
+CauseDetector.process = process
 """
 
 

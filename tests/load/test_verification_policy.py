@@ -42,7 +42,7 @@ def test_a_level_that_disagrees_lasts_its_whole_time_and_is_measured_once_more_i
     again = pilot.due(policy_input(*TOP, level(35, seconds=40.0), current=less))
     assert step(again) == (35, "soak")
     assert isinstance(again, GoTo)
-    assert again.anew
+    assert again.opens_new_level
     assert step(pilot.due(policy_input(*TOP, level(35, seconds=40.0), level(35, seconds=40.0), current=less))) == (1, "rest")
     ended = pilot.due(policy_input(*TOP, level(1, seconds=0.0), current=less))
     assert isinstance(ended, Done)

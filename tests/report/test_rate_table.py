@@ -23,8 +23,8 @@ from trials.simulation.virtual_rates import VirtualRates
 @cache
 def session(capacity: float) -> tuple[Timeline, SecondLatencies]:
     found, latencies = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003))), SecondLatencies()
-    marks = found.sink.watch
-    found.sink.watch = lambda event: [*latencies.collecting([event]), *marks(event)][1:]
+    marks = found.sink.derive_events
+    found.sink.derive_events = lambda event: [*latencies.collecting([event]), *marks(event)][1:]
     found.climb([40, 60, 80, 160], 14)
     found.end()
     return found.timeline, latencies

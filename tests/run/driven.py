@@ -88,7 +88,7 @@ class Driven:
                 neighbours=neighbours,
             )
         )  # fmt: skip
-        self.marks.look_for_shifts()
+        self.marks.split_at_shifts()
         look = CurrentEpoch(self.timeline)
         self.marks.ticked(look)
         for found in self.rules.look(look):

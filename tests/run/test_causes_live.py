@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from analysis.seconds import BEGINNING, ERROR_500, NO_PORT, RESET, TIMED_OUT, ports, second, seconds, target
 
-from capexplorer.analysis.causes.watch import CauseWatch
+from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.analysis.reanalysis import reanalyse_events
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Event, LevelOpened, Mark, Sample, Target
@@ -33,7 +33,7 @@ RUN: tuple[Event, ...] = (
 def recorded(path: Path) -> list[Event]:
     """The run, live: what is shown."""
     sink = EventSink(_fail)
-    sink.writer, sink.watch = SessionWriter(path), CauseWatch().apply
+    sink.writer, sink.derive_events = SessionWriter(path), CauseDetector().process
     for event in RUN:
         uneven_s = event.t_s + 0.000456 if isinstance(event, Sample) else event.t_s
         sink.emit(msgspec.structs.replace(event, t_s=uneven_s))

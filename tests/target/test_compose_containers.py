@@ -38,12 +38,12 @@ def test_containers_are_listed_by_service_and_number() -> None:
     ],
 )
 def test_the_state_of_a_container_in_words(service: str, words: str) -> None:
-    assert container_of(service).how_it_is() == words
+    assert container_of(service).state_in_words() == words
 
 
 def test_a_container_that_the_kernel_ended_for_its_memory_says_so() -> None:
     ended = replace(WEB, status="exited", exit_code=137, was_out_of_memory=True)
-    assert ended.how_it_is() == "exited with code 137, out of memory"
+    assert ended.state_in_words() == "exited with code 137, out of memory"
 
 
 def test_a_service_that_exited_fails_the_start_although_others_run() -> None:

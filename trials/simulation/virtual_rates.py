@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from capexplorer.analysis.causes.watch import CauseWatch
+from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.errors import LogWriteError
 from capexplorer.load.recorder import Tick
 from capexplorer.model.events import (
@@ -50,7 +50,7 @@ class VirtualRates:
         self.running = running
         self.now_s = 0.0
         self.sink = EventSink(_fail)
-        self.sink.watch = CauseWatch().apply
+        self.sink.derive_events = CauseDetector().process
         self.timeline = self.sink.timeline
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
         self.ending: str | None = None
@@ -118,7 +118,7 @@ class VirtualRates:
         tracker.spawned(began_s)
         phase, settled = tracker.tick(began_s, self.now_s, users, tick, offered_per_s=self.running.rate_per_s)
         self.sink.emit(self._sample(tick, offered, max(0, tracker.index), users, phase, settled))
-        self.levels.marks.look_for_shifts()
+        self.levels.marks.split_at_shifts()
         current = CurrentEpoch(self.timeline)
         self.levels.marks.ticked(current)
         return current

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from capexplorer.analysis.causes.watch import CauseWatch
+from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.errors import LogWriteError
 from capexplorer.load.recorder import Tick
 from capexplorer.load.user_activity import ActivitySums
@@ -52,7 +52,7 @@ class VirtualRun:
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
         self.sink = EventSink(_fail)
-        self.sink.watch = CauseWatch().apply
+        self.sink.derive_events = CauseDetector().process
         self.timeline = self.sink.timeline
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
         self._load_target = LoadTarget(0, None)
@@ -104,7 +104,7 @@ class VirtualRun:
             tracker.spawned(opened.t_s + 1.0)  # new users start within a second
         phase, settled = tracker.tick(began_s, self.now_s, users, tick, users)
         self.sink.emit(self._sample(tick, max(0, tracker.index), users, phase, settled))
-        self.levels.marks.look_for_shifts()
+        self.levels.marks.split_at_shifts()
         current = CurrentEpoch(self.timeline)
         self.levels.marks.ticked(current)
         self._autopilot.ticked(current)

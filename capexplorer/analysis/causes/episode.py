@@ -120,17 +120,17 @@ class Episode:
         quiet_s = STEPPED_DOWN_S if load.is_less_than(self._last_load) else ENDED_AFTER_S
         return min(ENDED_AFTER_MOST_S, max(quiet_s, ENDED_AFTER_GAPS * gap_s))
 
-    def revision_to_publish(self, t_s: float, *, exactly: bool = False) -> Mark | None:
-        """The revision of its mark to publish now; None if no change is large enough. `exactly`: publish every change."""
+    def revision_to_publish(self, t_s: float, *, all_changes: bool = False) -> Mark | None:
+        """The revision of its mark to publish now; None if no change is large enough. `all_changes`: publish every change."""
         before = self._published
         was_open = before is not None and before.state != "closed"
-        if not (self.is_open or was_open or (exactly and before is not None)):
+        if not (self.is_open or was_open or (all_changes and before is not None)):
             return None
         now = self._mark(t_s)
         if before is None or not was_open:
             is_due = self.is_open or (before is not None and before.finding != now.finding)
         else:
-            is_due = not self.is_open or self._grew(before, now) or (exactly and before.finding != now.finding)
+            is_due = not self.is_open or self._grew(before, now) or (all_changes and before.finding != now.finding)
         if not is_due:
             return None
         self._published = now

@@ -52,13 +52,13 @@ class Episodes:
         for each in self._all.values():
             each.end()
 
-    def marks_to_publish(self, t_s: float, load: Load, *, exactly: bool = False) -> Iterator[Mark]:
+    def marks_to_publish(self, t_s: float, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
         """The marks to publish at this tick."""
         for each in self._all.values():
             each.close_if_over(t_s, load)
         blocking = [each.id for each in self._all.values() if each.is_open and invalidates_run(each.id)]
         for each in self._all.values():
             each.also(other for other in blocking if not other.startswith(FOLLOWS.get(each.id, "-")))
-            mark = each.revision_to_publish(t_s, exactly=exactly)
+            mark = each.revision_to_publish(t_s, all_changes=all_changes)
             if mark is not None:
                 yield mark

@@ -98,7 +98,7 @@ class AutopilotDriver:
         """False if another driver has begun: the step is refused."""
         users, before = min(step.users, self._max_users), self._load_target.wanted
         level = self._timeline.level
-        if users == before and not step.anew and level is not None and level.closed is None:
+        if users == before and not step.opens_new_level and level is not None and level.closed is None:
             self.adviser.took(step)
             return True
         rate = self._load_target.move(users, self._generation)

@@ -49,7 +49,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         """`exited with code 137, out of memory`."""
         return f"exited with code {self.exit_code}" + ", out of memory" * self.was_out_of_memory
 
-    def how_it_is(self) -> str:
+    def state_in_words(self) -> str:
         """What is wrong with it, or what it waits for."""
         if self.has_ended:
             return self.how_it_ended()
@@ -114,9 +114,9 @@ def start_readiness(containers: Sequence[Container], services: Collection[str]) 
     """While they start. A container that ended with code 0 has done its work, such as a migration; at least one must run."""
     for each in containers:
         if (each.has_ended and each.exit_code != 0) or each.health == "unhealthy":
-            return Readiness("failed", f"{each.service}: {each.how_it_is()}", each)
+            return Readiness("failed", f"{each.service}: {each.state_in_words()}", each)
     missing = sorted(set(services) - {each.service for each in containers})
-    waiting = [f"{each.service} ({each.how_it_is()})" for each in containers if not each.is_well and not each.has_ended]
+    waiting = [f"{each.service} ({each.state_in_words()})" for each in containers if not each.is_well and not each.has_ended]
     waiting += [f"{service} (not created)" for service in missing]
     if waiting:
         return Readiness("waiting", ", ".join(waiting))
@@ -143,7 +143,7 @@ def changes(before: Sequence[Container], now: Sequence[Container]) -> list[str]:
     """Changes of a running project to be logged: health that changed, containers that docker restarted."""
     was = {each.id: each for each in before}
     return [
-        f"{each.service}: {'healthy again' if each.is_well else each.how_it_is()}"
+        f"{each.service}: {'healthy again' if each.is_well else each.state_in_words()}"
         for each in now
         if each.id in was and not each.has_ended and (each.health, each.status) != (was[each.id].health, was[each.id].status)
     ]

@@ -45,7 +45,7 @@ def user_errors() -> list[Any]:
         host.errors.waiting.extend([error] * happened)
         host.replaced = replaced
         t_s = 10.0 * len(seen) if len(seen) != 4 else 31.0
-        mark = errors.mark(host, t_s, epoch=1, load=Load(10), exactly=len(seen) == 7)
+        mark = errors.mark(host, t_s, epoch=1, load=Load(10), all_changes=len(seen) == 7)
         seen.append(None if mark is None else msgspec.to_builtins(mark))
     assert host.errors.waiting == deque([])
     return seen

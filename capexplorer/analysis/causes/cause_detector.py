@@ -51,8 +51,8 @@ EXPECTED_OF_DEAD_TARGET = BROKEN | TIMEOUTS
 """Failures that are ignored while the target is down on request, and counted for its death once it has died."""
 
 
-class CauseWatch:
-    """Folds events, in order, to marks. The marks that `apply` returns are logged after the event, those of `Ended` before it."""
+class CauseDetector:
+    """Processes events, in order. The marks that `process` returns are logged after the event, those of `Ended` before it."""
 
     def __init__(self) -> None:
         self._host = HostFacts()
@@ -70,8 +70,8 @@ class CauseWatch:
         self._epoch = 0
         self._load = Load(0)
 
-    def apply(self, event: Event) -> tuple[Mark, ...]:
-        """Fold one event; returns the marks to publish now."""
+    def process(self, event: Event) -> tuple[Mark, ...]:
+        """Process one event; returns the marks to publish now."""
         match event:
             case Header():
                 self._host = event.host
@@ -96,7 +96,7 @@ class CauseWatch:
                 return tuple(self._episodes.marks_to_publish(event.t_s, self._load))
             case Ended():
                 self._settle(event.t_s, at_last=True)
-                return tuple(self._episodes.marks_to_publish(event.t_s, self._load, exactly=True))
+                return tuple(self._episodes.marks_to_publish(event.t_s, self._load, all_changes=True))
         return ()
 
     def _begin_epoch(self, epoch: int) -> None:
