@@ -21,7 +21,7 @@ from typing import NamedTuple
 from capexplorer.replay import Replay
 from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.look import LatencyForm
+from capexplorer.tui.display_options import LatencyForm
 from capexplorer.tui.playback import Playback
 from capexplorer.tui.recorded_feed import RecordedFeed
 from capexplorer.tui.screens.inspecting import Inspecting

@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from capexplorer.model.events import Event
 from capexplorer.session.reader import read
-from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 
@@ -70,7 +70,7 @@ class Played:
 async def screens(events: Sequence[Event], size: tuple[int, int]) -> list[Screen]:
     """The screen every EVERY_S of a session and at its end."""
     source = Played(events)
-    app = ExplorerApp(LiveFeed(source), Watch())
+    app = ExplorerApp(LiveFeed(source), ViewOnlyActions())
     seen: list[Screen] = []
     async with app.run_test(size=size) as pilot:
         for until_s in (*range(EVERY_S, math.ceil(events[-1].t_s), EVERY_S), math.inf):

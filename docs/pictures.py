@@ -20,7 +20,7 @@ from rich.color import Color, ColorSystem
 
 from capexplorer.model.events import Event, Sample
 from capexplorer.session.reader import read
-from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 from docs.smaller_svg import smaller
@@ -65,7 +65,7 @@ class Saved:
 async def picture(session: Path, size: tuple[int, int], theme: str, at_s: float = math.inf, keys: Sequence[str] = ()) -> str:
     """One picture as SVG, in a theme of THEMES, at `at_s` and after `keys`."""
     with mock.patch.dict(os.environ, {"NO_COLOR": "1"} if theme == "no colours" else {}):
-        app = ExplorerApp(LiveFeed(Saved(session, at_s)), Watch())
+        app = ExplorerApp(LiveFeed(Saved(session, at_s)), ViewOnlyActions())
     async with app.run_test(size=size) as pilot:
         app.theme = THEMES[theme]
         await pilot.pause(0.5)

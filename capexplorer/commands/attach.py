@@ -58,14 +58,16 @@ def command(session: str | None, watch: bool, baseline: str | None, mouse: bool)
 
 def _show(connection: RunConnection, recording: Replay, saved_curves: Baselines, *, watch: bool, mouse: bool) -> int:
     from ..tui.actions.protocols import Actions
-    from ..tui.actions.steering_attached import SteerAttached
-    from ..tui.actions.watching import Watch
+    from ..tui.actions.steering_attached import AttachedRunActions
+    from ..tui.actions.view_only import ViewOnlyActions
     from ..tui.app import ExplorerApp
     from ..tui.attached_feed import AttachedFeed
 
     controls = RemoteControls(connection, _plan_wrong)
     feed = AttachedFeed(recording, controls)
-    actions: Actions = Watch(controls) if watch else SteerAttached(controls, controls, connection.welcome.unattended_s)
+    actions: Actions = (
+        ViewOnlyActions(controls) if watch else AttachedRunActions(controls, controls, connection.welcome.unattended_s)
+    )
     preferences = own_preferences()
     with terminal_or_browser(*SCREEN) as terminal:
         app = ExplorerApp(

@@ -27,7 +27,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
         with live_run(options) as assembled:
             from ..run.screen_controls import ScreenControls
             from ..run.screens import Screen
-            from ..tui.actions.steering import Steer
+            from ..tui.actions.steering import LiveRunActions
             from ..tui.app import ExplorerApp
             from ..tui.live_feed import LiveFeed
 
@@ -39,7 +39,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             feed = LiveFeed(run)
             app = ExplorerApp(
                 feed,
-                Steer(controls, controls),
+                LiveRunActions(controls, controls),
                 terminal=terminal,
                 mouse=screen_options.mouse,
                 preferences=own_preferences(),

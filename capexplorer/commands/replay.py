@@ -14,7 +14,7 @@ from ..model.kept_request import KeptRequests, NoRequests
 from ..replay import Replay
 from ..session import kept_file
 from ..session.catalog import find
-from ..tui.playback import Playback, moment
+from ..tui.playback import Playback, parse_position
 from ..tui.screens.baseline_choice import Baselines
 from . import completing
 from .baseline import baselines
@@ -65,7 +65,7 @@ def command(
     """
     if start is not None:
         try:
-            moment(start, 0.0, 1.0)
+            parse_position(start, 0.0, 1.0)
         except ValueError as error:
             raise InputError(f"--at {start}: {error}") from None
     if reanalyse and follow:

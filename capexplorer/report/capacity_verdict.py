@@ -86,7 +86,7 @@ def lines(verdicts: Verdicts, goodput: Panel) -> Iterator[str]:
         if curve is None:
             continue
         if curve.usl is not None:
-            yield polyline("usl" if curve.usl.grey is None else "usl grey", _law(curve.usl, goodput))
+            yield polyline("usl" if curve.usl.unreliable_why is None else "usl grey", _law(curve.usl, goodput))
         yield proportional(goodput, curve.low_load_rps_per_user)
         if curve.capacity_rps is not None:
             y = goodput.y(min(curve.capacity_rps, goodput.y_ticks[-1]))
@@ -131,5 +131,7 @@ def _shown(verdict: Verdict) -> CurveFit | None:
 
 def _usl_fit_text(usl: UslFit) -> str:
     peak = "no peak" if usl.peak_users is None else f"peak at {usl.peak_users:.0f} users"
-    why = {None: "", "few_levels": "; too few levels", "no_bend": "; no saturation yet", "poor_fit": "; fits poorly"}[usl.grey]
+    why = {None: "", "few_levels": "; too few levels", "no_bend": "; no saturation yet", "poor_fit": "; fits poorly"}[
+        usl.unreliable_why
+    ]
     return f"USL fit (thin): λ {rate(usl.lambda_rps)}, σ {usl.sigma:.3g}, κ {usl.kappa:.2g}, {peak}{why}"

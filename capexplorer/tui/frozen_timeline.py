@@ -10,7 +10,7 @@ from ..model.level import Level
 from ..model.timeline import Timeline
 
 
-def moment(timeline: Timeline) -> Timeline:
+def frozen_copy(timeline: Timeline) -> Timeline:
     """A copy that later events do not change. It shares the columns, which only grow: `ticks` is its own length."""
     frozen = copy.copy(timeline)
     frozen.levels = [level if level.closed else _FrozenLevel(level) for level in timeline.levels]

@@ -59,7 +59,7 @@ class Playback:
         return bool(speeds)
 
 
-def moment(text: str, now_s: float, duration_s: float) -> float:
+def parse_position(text: str, now_s: float, duration_s: float) -> float:
     """The session time of a typed answer, clamped to the session. Raises ValueError with what was expected."""
     answer = text.strip().lower().replace(" ", "")
     sign, rest = (answer[:1], answer[1:]) if answer[:1] in ("+", "-") else ("", answer)

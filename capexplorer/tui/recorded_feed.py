@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from ..model.recording import Recording
 from ..model.time_source import Clock
 from .feed import Change
-from .playback import Playback, moment
+from .playback import Playback, parse_position
 from .render.text import span
 
 FRAME_S = 0.2
@@ -37,7 +37,7 @@ SILENT_S = 5.0
 
 
 class RecordedFeed:
-    """`start_at`: the time to begin at, in a form that `playback.moment` reads; None: the beginning, or the end of a followed
+    """`start_at`: the time to begin at, as text for `playback.parse_position`; None: the beginning, or the end of a followed
     session.
 
     `whole`: begin paused at the end, so that charts show the whole session; playing then begins at the beginning.
@@ -75,7 +75,7 @@ class RecordedFeed:
         return PREPARE_S if self._preparing else FRAME_S
 
     def take(self) -> Change:
-        """Show the new moment if the position was moved; else read or prepare a part, and advance time when a frame is due."""
+        """Show the new time if the position was moved; else read or prepare a part, and advance time when a frame is due."""
         if self._moved:
             return self._show()
         if self._reading:
@@ -119,7 +119,7 @@ class RecordedFeed:
             return
         gc.freeze()  # the events stay in memory; a collection that traverses them takes longer than a seek
         if self._start_at is not None:
-            self.playback.seek(moment(self._start_at, 0.0, self.recording.duration_s), self.recording.duration_s)
+            self.playback.seek(parse_position(self._start_at, 0.0, self.recording.duration_s), self.recording.duration_s)
         self._notices += self.recording.notes[:1]
         self._moved = True
 

@@ -10,7 +10,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 from ..configuration import Markers
-from .look import Palette
+from .display_options import Palette
 
 DARK = Theme(
     name="capexplorer-dark",

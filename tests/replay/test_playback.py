@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.tui.playback import SPEEDS, Playback, moment
+from capexplorer.tui.playback import SPEEDS, Playback, parse_position
 
 
 def test_time_passes_at_the_speed_and_rests_at_the_end() -> None:
@@ -89,10 +89,10 @@ def test_only_the_listed_speeds_are_allowed() -> None:
     ],
 )
 def test_a_typed_time_is_understood(typed: str, seconds: float) -> None:
-    assert moment(typed, 100.0, 10_000.0) == seconds
+    assert parse_position(typed, 100.0, 10_000.0) == seconds
 
 
 @pytest.mark.parametrize("typed", ["", "x", "1:2:3:4", "5x", "%", "--5", "+", "1:", "h", "٣s", "nan", "1e9", "50%%"])
 def test_an_invalid_time_is_refused_with_examples(typed: str) -> None:
     with pytest.raises(ValueError, match="expected a time such as 1:23:45"):
-        moment(typed, 0.0, 100.0)
+        parse_position(typed, 0.0, 100.0)

@@ -100,7 +100,7 @@ async def test_every_pane_shows_only_events_until_the_moment(path: Path, size: t
         assert (len(then), len(then.levels), then.levels[0].closed, then.ended) == (8, 1, None, None)
         for pane in stage.screen.query(Pane):
             assert pane.timeline is then
-            drawn = "\n".join(strip.text for strip in pane.draw(then, len(then) - 1, pane.look, stage.app.size))
+            drawn = "\n".join(strip.text for strip in pane.draw(then, len(then) - 1, pane.options, stage.app.size))
             assert "60 users" not in drawn and "after 10" not in drawn
         assert "users 10" in stage.text()
 

@@ -29,7 +29,7 @@ from capexplorer.report import html, markdown
 from capexplorer.report import json as json_report
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import open_session
-from capexplorer.tui.look import Look
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes import failure_causes
 from capexplorer.tui.panes.journal import entries as journal
 from trials.marked import marked
@@ -120,7 +120,9 @@ def texts(timeline: Timeline) -> Texts:
     page = re.sub(r"<script.*?</script>|<style.*?</style>|<svg.*?</svg>", "", html.render(timeline).decode(), flags=re.DOTALL)
     rows = re.sub(r"</t[dh]><t[dh][^>]*>", " | ", page).replace("<td>", "| ").replace("</tr>", " |\n")
     lines = re.sub(r"</(?:li|p|h1|h2|tr)>", "\n", re.sub(r"<span class=\"muted\">(\w+)</span>", r"\1:", rows))
-    causes = " ".join(line.text.strip() for block in failure_causes.blocks(timeline, Look().palette, 400) for line in block.lines)
+    causes = " ".join(
+        line.text.strip() for block in failure_causes.blocks(timeline, DisplayOptions().palette, 400) for line in block.lines
+    )
     return Texts(
         markdown=plain_markdown(timeline),
         html=unescape(re.sub(r"<[^>]+>", "", lines)),

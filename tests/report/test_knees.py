@@ -72,7 +72,7 @@ def test_the_band_spans_the_interval() -> None:
 
 
 def test_an_unreliable_usl_fit_is_grey_and_says_why() -> None:
-    found = drawing(judged(replace(VERDICT, curve=replace(CURVE, usl=replace(USL, grey="few_levels")))))
+    found = drawing(judged(replace(VERDICT, curve=replace(CURVE, usl=replace(USL, unreliable_why="few_levels")))))
     assert 'class="usl grey"' in found and "too few levels" in found
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 
 from capexplorer.model.events import Command, Event, Note, Target
-from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.terminal import own_terminal
@@ -61,7 +61,7 @@ def main() -> None:
         kept = [os.dup(1), os.dup(2)]
         os.dup2(sink, 1)
         os.dup2(sink, 2)
-        app = ExplorerApp(LiveFeed(source), Steer(controls), terminal=terminal)
+        app = ExplorerApp(LiveFeed(source), LiveRunActions(controls), terminal=terminal)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, lambda number, frame: app.request_exit(signal.Signals(number).name))
         threading.Thread(target=feed, args=(source, maker), daemon=True).start()

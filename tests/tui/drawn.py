@@ -7,7 +7,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.status_view import View

@@ -36,7 +36,7 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level_fold import RampFold
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Look
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
@@ -222,9 +222,9 @@ class Gallery(App[None]):
     ENABLE_COMMAND_PALETTE = False
     CSS = "Pane { height: 1fr; }"
 
-    def __init__(self, pane: Pane, events: Iterable[Event], look: Look, theme_name: str) -> None:
+    def __init__(self, pane: Pane, events: Iterable[Event], options: DisplayOptions, theme_name: str) -> None:
         super().__init__()
-        self.pane, self.events, self.look, self.theme_name = pane, events, look, theme_name
+        self.pane, self.events, self.options, self.theme_name = pane, events, options, theme_name
 
     def compose(self) -> ComposeResult:
         yield self.pane
@@ -233,18 +233,18 @@ class Gallery(App[None]):
         for theme in OURS:
             self.register_theme(theme)
         self.theme = self.theme_name
-        timeline, look = Timeline(self.events), replace(self.look, palette=palette_of(self.current_theme))
-        self.call_after_refresh(lambda: self.pane.show(timeline, len(timeline) - 1, look))
+        timeline, options = Timeline(self.events), replace(self.options, palette=palette_of(self.current_theme))
+        self.call_after_refresh(lambda: self.pane.show(timeline, len(timeline) - 1, options))
 
 
-async def picture(folder: Path, pane: type[Pane], name: str, look: Look, size: tuple[int, int], theme: str) -> None:
-    look = replace(look, large=size[0] >= 120)
-    app = Gallery(pane(), sessions()[name], look, theme)
+async def picture(folder: Path, pane: type[Pane], name: str, options: DisplayOptions, size: tuple[int, int], theme: str) -> None:
+    options = replace(options, large=size[0] >= 120)
+    app = Gallery(pane(), sessions()[name], options, theme)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.pause()
-        window = "all" if look.window_s is None else f"{look.window_s:.0f}s"
-        log = "-log" if look.log_latency else ""
+        window = "all" if options.window_s is None else f"{options.window_s:.0f}s"
+        log = "-log" if options.log_latency else ""
         file = folder / f"{pane.__name__}-{name}-{window}{log}-{size[0]}x{size[1]}-{theme}.svg"
         file.write_text(cell_by_cell(app.export_screenshot()), encoding="utf-8")
 
@@ -276,13 +276,13 @@ async def main(folder: Path) -> None:
     for size in SIZES:
         for theme in THEMES:
             for pane in PANES:
-                await picture(folder, pane, "explored", Look(window_s=300.0), size, theme)
-    await picture(folder, LatencyPane, "explored", Look(window_s=300.0, log_latency=True), (80, 20), THEMES[0])
-    await picture(folder, ThroughputPane, "explored", Look(window_s=60.0), (60, 13), THEMES[0])
-    await picture(folder, LatencyPane, "explored", Look(window_s=60.0), (80, 20), THEMES[0])
+                await picture(folder, pane, "explored", DisplayOptions(window_s=300.0), size, theme)
+    await picture(folder, LatencyPane, "explored", DisplayOptions(window_s=300.0, log_latency=True), (80, 20), THEMES[0])
+    await picture(folder, ThroughputPane, "explored", DisplayOptions(window_s=60.0), (60, 13), THEMES[0])
+    await picture(folder, LatencyPane, "explored", DisplayOptions(window_s=60.0), (80, 20), THEMES[0])
     for name in ("start", "restarted", "calm", "nothing"):
         for pane in PANES:
-            await picture(folder, pane, name, Look(window_s=None), (60, 13), THEMES[0])
+            await picture(folder, pane, name, DisplayOptions(window_s=None), (60, 13), THEMES[0])
 
 
 if __name__ == "__main__":

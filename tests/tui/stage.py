@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from textual.pilot import Pilot
 
 from capexplorer.model.events import Event
-from capexplorer.tui.actions.steering import Steer
-from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.actions.steering import LiveRunActions
+from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.panes.pane import Pane
@@ -25,7 +25,7 @@ class Stage:
 
     def __init__(self, events: Sequence[Event] = (), *, wanted: int = 1, max_users: int = 2_000, live: bool = True) -> None:
         self.source, self.controls = FakeSource(events), FakeControls(wanted, max_users)
-        self.app = ExplorerApp(LiveFeed(self.source), Steer(self.controls) if live else Watch())
+        self.app = ExplorerApp(LiveFeed(self.source), LiveRunActions(self.controls) if live else ViewOnlyActions())
 
     @contextlib.asynccontextmanager
     async def run(self, size: tuple[int, int] = NARROW) -> AsyncIterator[Pilot[Ending]]:

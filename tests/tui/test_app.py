@@ -208,10 +208,10 @@ async def test_window_and_log_scale_reach_the_panes() -> None:
     stage = Stage(session())
     async with stage.run() as pilot:
         await pilot.press("2", "z", "w", "l")
-        look = stage.app.explorer.query_one("#latency", Pane).look
-        assert (look.window_s, look.log_latency, look.large) == (900.0, True, True)
+        options = stage.app.explorer.query_one("#latency", Pane).options
+        assert (options.window_s, options.log_latency, options.large) == (900.0, True, True)
         await pilot.press("w", "w")
-        assert stage.app.explorer.query_one("#latency", Pane).look.window_s == 60.0
+        assert stage.app.explorer.query_one("#latency", Pane).options.window_s == 60.0
 
 
 async def test_help_lists_every_key_and_closes() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input, Static
 
-from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
 from capexplorer.tui.dialogs.target_form import TargetForm
@@ -216,7 +216,7 @@ async def test_a_signal_before_the_first_paint_ends_the_app() -> None:
 async def test_without_wanted_load_q_quits_without_a_question_while_the_last_users_end() -> None:
     """The last sample still has users for a second after they were stopped; the wanted number decides whether to ask."""
     controls = FakeControls(wanted=0)
-    app = ExplorerApp(LiveFeed(FakeSource(session([(20, 10)]))), Steer(controls))  # its last sample has 20 users
+    app = ExplorerApp(LiveFeed(FakeSource(session([(20, 10)]))), LiveRunActions(controls))  # its last sample has 20 users
     async with app.run_test(size=WIDE) as pilot:
         await pilot.pause()
         await pilot.press("q")

@@ -8,12 +8,12 @@ import pytest
 
 from capexplorer.model.controls_lock import OnlyScreen
 from capexplorer.tui.actions import controls_text
-from capexplorer.tui.actions.steering import Steer
-from capexplorer.tui.actions.steering_attached import SteerAttached
-from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.actions.steering import LiveRunActions
+from capexplorer.tui.actions.steering_attached import AttachedRunActions
+from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.display_options import Palette
 from capexplorer.tui.live_feed import LiveFeed
-from capexplorer.tui.look import Palette
 from capexplorer.tui.panes.banners import controls as banner
 from capexplorer.tui.panes.status_view import View
 
@@ -91,7 +91,7 @@ def test_the_line_of_the_controls_is_shown_only_if_it_has_a_text() -> None:
 
 def app(controls: FakeControls, lock: FakeLock, *, attached: bool = False) -> ExplorerApp:
     feed = LiveFeed(FakeSource(session(((10, 6),))))
-    return ExplorerApp(feed, SteerAttached(controls, lock, 300.0) if attached else Steer(controls, lock))
+    return ExplorerApp(feed, AttachedRunActions(controls, lock, 300.0) if attached else LiveRunActions(controls, lock))
 
 
 def controls_shown(screen: ExplorerApp) -> str:
@@ -199,7 +199,7 @@ async def test_quitting_the_runs_own_screen_names_who_loses_the_controls() -> No
 
 
 async def test_a_key_on_a_screen_that_only_watches_is_refused_with_a_message() -> None:
-    screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), Watch(FakeLock(holds=False, holder="pts/3")))
+    screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), ViewOnlyActions(FakeLock(holds=False, holder="pts/3")))
     async with screen.run_test(size=(120, 40)) as pilot:
         await pilot.press("plus")
         assert screen.actions.view.controls == "pts/3 has the controls; this screen only watches"

@@ -11,7 +11,7 @@ import pytest
 from textual.geometry import Size
 from textual.strip import Strip
 
-from capexplorer.tui.look import Palette
+from capexplorer.tui.display_options import Palette
 from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_axis
 from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag
 from capexplorer.tui.render.draw import draw_chart

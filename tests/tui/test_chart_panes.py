@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from capexplorer.model.events import LevelOpened, Phase, Sample
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Look
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.curve_points import LevelPoint, level_points
 from capexplorer.tui.panes.latency import LatencyPane
@@ -23,13 +23,13 @@ from capexplorer.tui.panes.throughput import ThroughputPane
 
 from .gallery import PANES, header, sample, session, sessions
 
-LOOK = Look()
+OPTIONS = DisplayOptions()
 SIZE = Size(58, 11)
 """Inside of a 60 x 13 pane: a third of 120 x 40."""
 
 
-def drawn(pane: Pane, timeline: Timeline, size: Size = SIZE, look: Look = LOOK) -> list[Strip]:
-    return pane.draw(timeline, len(timeline) - 1, look, size)
+def drawn(pane: Pane, timeline: Timeline, size: Size = SIZE, options: DisplayOptions = OPTIONS) -> list[Strip]:
+    return pane.draw(timeline, len(timeline) - 1, options, size)
 
 
 def text(strips: list[Strip]) -> str:
@@ -89,9 +89,9 @@ def test_percentiles_that_rest_on_few_requests_are_grey(requests: int, p95_grey:
     timeline = latency_session(requests)
     strips = drawn(LatencyPane(), timeline)
     values = {name: f"{timeline.columns[f'{name}_ms'][0]:.1f}" for name in ("p50", "p95", "p99")}
-    assert legend_color(strips, values["p50"]) == LOOK.palette.text
-    assert (legend_color(strips, values["p95"]) == LOOK.palette.muted) is p95_grey
-    assert (legend_color(strips, values["p99"]) == LOOK.palette.muted) is p99_grey
+    assert legend_color(strips, values["p50"]) == OPTIONS.palette.text
+    assert (legend_color(strips, values["p95"]) == OPTIONS.palette.muted) is p95_grey
+    assert (legend_color(strips, values["p99"]) == OPTIONS.palette.muted) is p99_grey
 
 
 def test_the_generators_own_interference_is_next_to_latency() -> None:
@@ -161,7 +161,7 @@ def test_an_earlier_cursor_shows_no_later_second() -> None:
     whole = Timeline(events)
     part = Timeline([event for event in events if event.t_s <= 31.0 and event.t_s < 60])
     for pane in (ThroughputPane(), LatencyPane()):
-        assert pane.draw(whole, 20, LOOK, SIZE)[1:] == pane.draw(part, 20, LOOK, SIZE)[1:]
+        assert pane.draw(whole, 20, OPTIONS, SIZE)[1:] == pane.draw(part, 20, OPTIONS, SIZE)[1:]
 
 
 @pytest.mark.parametrize("pane", PANES)
@@ -221,8 +221,8 @@ def timelines(draw: st.DrawFn) -> Timeline:
 def test_no_columns_and_no_size_break_a_pane(
     timeline: Timeline, width: int, height: int, flag: bool, window_s: float | None, cursor: int
 ) -> None:
-    look = Look(window_s=window_s, log_latency=flag, large=flag)
+    options = DisplayOptions(window_s=window_s, log_latency=flag, large=flag)
     for pane in PANES:
-        strips = pane().draw(timeline, min(cursor, len(timeline) - 1), look, Size(width, height))
+        strips = pane().draw(timeline, min(cursor, len(timeline) - 1), options, Size(width, height))
         assert len(strips) <= height
         assert all(strip.cell_length <= width for strip in strips)

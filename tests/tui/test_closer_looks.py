@@ -12,10 +12,10 @@ from textual.geometry import Size
 from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
 from capexplorer.model.kept_request import Body, KeptRequest, NoRequests, Phases, RequestBrief
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.live_feed import LiveFeed
-from capexplorer.tui.look import Look
 from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput, level_points
 from capexplorer.tui.panes.endpoint_rows import rows_shown
 from capexplorer.tui.panes.endpoint_table import SORTS, EndpointTable, in_order
@@ -70,7 +70,7 @@ class Requests:
 
 
 def text_of(request: KeptRequest) -> str:
-    return "\n".join(strip.text.rstrip() for strip in RequestPane(request).draw(Timeline(), -1, Look(), WHOLE))
+    return "\n".join(strip.text.rstrip() for strip in RequestPane(request).draw(Timeline(), -1, DisplayOptions(), WHOLE))
 
 
 def test_a_request_shows_its_error_status_headers_and_a_formatted_body() -> None:
@@ -90,7 +90,7 @@ def test_the_text_of_a_request_cannot_control_the_terminal() -> None:
 
 @pytest.mark.parametrize("size", [Size(1, 1), Size(12, 3), Size(40, 8)])
 def test_a_request_fits_any_size(size: Size) -> None:
-    strips = RequestPane(request(1, body="long " * 500)).draw(Timeline(), -1, Look(), size)
+    strips = RequestPane(request(1, body="long " * 500)).draw(Timeline(), -1, DisplayOptions(), size)
     assert len(strips) <= size.height
 
 
@@ -121,13 +121,13 @@ def test_rows_are_sorted_by_each_column_and_filtered_by_a_text() -> None:
 def test_the_chosen_endpoint_stays_chosen_where_the_order_changes() -> None:
     table, timeline = EndpointTable(), Timeline(session())
     table.sort = "name"
-    table.draw(timeline, 0, Look(), Size(78, 20))
+    table.draw(timeline, 0, DisplayOptions(), Size(78, 20))
     table.chosen = 2
-    table.draw(timeline, 0, Look(), Size(78, 20))
+    table.draw(timeline, 0, DisplayOptions(), Size(78, 20))
     assert table.row is not None
     chosen = table.row.name
     table.sort = "p95"
-    table.draw(timeline, 0, Look(), Size(78, 20))
+    table.draw(timeline, 0, DisplayOptions(), Size(78, 20))
     assert table.row is not None and table.row.name == chosen
 
 
@@ -135,7 +135,7 @@ def test_the_chosen_endpoint_stays_chosen_where_the_order_changes() -> None:
 @pytest.mark.parametrize("size", [Size(38, 10), Size(118, 30), Size(1, 1)])
 def test_one_endpoint_is_drawn_over_time_and_over_levels(kind: type[EndpointThroughput], size: Size) -> None:
     timeline = Timeline(session())
-    strips = kind(("GET", "/cpu")).draw(timeline, len(timeline) - 1, Look(), size)
+    strips = kind(("GET", "/cpu")).draw(timeline, len(timeline) - 1, DisplayOptions(), size)
     assert 0 < len(strips) <= size.height
 
 
@@ -145,7 +145,9 @@ def test_charts_of_an_endpoint_show_the_values_at_the_inspection_cursor(tick: in
     endpoint = ("GET", "/cpu")
 
     def text(pane: EndpointThroughput | EndpointLatency | EndpointCurve) -> str:
-        return "\n".join(strip.text for strip in pane.draw(timeline, len(timeline) - 1, Look(inspected=tick), Size(76, 10)))
+        return "\n".join(
+            strip.text for strip in pane.draw(timeline, len(timeline) - 1, DisplayOptions(inspected=tick), Size(76, 10))
+        )
 
     columns, level = timeline.endpoint_columns.of(endpoint), timeline.level_at(tick)
     assert columns is not None and level is not None
@@ -182,7 +184,7 @@ class StageWithRequests(Stage):
     def __init__(self, *requests: KeptRequest, why_none: str = "", events: Sequence[Event] = ()) -> None:
         super().__init__(events or session())
         kept = NoRequests(why_none) if why_none else Requests(*requests)
-        self.app = ExplorerApp(LiveFeed(self.source), Steer(self.controls), requests=kept)
+        self.app = ExplorerApp(LiveFeed(self.source), LiveRunActions(self.controls), requests=kept)
 
     def sees(self, text: str) -> bool:
         return text in self.screen_text()

@@ -12,7 +12,7 @@ from report.compared import HOST, Seen, knee, overheads, timeline
 from textual.geometry import Size
 
 from capexplorer.report.compare import Comparison, Session, compare
-from capexplorer.tui.look import Palette
+from capexplorer.tui.display_options import Palette
 from capexplorer.tui.screens import compare_charts, compare_text
 from capexplorer.tui.screens.compare import CompareApp
 

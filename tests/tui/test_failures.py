@@ -11,8 +11,8 @@ from textual.strip import Strip
 from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
 from capexplorer.model.readings import PortsReading
 from capexplorer.model.timeline import Timeline
+from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.keybar import rows
-from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.failures import FailuresPane, tally
 from capexplorer.tui.panes.resources import ResourcesPane
 from capexplorer.tui.panes.status import status
@@ -34,7 +34,7 @@ def strips(events: list[Event], size: Size = WHOLE, *, raw: bool = False) -> lis
     if raw:
         pane.toggle_raw(True)
     timeline = Timeline(events)
-    return pane.draw(timeline, len(timeline) - 1, Look(), size)
+    return pane.draw(timeline, len(timeline) - 1, DisplayOptions(), size)
 
 
 def shown(events: list[Event], size: Size = WHOLE, *, raw: bool = False) -> list[str]:
@@ -126,10 +126,10 @@ def test_a_raw_error_shows_one_in_full() -> None:
 def test_lines_fill_the_pane_exactly_and_all_can_be_reached(size: Size, raw: bool) -> None:
     pane, timeline = FailuresPane(), Timeline(troubled())
     pane.toggle_raw(raw)
-    first = pane.draw(timeline, len(timeline) - 1, Look(), size)
+    first = pane.draw(timeline, len(timeline) - 1, DisplayOptions(), size)
     assert all(cell_len(strip.text) == size.width for strip in first) and len(first) <= size.height
     pane.action_edge(1)
-    last = pane.draw(timeline, len(timeline) - 1, Look(), size)
+    last = pane.draw(timeline, len(timeline) - 1, DisplayOptions(), size)
     assert last[-1].text == (strips(troubled(), Size(size.width, 5_000), raw=raw))[-1].text
 
 
@@ -150,11 +150,11 @@ def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_
     for raw, most in ((False, 0), (True, 2)):
         pane = FailuresPane()
         pane.toggle_raw(raw)
-        before = pane.draw(timeline, len(timeline) - 1, Look(), Size(118, 34))
+        before = pane.draw(timeline, len(timeline) - 1, DisplayOptions(), Size(118, 34))
         for _ in range(3):
             assert timeline.last is not None
             timeline.apply(msgspec.structs.replace(timeline.last, t_s=timeline.last.t_s + 1, failures=(busy,)))
-            after = pane.draw(timeline, len(timeline) - 1, Look(), Size(118, 34))
+            after = pane.draw(timeline, len(timeline) - 1, DisplayOptions(), Size(118, 34))
             changed = sum(a != b for a, b in zip(before, after, strict=False))
             assert changed <= most or len(before) != len(after)
             before = after
@@ -275,7 +275,9 @@ def test_ports_have_a_warning_before_they_run_out_and_an_error_afterwards(
         timeline.apply(mark)
     line = status(timeline, View(wanted=0), Palette(), 118)[1]
     row = next(
-        strip for strip in ResourcesPane().draw(timeline, len(timeline) - 1, Look(), Size(78, 18)) if " ports " in strip.text
+        strip
+        for strip in ResourcesPane().draw(timeline, len(timeline) - 1, DisplayOptions(), Size(78, 18))
+        if " ports " in strip.text
     )
     if text is None or color is None:
         assert " ports " not in line.text and "!" not in row.text

@@ -12,10 +12,10 @@ from textual.geometry import Size
 from textual.theme import Theme
 
 from capexplorer.configuration import Markers
-from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.display_options import Palette
 from capexplorer.tui.live_feed import LiveFeed
-from capexplorer.tui.look import Palette
 from capexplorer.tui.panes.resource_row import Row, row_lines
 from capexplorer.tui.render.axis import Axis
 from capexplorer.tui.render.chart import Band, Boundary, Chart, Point, Series
@@ -58,7 +58,7 @@ def test_text_is_readable_on_the_bars_of_the_screen() -> None:
 
 @pytest.mark.parametrize(("system", "theme"), [(ColorSystem.STANDARD, SIXTEEN), (ColorSystem.EIGHT_BIT, DARK), (None, DARK)])
 def test_the_theme_is_one_that_the_terminal_can_show(system: ColorSystem | None, theme: Theme) -> None:
-    app = ExplorerApp(LiveFeed(FakeSource()), Watch())
+    app = ExplorerApp(LiveFeed(FakeSource()), ViewOnlyActions())
     app.console._color_system = system
     dress(app)
     assert app.theme == theme.name

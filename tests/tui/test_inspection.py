@@ -14,7 +14,7 @@ from capexplorer.model.findings import Recovered
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts.service_changes import Recovery
 from capexplorer.tui import inspection
-from capexplorer.tui.look import Look
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.inspected import inspected
 from capexplorer.tui.panes.latency import LatencyPane
@@ -210,10 +210,10 @@ def test_charts_draw_the_cursor_and_their_legends_have_the_values_of_its_second(
 
     look = Look(inspected=20)
     column = timeline.columns
-    assert rate_cell(column["goodput_rps"][20]) in text(ThroughputPane(), look)
-    assert latency_cell(column["p50_ms"][20]) in text(LatencyPane(), look)
-    assert "30 users" in text(CurvePane(), look)
-    assert f"{column['target_cpu_ratio'][20]:.2f}" in text(ResourcesPane(), look)
+    assert rate_cell(column["goodput_rps"][20]) in text(ThroughputPane(), options)
+    assert latency_cell(column["p50_ms"][20]) in text(LatencyPane(), options)
+    assert "30 users" in text(CurvePane(), options)
+    assert f"{column['target_cpu_ratio'][20]:.2f}" in text(ResourcesPane(), options)
     if size.height >= 10:
         assert "║" in text(LatencyPane(), look), "the cursor is not drawn"
         assert "00:22" in text(LatencyPane(), look), "the cursor has no time"

@@ -9,9 +9,9 @@ import pytest
 from textual.actions import parse
 from textual.binding import Binding
 
-from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.actions.transport import Transport
-from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.key import ScreenName
 from capexplorer.tui.keybar import bindings, key_bar, markdown, rows
 from capexplorer.tui.keys import keys_of

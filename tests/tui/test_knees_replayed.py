@@ -12,7 +12,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.replay import Replay
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
-from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.status import status

@@ -15,8 +15,8 @@ from textual.geometry import Size
 from capexplorer.model.events import LevelOpened, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Missing, Peak, SloVerdict, UslFit
-from capexplorer.tui.frozen_timeline import moment
-from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.display_options import DisplayOptions, Palette
+from capexplorer.tui.frozen_timeline import frozen_copy
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.curve_points import level_points
 from capexplorer.tui.panes.latency import LatencyPane

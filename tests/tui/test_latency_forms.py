@@ -17,10 +17,10 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, curve_of_last
 from capexplorer.report.compare import Session as Compared
 from capexplorer.report.compare.comparison import Curve
-from capexplorer.tui.actions.steering import Steer
+from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.live_feed import LiveFeed
-from capexplorer.tui.look import Look, Palette
 from capexplorer.tui.panes.baseline_curve import difference_at
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.endpoint_charts import EndpointLatency
@@ -206,7 +206,7 @@ async def test_keys_choose_a_baseline_hide_it_and_change_the_form_of_the_latency
         return baseline_of([(10, 10), (30, 10)])
 
     source = FakeSource(session([(10, 12), (30, 12)]))
-    app = ExplorerApp(LiveFeed(source), Steer(FakeControls(30)), baselines=Baselines(read))
+    app = ExplorerApp(LiveFeed(source), LiveRunActions(FakeControls(30)), baselines=Baselines(read))
 
     def text() -> str:
         return "\n".join(strip.text for strip in app.screen._compositor.render_strips())

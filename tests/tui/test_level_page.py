@@ -10,8 +10,8 @@ from textual.geometry import Size
 from capexplorer.model.events import Note
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.frozen_timeline import moment
-from capexplorer.tui.look import Look
+from capexplorer.tui.display_options import DisplayOptions
+from capexplorer.tui.frozen_timeline import frozen_copy
 from capexplorer.tui.panes.latency_histogram import histogram_lines, shares
 from capexplorer.tui.panes.level_page import LevelPage, part_at
 from capexplorer.wording.quantities import rate_cell
@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 def page(timeline: Timeline, tick: int, width: int = 78, height: int = 60) -> str:
     """The text of the page of the level with this second, whose lines do not exceed the width."""
     pane = LevelPage()
-    strips = pane.draw(timeline, len(timeline) - 1, Look(inspected=tick), Size(width, height))
+    strips = pane.draw(timeline, len(timeline) - 1, DisplayOptions(inspected=tick), Size(width, height))
     assert all(strip.cell_length <= width for strip in strips)
     return "\n".join(strip.text for strip in strips)
 

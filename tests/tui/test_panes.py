@@ -21,8 +21,8 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
-from capexplorer.tui.frozen_timeline import moment
-from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.display_options import DisplayOptions, Palette
+from capexplorer.tui.frozen_timeline import frozen_copy
 from capexplorer.tui.panes.endpoints import EndpointsPane
 from capexplorer.tui.panes.failures import FailuresPane
 from capexplorer.tui.panes.journal import JournalPane
@@ -123,7 +123,7 @@ def test_a_narrow_table_of_endpoints_has_rates_failures_and_percentiles() -> Non
 def test_percentiles_of_too_few_values_are_grey(seconds: int, grey: set[str]) -> None:
     """10 users make 27 requests per second, of which the first 4 seconds do not count; p95 needs 200 values and p99 1,000."""
     palette = Palette()
-    strips = EndpointsPane().draw(Timeline(session([(10, seconds)])), seconds - 1, Look(large=True), LARGE)
+    strips = EndpointsPane().draw(Timeline(session([(10, seconds)])), seconds - 1, DisplayOptions(large=True), LARGE)
     total = next(strip for strip in strips if strip.text.strip().startswith("all"))
     figures = [segment for segment in total if segment.text.strip()][1:]
     titles = ["requests", "req/s", "failed", "%", "p50", "p95", "p99"]

@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer.configuration import Configuration
 from capexplorer.errors import InputError
-from capexplorer.tui.actions.watching import Watch
+from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.key import ScreenName
 from capexplorer.tui.keybar import key_bar, rows
@@ -111,7 +111,7 @@ async def test_the_app_uses_the_theme_window_markers_and_keys_of_the_preferences
         keys=rebound({"log": "l", "logarithmic": "o"}, "config.toml"),
         keep_theme=kept_themes.append,
     )
-    app = ExplorerApp(LiveFeed(FakeSource()), Watch(None), preferences=preferences)
+    app = ExplorerApp(LiveFeed(FakeSource()), ViewOnlyActions(None), preferences=preferences)
     async with app.run_test(size=(100, 30)) as pilot:
         assert app.theme == "nord"
         assert app.explorer.inspecting.time.length_s == 60.0
@@ -129,7 +129,7 @@ async def test_the_app_uses_the_theme_window_markers_and_keys_of_the_preferences
 @pytest.mark.anyio
 async def test_a_picture_of_the_screen_is_saved_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    app = ExplorerApp(LiveFeed(FakeSource()), Watch(None))
+    app = ExplorerApp(LiveFeed(FakeSource()), ViewOnlyActions(None))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("P")
         await pilot.pause()

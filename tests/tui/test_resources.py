@@ -21,7 +21,7 @@ from capexplorer.model.readings import (
     WorkersReading,
 )
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Look, Palette
+from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.resource_history import ResourceHistory
 from capexplorer.tui.panes.resource_row import Row, row_lines
 from capexplorer.tui.panes.resources import ResourcesPane, picture_cells, tcp_rows

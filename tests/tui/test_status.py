@@ -13,7 +13,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Palette
+from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.groups import Group, group_line
 from capexplorer.tui.panes.status_groups import accuracy
 from capexplorer.tui.panes.status_view import View

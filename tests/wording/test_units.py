@@ -14,7 +14,7 @@ from capexplorer.report.compare import sentences
 from capexplorer.report.compare.difference import difference
 from capexplorer.report.compare.estimates import Estimate
 from capexplorer.session.reader import read
-from capexplorer.tui.look import Palette
+from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.endpoint_rows import Row
 from capexplorer.tui.panes.endpoints import row_line
 from capexplorer.wording import quantities, units

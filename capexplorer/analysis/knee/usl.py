@@ -48,7 +48,7 @@ def fit(curve: CapacityCurve, *, bent: bool) -> UslFit | None:
         peak_users=peak_users,
         peak_rps=peak_rps,
         r_squared=r_squared,
-        grey=_grey(len(users), bent, r_squared),
+        unreliable_why=_unreliable_why(len(users), bent, r_squared),
     )
 
 
@@ -56,7 +56,7 @@ def _law(users: float, rate: float, sigma: float, kappa: float) -> float:
     return rate * users / (1 + sigma * (users - 1) + kappa * users * (users - 1))
 
 
-def _grey(levels: int, bent: bool, r_squared: float) -> Literal["few_levels", "no_bend", "poor_fit"] | None:
+def _unreliable_why(levels: int, bent: bool, r_squared: float) -> Literal["few_levels", "no_bend", "poor_fit"] | None:
     if levels < FIT_LEVELS_LEAST:
         return "few_levels"
     if not bent:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ..readings import Reading
 from .knee_verdict import KneeVerdict
 
@@ -19,8 +21,8 @@ class UslFit(Reading, frozen=True, kw_only=True):
     """sqrt((1 - sigma) / kappa): users at the highest X, which is not a knee. None if X rises without bound."""
     peak_rps: float | None
     r_squared: float
-    grey: Literal["few_levels", "no_bend", "poor_fit"] | None = None
-    """Why the fit is not reliable and is drawn in grey; None if it is reliable."""
+    unreliable_why: Literal["few_levels", "no_bend", "poor_fit"] | None = msgspec.field(default=None, name="grey")
+    """Why the fit is not reliable; None if it is. The log's key is `grey`: charts draw an unreliable fit in grey."""
 
 
 class CurveFit(Reading, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from ...model.timeline import Timeline
+from ..display_options import Palette
 from ..key import ScreenName
-from ..look import Palette
 from ..panes.status_view import View
 
 Answer = TypeVar("Answer")

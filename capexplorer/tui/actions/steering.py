@@ -12,8 +12,8 @@ from ...model.controls_lock import ControlsLock, OnlyScreen
 from ...model.proposals import GoTo, Proposal
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
+from ..display_options import Palette
 from ..key import ScreenName
-from ..look import Palette
 from ..panes.status_view import View
 from . import controls_text
 from .answers import note_wrong, part_wrong, rate_wrong
@@ -24,7 +24,7 @@ PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures",
 """The keys of proposals other than Enter, with their actions: Enter performs these as well."""
 
 
-class Steer:
+class LiveRunActions:
     """The actions on a live run, through its controls. After the end of the session they only show that it has ended."""
 
     keys: ScreenName = "live"

@@ -6,10 +6,10 @@ from ...model.controls import Controls
 from ...model.controls_lock import ControlsLock
 from ..dialogs.ask import Confirm
 from ..render.text import span
-from .steering import Steer
+from .steering import LiveRunActions
 
 
-class SteerAttached(Steer):
+class AttachedRunActions(LiveRunActions):
     """`unattended_s`: seconds for which the run continues load set by hand after the last screen that may steer has left."""
 
     def __init__(self, controls: Controls, lock: ControlsLock, unattended_s: float) -> None:

@@ -12,11 +12,11 @@ from textual.widget import Widget
 from ... import wording
 from ...model.recording import Landmark
 from ..dialogs.ask import Ask
+from ..display_options import Palette
 from ..key import ScreenName
-from ..look import Palette
 from ..panes.status_view import View, watched
 from ..panes.transport_bar import TransportBar, TransportView
-from ..playback import WANTED, moment
+from ..playback import WANTED, parse_position
 from ..recorded_feed import RecordedFeed
 from .protocols import ScreenAccess
 
@@ -141,11 +141,11 @@ class Transport:
 
     def _wrong(self, answer: str) -> str | None:
         try:
-            moment(answer, self._playback.position_s, self._recording.duration_s)
+            parse_position(answer, self._playback.position_s, self._recording.duration_s)
         except ValueError:
             return WANTED
         return None
 
     def _go_to(self, answer: str | None) -> None:
         if answer is not None:
-            self.seek(moment(answer, self._playback.position_s, self._recording.duration_s))
+            self.seek(parse_position(answer, self._playback.position_s, self._recording.duration_s))

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from ... import wording
 from ...model.events import Command
 from ...model.timeline import Timeline
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from ..render.text import Piece
 from .failure_causes import VERDICT_LINES, color_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...model.intervals import Z95
 from ...model.timeline import Timeline
 from ...wording.quantities import offered_rate
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render.chart import Point, Series
 from ..render.legend import Legend
 from ..render.raster import Pattern, Shape
@@ -24,16 +24,16 @@ KEY = "┄┄"
 """The key of the baseline in legends."""
 
 
-def goodput(look: Look, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Point, ...]]:
+def goodput(options: DisplayOptions, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Point, ...]]:
     """The baseline's line, and its points with 95% intervals, for the capacity curve. `at_rate`: its levels of offered rates
     instead of those of users.
     """
     found = [
-        (load, each["goodput"]) for load, each in _figures(look.baseline, at_rate=at_rate) if each["goodput"].value is not None
+        (load, each["goodput"]) for load, each in _figures(options.baseline, at_rate=at_rate) if each["goodput"].value is not None
     ]
     if not found:
         return (), ()
-    color = look.palette.muted
+    color = options.palette.muted
     line = Series([load for load, _ in found], [one.value or 0.0 for _, one in found], color, Pattern.DASHED)
     return (line,), tuple(_point(load, one, color) for load, one in found)
 
@@ -55,16 +55,16 @@ def latency_series(behind: Sequence[FiguresAtLoad], palette: Palette) -> Iterato
             yield Series(loads, [values.get(name, float("nan")) for _, values in behind], palette.muted, Pattern.DASHED)
 
 
-def legend(look: Look) -> tuple[Legend, ...]:
+def legend(options: DisplayOptions) -> tuple[Legend, ...]:
     """The legend's entry with the baseline's name; empty without a baseline."""
-    if look.baseline is None:
+    if options.baseline is None:
         return ()
-    return (Legend(KEY, f"baseline {look.baseline.name}", "", look.palette.muted, short="baseline"),)
+    return (Legend(KEY, f"baseline {options.baseline.name}", "", options.palette.muted, short="baseline"),)
 
 
-def loads(look: Look, *, at_rate: bool) -> list[float]:
+def loads(options: DisplayOptions, *, at_rate: bool) -> list[float]:
     """The baseline's loads, which the scale must include."""
-    return [load for load, _ in _figures(look.baseline, at_rate=at_rate)]
+    return [load for load, _ in _figures(options.baseline, at_rate=at_rate)]
 
 
 def _figures(baseline: Curve | None, *, at_rate: bool) -> list[tuple[float, Mapping[str, Estimate]]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.style import Style
 from textual.strip import Strip
 
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 
 

@@ -7,7 +7,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from ...model.timeline import Timeline
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..messages import Pointed
 from ..render.chart import Chart, x_at
 from ..render.draw import draw_chart, message
@@ -26,23 +26,23 @@ class ChartPane(Pane):
         super().__init__(id=id)
         self._plotter = Plotter()
 
-    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """The chart, or a sentence if there is nothing to draw yet. Pure."""
         raise NotImplementedError
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """The lines of the chart at this cursor."""
-        chart = self.chart(timeline, cursor, look, size)
+        chart = self.chart(timeline, cursor, options, size)
         if isinstance(chart, str):
-            return message(chart, look.palette, size)
-        return draw_chart(chart, look.palette, size, self._plotter)
+            return message(chart, options.palette, size)
+        return draw_chart(chart, options.palette, size, self._plotter)
 
     def on_click(self, event: events.Click) -> None:
         """Report a click by its x, to which the inspection cursor then moves. Only with the mouse enabled."""
         offset = event.get_content_offset(self)
         if offset is None or self.timeline is None:
             return
-        chart = self.chart(self.timeline, self.cursor, self.look, self.size)
+        chart = self.chart(self.timeline, self.cursor, self.options, self.size)
         x = None if isinstance(chart, str) else x_at(chart, self.size, offset.x)
         if x is not None:
             self.post_message(Pointed(x, by_load=self.by_load))

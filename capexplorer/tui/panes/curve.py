@@ -18,7 +18,7 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ...wording import quantities
 from ...wording.numbers import counted
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render.axis import Axis, count_axis, linear_axis
 from ..render.chart import Chart, Point, Series, note_rows, y_ticks
 from ..render.legend import DOTTED, Legend
@@ -44,22 +44,22 @@ class CurvePane(ChartPane):
     RATE_TITLES = ("Capacity curve  goodput by offered rate, iterations/s", "Capacity  goodput by offered rate")
     by_load = True
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw the chart, with a title that names its axes."""
         self.retitle(*(self.TITLES if timeline.offered_per_s is None else self.RATE_TITLES))
-        super().show(timeline, cursor, look)
+        super().show(timeline, cursor, options)
 
-    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """The levels up to the cursor, with their present figures and the present verdict on them."""
         if timeline.offered_per_s is not None:
-            return rate_chart(timeline, look, size) or "no settled level yet"
+            return rate_chart(timeline, options, size) or "no settled level yet"
         levels = [level for level in timeline.levels if level.offered_per_s is None]
         points = level_points(timeline, levels, cursor)
         if not points:
             return _missing(levels)
         verdict = wording.reported(timeline).get(levels[-1].opened.epoch)
         highest = max(_highest(timeline, levels[-1], cursor), *(point.top_rps for point in points))
-        return _chart(points, inspected_point(timeline, points, look.inspected), levels, verdict, highest, look, size)
+        return _chart(points, inspected_point(timeline, points, options.inspected), levels, verdict, highest, options, size)
 
 
 def _highest(timeline: Timeline, level: Level, cursor: int) -> float:
@@ -80,21 +80,21 @@ def _chart(
     levels: Sequence[Level],
     verdict: Verdict | None,
     highest: float,
-    look: Look,
+    options: DisplayOptions,
     size: Size,
 ) -> Chart:
-    epoch, palette = levels[-1].opened.epoch, look.palette
-    most_users = max(*(point.users for point in points), levels[-1].users, *baseline_curve.loads(look, at_rate=False))
+    epoch, palette = levels[-1].opened.epoch, options.palette
+    most_users = max(*(point.users for point in points), levels[-1].users, *baseline_curve.loads(options, at_rate=False))
     users_axis = count_axis(most_users * 1.05, max(size.width // 8, 2))
-    found = curve_verdict.parts_of(verdict, users_axis, look) if verdict is not None else None
+    found = curve_verdict.parts_of(verdict, users_axis, options) if verdict is not None else None
     linear = _first_settled(points, epoch) if found is None or not found.lines else None
     notes = found.notes if found is not None else ()
     lines_of_notes = min(len(notes), note_rows(size.height))
-    behind, behind_points = baseline_curve.goodput(look, at_rate=False)
+    behind, behind_points = baseline_curve.goodput(options, at_rate=False)
     return Chart(
         x=users_axis,
         y=linear_axis(max(highest, *(point.y for point in behind_points), 0.0), y_ticks(size.height - lines_of_notes)),
-        legend=(*_legend(points, inspected, levels, linear, found, palette), *baseline_curve.legend(look)),
+        legend=(*_legend(points, inspected, levels, linear, found, palette), *baseline_curve.legend(options)),
         notes=notes,
         series=(
             *behind,
@@ -105,7 +105,7 @@ def _chart(
         points=(
             *behind_points,
             *(
-                _drawn(point, epoch, look, is_inspected=point is inspected)
+                _drawn(point, epoch, options, is_inspected=point is inspected)
                 for point in sorted(points, key=lambda point: (point is inspected, point.current, point.epoch))
             ),
         ),
@@ -143,15 +143,15 @@ def _joined(points: Sequence[LevelPoint], palette: Palette) -> tuple[Series, ...
     return tuple(lines)
 
 
-def _drawn(point: LevelPoint, epoch: int, look: Look, *, is_inspected: bool) -> Point:
+def _drawn(point: LevelPoint, epoch: int, options: DisplayOptions, *, is_inspected: bool) -> Point:
     """One point: hollow and grey if it has few settled seconds. The current point, and the one at the inspection cursor, are
     highlighted and labelled with their goodput.
     """
-    palette, shape = look.palette, _shape(point, epoch)
+    palette, shape = options.palette, _shape(point, epoch)
     low, high = max(point.goodput_rps - point.half_rps, 0.0), point.goodput_rps + point.half_rps
     counts = shape in (Shape.FILLED, Shape.RING)
     color = palette.accent if point.current else palette.secondary if counts else palette.muted
-    labelled = point.current or is_inspected or (look.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
+    labelled = point.current or is_inspected or (options.large and point.fitted and point.epoch == epoch and point.kind != "ramp")
     label = quantities.rate_cell(point.goodput_rps) if labelled else ""
     color = palette.text if is_inspected else color
     return Point(point.users, point.goodput_rps, shape, color, low, high, bold=point.current or is_inspected, label=label)

@@ -11,7 +11,7 @@ from ... import wording
 from ...model.events import Verdict
 from ...model.verdicts import CurveFit, KneeVerdict, UslFit
 from ...wording import quantities
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render.axis import Axis
 from ..render.chart import Band, Boundary, Series, Tag
 from ..render.legend import DASHED, DOTTED, Legend
@@ -22,8 +22,8 @@ USL_POINTS = 60
 
 ADVICE_KEY, KNEE_KEY, LATENCY_KEY, PEAK_KEY = "→", "┃", "◆", "▵"
 
-GREY = {"few_levels": "too few levels", "no_bend": "no saturation yet", "poor_fit": "fits poorly"}
-"""The words for each reason why a USL fit is grey."""
+UNRELIABLE_WORDS = {"few_levels": "too few levels", "no_bend": "no saturation yet", "poor_fit": "fits poorly"}
+"""The words for each reason why a USL fit is not reliable, and is drawn in grey."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class VerdictParts:
     tags: tuple[Tag, ...] = ()
 
 
-def parts_of(verdict: Verdict, users: Axis, look: Look) -> VerdictParts:
+def parts_of(verdict: Verdict, users: Axis, options: DisplayOptions) -> VerdictParts:
     """All parts of a verdict, for this axis of users."""
-    palette, knee = look.palette, verdict.capacity.knee
+    palette, knee = options.palette, verdict.capacity.knee
     beyond = knee is not None and knee.kind == "at_or_below"
     curve = None if beyond else verdict.capacity.curve  # if all levels are beyond the knee, no line shows low load
     notes = (_advice(verdict, palette), _line_keys(verdict, curve, palette), *_usl_and_objectives(verdict, curve, palette))
@@ -79,13 +79,13 @@ def _lines(curve: CurveFit, users: Axis, palette: Palette) -> tuple[Series, ...]
     lines = [Series((0.0, users.high), (0.0, top), palette.muted, Pattern.DOTTED)]
     if curve.capacity_rps is not None:
         lines.append(Series((0.0, users.high), (curve.capacity_rps,) * 2, palette.error, Pattern.DASHED))
-    return (*usl_line, *lines) if curve.usl is not None and curve.usl.grey is not None else (*lines, *usl_line)
+    return (*usl_line, *lines) if curve.usl is not None and curve.usl.unreliable_why is not None else (*lines, *usl_line)
 
 
 def _usl_line(usl: UslFit, users: Axis, palette: Palette) -> Series:
     counts = [users.high * step / USL_POINTS for step in range(USL_POINTS + 1)]
     rates = [usl.lambda_rps * n / max(1 + usl.sigma * (n - 1) + usl.kappa * n * (n - 1), 1e-9) for n in counts]
-    return Series(counts, rates, palette.primary if usl.grey is None else palette.faint, Pattern.DOTTED)
+    return Series(counts, rates, palette.primary if usl.unreliable_why is None else palette.faint, Pattern.DOTTED)
 
 
 def _bands(knee: KneeVerdict, palette: Palette) -> list[Band]:
@@ -161,7 +161,7 @@ def _usl_and_objectives(verdict: Verdict, curve: CurveFit | None, palette: Palet
 
 def _usl_legend(usl: UslFit, palette: Palette) -> Legend:
     peak = "no peak" if usl.peak_users is None else f"peak {usl.peak_users:.0f} users"
-    why = "" if usl.grey is None else f" (grey: {GREY[usl.grey]})"
+    why = "" if usl.unreliable_why is None else f" (grey: {UNRELIABLE_WORDS[usl.unreliable_why]})"
     words = f"λ {quantities.rate(usl.lambda_rps)}  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"
-    color = palette.primary if usl.grey is None else palette.faint
+    color = palette.primary if usl.unreliable_why is None else palette.faint
     return Legend(DOTTED, f"USL fit  {words}{why}", "", color, short=f"USL {words}")

@@ -16,7 +16,7 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ...wording.numbers import counted
 from ...wording.quantities import latency_title, offered_rate, rate_cell
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render.axis import Label, compact, count_axis, duration_axis, latency_tick, linear_axis
 from ..render.chart import Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
@@ -51,9 +51,9 @@ class EndpointThroughput(EndpointPane):
 
     TITLE = "Throughput  req/s"
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """One page of seconds up to the cursor."""
-        shown, palette = page_of(timeline, cursor, look), look.palette
+        shown, palette = page_of(timeline, cursor, options), options.palette
         rates = self.seconds(shown, "throughput_rps") if shown is not None else ()
         if shown is None or not rates:
             return message(_NO_SECONDS, palette, size)
@@ -66,7 +66,7 @@ class EndpointThroughput(EndpointPane):
             Series(times, failures, palette.error, bars=True, gap=shown.gap_s),
             Series(times, rates, palette.primary, gap=shown.gap_s),
         )
-        return draw_chart(_over_time(shown, (rates,), legend, series, look, size, compact), palette, size)
+        return draw_chart(_over_time(shown, (rates,), legend, series, options, size, compact), palette, size)
 
 
 SECONDS_MOST = 600
@@ -85,9 +85,9 @@ class EndpointLatency(EndpointPane):
         """With the unit of its axis."""
         return latency_title(self.TITLE, "  ")
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """One page of seconds up to the cursor."""
-        shown, palette = page_of(timeline, cursor, look), look.palette
+        shown, palette = page_of(timeline, cursor, options), options.palette
         means = self.seconds(shown, "mean_ms") if shown is not None else ()
         if shown is None or not means:
             return message(_NO_SECONDS, palette, size)
@@ -115,7 +115,7 @@ class EndpointLatency(EndpointPane):
             Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True, letter="l"),
             Series(shown.column("t_s"), means, palette.primary, gap=shown.gap_s, letter="m"),
         )
-        return draw_chart(_over_time(shown, (means, p95s, heights), legend, series, look, size, latency_tick), palette, size)
+        return draw_chart(_over_time(shown, (means, p95s, heights), legend, series, options, size, latency_tick), palette, size)
 
 
 def _of_seconds(step: int) -> str:
@@ -127,7 +127,7 @@ def _over_time(
     ranges: Sequence[Sequence[float]],
     legend: tuple[Legend, ...],
     series: tuple[Series, ...],
-    look: Look,
+    options: DisplayOptions,
     size: Size,
     label: Label,
 ) -> Chart:
@@ -137,7 +137,7 @@ def _over_time(
         y=linear_axis(max(map(_most, ranges)), y_ticks(size.height), label),
         legend=legend,
         series=series,
-        boundaries=boundaries(shown, look.palette),
+        boundaries=boundaries(shown, options.palette),
         unsettled=unsettled,
         settled=settled,
         cursor=shown.inspected_s,
@@ -190,12 +190,12 @@ class EndpointCurve(EndpointPane):
 
     TITLE = "Over levels"
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """The settled levels of the current level's epoch that have the same kind of load."""
-        palette, points = look.palette, level_points(timeline, self.endpoint)
+        palette, points = options.palette, level_points(timeline, self.endpoint)
         if not points:
             return message("no settled level yet", palette, size)
-        inspected = inspected_point(timeline, points, look.inspected)
+        inspected = inspected_point(timeline, points, options.inspected)
         read = inspected or points[-1]
         loads = [point.load for point in points]
         at_rate = timeline.offered_per_s is not None

@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from ...model.timeline import Timeline
 from ...wording.quantities import latency_title
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from .endpoint_rows import Row, first_to_degrade, rows_shown
 from .endpoints import row_line, title_line
@@ -52,7 +52,7 @@ class EndpointTable(ListPane):
         """The chosen endpoint; None: there is none."""
         return self.rows[self.chosen] if self.chosen < len(self.rows) else None
 
-    def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
+    def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
         """The rows that pass the filter, sorted."""
         label, found = rows_shown(timeline)
         first, before = first_to_degrade(timeline), self.row
@@ -60,7 +60,7 @@ class EndpointTable(ListPane):
         if before is not None:  # the chosen endpoint stays chosen wherever it is now
             names = [row.name for row in self.rows]
             self.chosen = names.index(before.name) if before.name in names else self.chosen
-        palette = look.palette
+        palette = options.palette
         titles = [
             text.line([(f" {label}", Style(color=palette.muted))], width),
             self._sort_keys(palette, width),

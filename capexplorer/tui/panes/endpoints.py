@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from .endpoint_rows import Row, first_to_degrade, rows_shown
 from .scrolling import ScrollingPane
@@ -66,9 +66,9 @@ class EndpointsPane(ScrollingPane):
         """With the unit of its latencies."""
         return quantities.latency_title(self.TITLE, "  ")
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """Label and titles at the top, the total at the end, and between them as many rows as fit."""
-        palette, width = look.palette, size.width
+        palette, width = options.palette, size.width
         label, rows = rows_shown(timeline)
         first, muted = first_to_degrade(timeline), Style(color=palette.muted)
         if not rows:

@@ -12,7 +12,7 @@ from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.grades import SEVERITIES
 from ...model.timeline import Timeline
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from .blocks import Block
 

@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from ... import wording
 from ...model.timeline import Timeline
-from ..look import Look
+from ..display_options import DisplayOptions
 from . import blocks, failure_causes, raw_errors
 from .request_table import Subset
 from .scrolling import ScrollingPane
@@ -49,16 +49,16 @@ class FailuresPane(ScrollingPane):
         self.chosen = None
         self._set_scrolled(0)
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw the failures; the title has the keys."""
         self.retitle(*(RAW if self.raw else CAUSES))
-        super().show(timeline, cursor, look)
+        super().show(timeline, cursor, options)
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """Lines from the verdict down to where scrolling has reached."""
         listed = raw_errors.blocks if self.raw else failure_causes.blocks
-        self._blocks = listed(timeline, look.palette, size.width)
-        lines = blocks.lines(self._blocks, self.chosen, look.palette, size.width)
+        self._blocks = listed(timeline, options.palette, size.width)
+        lines = blocks.lines(self._blocks, self.chosen, options.palette, size.width)
         self._first, last = self.window(len(lines), size.height)
         return lines[self._first : last]
 

@@ -1,6 +1,6 @@
 """The second at the inspection cursor in full: its level, the values that charts over time draw, its failures, and marks near it.
 
-`inspected` is pure: (timeline, cursor, look, width) to lines of cells. `InspectArea` shows them below the panes.
+`inspected` is pure: (timeline, cursor, options, width) to lines of cells. `InspectArea` shows them below the panes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...model.intervals import Z95
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ...wording.numbers import counted
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from ..render.text import Piece
 from ..render.timepage import page_of
@@ -44,11 +44,11 @@ class InspectArea(Widget):
         super().__init__(id=id)
         self._strips: list[Strip] = []
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw the inspected second, or hide if there is none."""
-        self.display = look.inspected is not None
+        self.display = options.inspected is not None
         width = max(self.app.size.width - 2, 1)  # self.size is not known before the first layout
-        strips = inspected(timeline, cursor, look, width) if look.inspected is not None else []
+        strips = inspected(timeline, cursor, options, width) if options.inspected is not None else []
         before, self._strips = self._strips, strips
         if strips and len(strips) != len(before):
             self.styles.height = len(strips)
@@ -65,16 +65,16 @@ class InspectArea(Widget):
         return strip.adjust_cell_length(self.size.width).apply_style(self.rich_style)
 
 
-def inspected(timeline: Timeline, cursor: int, look: Look, width: int) -> list[Strip]:
+def inspected(timeline: Timeline, cursor: int, options: DisplayOptions, width: int) -> list[Strip]:
     """A line with the time and its level, then values, failures and marks, as many as fit. The number of lines depends only on
     the width and on whether the session has levels of rates, so that panes keep their sizes while the cursor moves.
     """
-    if look.inspected is None or not 0 <= cursor < len(timeline):
+    if options.inspected is None or not 0 <= cursor < len(timeline):
         return []
-    tick = min(look.inspected, cursor)
-    palette = look.palette
-    head = _head(timeline, tick, look, width)
-    events = [*_failures(timeline, tick, palette), *_events(timeline, tick, cursor, look)]
+    tick = min(options.inspected, cursor)
+    palette = options.palette
+    head = _head(timeline, tick, options, width)
+    events = [*_failures(timeline, tick, palette), *_events(timeline, tick, cursor, options)]
     cells = width if len(events) == 1 else (width - len(BETWEEN) - len("  +9")) // 2
     found = [*_values(timeline, tick, palette), *((text.shorten_end(words, cells), style) for words, style in events)]
     at_rates = any(level.offered_per_s is not None for level in timeline.levels)
@@ -86,14 +86,14 @@ def inspected(timeline: Timeline, cursor: int, look: Look, width: int) -> list[S
 # -- the first line
 
 
-def _head(timeline: Timeline, tick: int, look: Look, width: int) -> list[Piece]:
+def _head(timeline: Timeline, tick: int, options: DisplayOptions, width: int) -> list[Piece]:
     """`INSPECT 12:34  level 4, 20 users, settled: goodput 61.2 ±1.1/s, p50 44 p95 210 p99 310 ms, 0.2% failed`."""
-    palette = look.palette
+    palette = options.palette
     badge = Style(color=palette.background, bgcolor=palette.text, bold=True)
     bold, plain, muted = Style(color=palette.text, bold=True), Style(color=palette.text), Style(color=palette.muted)
     t_s = timeline.columns["t_s"][tick]
     pieces: list[Piece] = [(" INSPECT ", badge), (f" {wording.session_time(t_s)}", bold)]
-    shown = page_of(timeline, len(timeline) - 1, look)
+    shown = page_of(timeline, len(timeline) - 1, options)
     if shown is not None and not shown.start_s <= t_s <= shown.end_s:
         pieces.append((" (not on this page)", muted))
     parts = list(_of_level(timeline, tick))
@@ -169,15 +169,15 @@ def _failures(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece
         yield text.safe(sentence), Style(color=palette.error, bold=True)
 
 
-def _events(timeline: Timeline, tick: int, cursor: int, look: Look) -> Iterator[Piece]:
+def _events(timeline: Timeline, tick: int, cursor: int, options: DisplayOptions) -> Iterator[Piece]:
     """Marks, notes and the target's states near the cursor, the nearest first."""
     t_s = timeline.columns["t_s"][tick]
-    shown = page_of(timeline, cursor, look)
+    shown = page_of(timeline, cursor, options)
     near_s = max(NEAR_S, NEAR_RATIO * (shown.end_s - shown.start_s) if shown is not None else 0.0)
     found = (each for each in timeline.journal if abs(each.t_s - t_s) <= near_s and isinstance(each, Mark | Note | Target))
     near = [each for each in found if not (isinstance(each, Mark) and repeats(each))]
     for entry in sorted(near, key=lambda entry: abs(entry.t_s - t_s)):
-        glyph, style = glyph_of(entry, look.palette)
+        glyph, style = glyph_of(entry, options.palette)
         sentence = wording.bare(entry) if isinstance(entry, Mark) else wording.journal(entry)
         yield f"{glyph} {wording.session_time(entry.t_s)} {text.safe(sentence)}", style
 

@@ -16,7 +16,7 @@ from ... import wording
 from ...model.events import Command, Mark, Note, Target
 from ...model.findings import MarkKind
 from ...model.timeline import Timeline
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from .scrolling import ScrollingPane
 
@@ -42,16 +42,16 @@ class JournalPane(ScrollingPane):
     TITLE = "Journal"
     AT_END = True
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """The newest entries at the end, older ones by scrolling."""
         found = entries(timeline)
         if not found:
-            return [text.line([("  nothing yet", Style(color=look.palette.muted))], size.width)]
+            return [text.line([("  nothing yet", Style(color=options.palette.muted))], size.width)]
         begins = [0, *accumulate(len(wrapped(each.words, size.width)) for each in found)]
         first, last = self.window(begins[-1], size.height)
         top = bisect_right(begins, first) - 1
         seen = found[top : bisect_left(begins, last)]
-        lines = [strip for each in seen for strip in entry_lines(each, look.palette, size.width)]
+        lines = [strip for each in seen for strip in entry_lines(each, options.palette, size.width)]
         return lines[first - begins[top] : last - begins[top]]
 
 

@@ -8,7 +8,7 @@ from textual.geometry import Size
 
 from ...model.timeline import Timeline
 from ...wording.quantities import latency_title
-from ..look import LatencyForm, Look, Palette
+from ..display_options import DisplayOptions, LatencyForm, Palette
 from ..render.axis import Axis, duration_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Chart, Series, y_ticks
 from ..render.legend import DASHED, DOTTED, SOLID, Legend, latency_legend
@@ -42,32 +42,32 @@ class LatencyPane(ChartPane):
 
     TITLE = "Latency"
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw this moment; the title names the form and the scale."""
         at_rate = timeline.offered_per_s is not None
-        before, behind = (RATE_TITLES if at_rate else TITLES)[look.latency_form]
+        before, behind = (RATE_TITLES if at_rate else TITLES)[options.latency_form]
         titles = [latency_title(before, "  ") + each for each in behind]
-        is_log = look.log_latency and look.latency_form != "heatmap"
+        is_log = options.log_latency and options.latency_form != "heatmap"
         self.retitle(*(f"{title}, log scale" for title in titles) if is_log else titles)
-        self.by_load = look.latency_form == "levels"
-        super().show(timeline, cursor, look)
+        self.by_load = options.latency_form == "levels"
+        super().show(timeline, cursor, options)
 
-    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """One page of seconds up to the cursor, or one point a level."""
-        if look.latency_form == "heatmap":
-            return heatmap(timeline, cursor, look, size)
-        if look.latency_form == "levels":
-            return latency_by_level(timeline, cursor, look, size)
-        shown = page_of(timeline, cursor, look)
+        if options.latency_form == "heatmap":
+            return heatmap(timeline, cursor, options, size)
+        if options.latency_form == "levels":
+            return latency_by_level(timeline, cursor, options, size)
+        shown = page_of(timeline, cursor, options)
         if shown is None:
             return NOTHING
         unsettled, settled = phases(shown)
-        times, palette = shown.column("t_s"), look.palette
+        times, palette = shown.column("t_s"), options.palette
         at_rate = is_at_rate(shown)
         prefix = FROM_PLAN if at_rate else ""
         return Chart(
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-            y=_axis(shown, prefix, look.log_latency, y_ticks(size.height)),
+            y=_axis(shown, prefix, options.log_latency, y_ticks(size.height)),
             legend=_legend(shown, palette),
             series=(
                 *((Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s, letter="s"),) if at_rate else ()),
@@ -85,8 +85,8 @@ class LatencyPane(ChartPane):
                     times, shown.column(f"{prefix}p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s, letter=LETTERS["p99"]
                 ),
             ),
-            boundaries=boundaries(shown, look.palette),
-            tags=tags(shown, palette, words=look.large),
+            boundaries=boundaries(shown, options.palette),
+            tags=tags(shown, palette, words=options.large),
             unsettled=unsettled,
             settled=settled,
             cursor=shown.inspected_s,

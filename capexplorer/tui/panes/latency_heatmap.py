@@ -13,7 +13,7 @@ from textual.geometry import Size
 
 from ...model.latency_seconds import BUCKETS, EDGES_MS
 from ...model.timeline import Timeline
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..render import text
 from ..render.axis import Axis, duration_axis, latency_tick, log_axis
 from ..render.chart import Chart, Heat, plot_rows, y_ticks
@@ -24,9 +24,9 @@ SECONDS_PER_CELL = 4
 """The most seconds that are drawn in one column; of a longer time one second of n is, which the legend then states."""
 
 
-def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+def heatmap(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
     """The chart of one page, or a sentence if there is nothing to draw."""
-    shown, seconds = page_of(timeline, cursor, look), timeline.latency_seconds
+    shown, seconds = page_of(timeline, cursor, options), timeline.latency_seconds
     if shown is None:
         return NOTHING
     if seconds is None:
@@ -45,10 +45,10 @@ def heatmap(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | 
         x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
         y=axis,
         right=None if shown.inspected_s is None else _shares(seconds.counts(shown.read), axis, size),
-        legend=_legend(shown, look, step),
+        legend=_legend(shown, options, step),
         heat=Heat(lambda columns, rows: _cells(counts, times, shown, axis, columns, rows)),
-        boundaries=boundaries(shown, look.palette),
-        tags=tags(shown, look.palette, words=look.large),
+        boundaries=boundaries(shown, options.palette),
+        tags=tags(shown, options.palette, words=options.large),
         unsettled=unsettled,
         settled=settled,
         cursor=shown.inspected_s,
@@ -89,9 +89,9 @@ def _shares(counts: NDArray[np.int64], axis: Axis, size: Size) -> Axis:
     return Axis(axis.low, axis.high, tuple(found), log=True)
 
 
-def _legend(shown: TimePage, look: Look, step: int) -> tuple[Legend, ...]:
+def _legend(shown: TimePage, options: DisplayOptions, step: int) -> tuple[Legend, ...]:
     """Percentiles of the second whose values are shown, then the meaning of the shades."""
-    palette = look.palette
+    palette = options.palette
     percentiles = (("p50", palette.primary), ("p95", palette.secondary), ("p99", palette.accent))
     shades = "".join(Heat.shades(palette.markers))
     bounds = " ".join(f"{100 * share:g}" for share in Heat.SHARES)

@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from ...model.histogram import LatencyHistogram
 from ...wording.quantities import latencies
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..render import text
 from ..render.axis import Axis, compact, latency_tick, linear_axis, log_axis
 from ..render.chart import Boundary, Chart, Series, layout, y_ticks
@@ -29,21 +29,21 @@ ROUND = (1, 2, 5)
 """Multipliers of 10^k that are bounds of the ranges whose shares are given in words."""
 
 
-def histogram_lines(histogram: LatencyHistogram, look: Look, width: int) -> list[Strip]:
+def histogram_lines(histogram: LatencyHistogram, options: DisplayOptions, width: int) -> list[Strip]:
     """ROWS lines of chart, then the shares in words."""
     if not histogram.count:
-        return [text.line([(" no latency was recorded", Style(color=look.palette.muted))], width)]
+        return [text.line([(" no latency was recorded", Style(color=options.palette.muted))], width)]
     low_ms, high_ms = max(histogram.min_ms or 0.001, 0.001), histogram.max_ms or 1.0
     size = Size(width, ROWS)
     axis = log_axis(low_ms, high_ms, max(width // 10, 2), latency_tick)
-    chart = _chart(histogram, axis, look, size)
-    plain = Style(color=look.palette.text)
+    chart = _chart(histogram, axis, options, size)
+    plain = Style(color=options.palette.text)
     words = text.flow(shares(histogram, low_ms, high_ms), width - 2)
-    return [*draw_chart(chart, look.palette, size), *(text.line([(f" {line}", plain)], width) for line in words)]
+    return [*draw_chart(chart, options.palette, size), *(text.line([(f" {line}", plain)], width) for line in words)]
 
 
-def _chart(histogram: LatencyHistogram, axis: Axis, look: Look, size: Size) -> Chart:
-    palette = look.palette
+def _chart(histogram: LatencyHistogram, axis: Axis, options: DisplayOptions, size: Size) -> Chart:
+    palette = options.palette
     dots = layout(Chart(axis, linear_axis(100.0, y_ticks(size.height))), size).columns * DOTS_X
     bars = max(dots // DOTS_PER_BAR, 1)
     edges_ms = [axis.low * (axis.high / axis.low) ** (bar / bars) for bar in range(bars + 1)]

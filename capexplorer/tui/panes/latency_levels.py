@@ -13,7 +13,7 @@ from ...model.percentiles import Latency
 from ...model.timeline import Timeline
 from ...report.rows import level_kinds
 from ...wording.quantities import offered_rate
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Chart, Point, Series, y_ticks
 from ..render.legend import DASHED, DOTTED, SOLID, Legend, latency_legend
@@ -37,15 +37,15 @@ class LevelLatency:
     """Whether it is off the curve: recovery from overload, disturbed by other processes, or of an earlier epoch."""
 
 
-def latency_by_level(timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
     """The chart of levels of users or, while a rate is offered, of rates, with the time from plan."""
     points = list(level_latencies(timeline))
     values = [value for point in points for value in _values(point.latency)]
     if not values:
         return "no settled level yet"
-    palette, at_rate = look.palette, timeline.offered_per_s is not None
-    read = _inspected_point(timeline, points, look.inspected)
-    behind = baseline_curve.latencies(look.baseline, at_rate=at_rate)
+    palette, at_rate = options.palette, timeline.offered_per_s is not None
+    read = _inspected_point(timeline, points, options.inspected)
+    behind = baseline_curve.latencies(options.baseline, at_rate=at_rate)
     values += [value for _, latency in behind for value in latency.values()]
     loads = [*(point.load for point in points), *(load for load, _ in behind)]
     most, high = y_ticks(size.height), 1.05 * max(loads)
@@ -54,8 +54,8 @@ def latency_by_level(timeline: Timeline, cursor: int, look: Look, size: Size) ->
     colors = dict(zip(("p50", "p95", "p99"), (palette.primary, palette.secondary, palette.accent), strict=True))
     return Chart(
         x=linear_axis(high, ticks) if at_rate else count_axis(high, ticks),
-        y=_axis(values, most, log=look.log_latency),
-        legend=_legend(read, points[-1], at_rate, look, colors),
+        y=_axis(values, most, log=options.log_latency),
+        legend=_legend(read, points[-1], at_rate, options, colors),
         series=(*baseline_curve.latency_series(behind, palette), *_series(curve, colors)),
         points=tuple(_points(points, read, colors, palette)),
         cursor=None if read is None else read.load,
@@ -130,9 +130,9 @@ def _of(point: LevelLatency, name: str) -> float:
 
 
 def _legend(
-    read: LevelLatency | None, last: LevelLatency, at_rate: bool, look: Look, colors: dict[str, str]
+    read: LevelLatency | None, last: LevelLatency, at_rate: bool, options: DisplayOptions, colors: dict[str, str]
 ) -> tuple[Legend, ...]:
     shown = read or last
     load = offered_rate(shown.load) if at_rate else f"{shown.load:g} users"
     values = (latency_legend(key, name, _of(shown, name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES)
-    return (Legend("", load, "", look.palette.text, strong=True), *values, *baseline_curve.legend(look))
+    return (Legend("", load, "", options.palette.text, strong=True), *values, *baseline_curve.legend(options))

@@ -22,7 +22,7 @@ from ...model.level import Level, histogram_of
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ...wording.numbers import counted
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from .journal import JournalEntry, entry_lines
 from .latency_histogram import histogram_lines
@@ -48,18 +48,18 @@ class LevelPage(ScrollingPane):
 
     TITLE = "Level"
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw this moment; the title names the level."""
-        part = part_at(timeline, look.inspected)
+        part = part_at(timeline, options.inspected)
         self.retitle("Level" if part is None else f"Level {part.level.opened.index}: {part.load}")
-        super().show(timeline, cursor, look)
+        super().show(timeline, cursor, options)
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """The lines from the scroll position on."""
-        part = part_at(timeline, look.inspected)
+        part = part_at(timeline, options.inspected)
         if part is None:
-            return [text.line([("  no level at the cursor", Style(color=look.palette.muted))], size.width)]
-        lines = list(_lines(timeline, part, look, size.width))
+            return [text.line([("  no level at the cursor", Style(color=options.palette.muted))], size.width)]
+        lines = list(_lines(timeline, part, options, size.width))
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
 
@@ -81,15 +81,15 @@ def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
     return LevelPart(level, f"{named} of a ramp", part.figures, part.endpoints, histogram_of(part.figures, part.endpoints))
 
 
-def _lines(timeline: Timeline, part: LevelPart, look: Look, width: int) -> Iterator[Strip]:
-    palette = look.palette
+def _lines(timeline: Timeline, part: LevelPart, options: DisplayOptions, width: int) -> Iterator[Strip]:
+    palette = options.palette
     plain = Style(color=palette.text)
     yield text.line([(f" {_when(timeline, part.level)}", Style(color=palette.muted))], width)
     for line in _figures(part):
         yield from (text.line([(f" {each}", plain)], width) for each in text.flow(line.split("  "), width - 2))
     named = "Time from plan" if part.figures.offered is not None else "Latency"
     yield _heading(f"{quantities.latency_title(named, ', ')}: share of {part.histogram.count:,} successes", palette, width)
-    yield from histogram_lines(part.histogram, look, width)
+    yield from histogram_lines(part.histogram, options, width)
     yield _heading(quantities.latency_title("Endpoints", ", "), palette, width)
     yield from _endpoints(part, palette, width)
     yield _heading("Resources, means", palette, width)

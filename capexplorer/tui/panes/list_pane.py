@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from ...model.timeline import Timeline
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..render import text
 from .pane import Pane
 
@@ -28,22 +28,22 @@ class ListPane(Pane):
         self.chosen = 0
         self._rows_seen = 1
 
-    def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
+    def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
         """Titles and rows, each of `width` cells."""
         raise NotImplementedError
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """Titles and rows, scrolled so that the chosen row is visible."""
-        titles, rows = self.lines(timeline, look, size.width)
+        titles, rows = self.lines(timeline, options, size.width)
         if not rows:
-            muted = Style(color=look.palette.muted)
+            muted = Style(color=options.palette.muted)
             words = text.wrap(self.NOTHING, size.width - 3)
             return [text.line([(f"  {part}", muted)], size.width) for part in words][: size.height]
         self._rows_seen = max(1, size.height - len(titles))
         self.chosen = min(max(self.chosen, 0), len(rows) - 1)
         first = max(0, min(self.chosen - self._rows_seen // 2, len(rows) - self._rows_seen))
         shown = [
-            _as_chosen(row, look, size.width) if index == self.chosen else row
+            _as_chosen(row, options, size.width) if index == self.chosen else row
             for index, row in enumerate(rows[first : first + self._rows_seen], first)
         ]
         return [*titles, *shown][: size.height]
@@ -64,9 +64,9 @@ class ListPane(Pane):
     def redraw(self) -> None:
         """Draw again."""
         if self.timeline is not None:
-            self.show(self.timeline, self.cursor, self.look)
+            self.show(self.timeline, self.cursor, self.options)
 
 
-def _as_chosen(row: Strip, look: Look, width: int) -> Strip:
+def _as_chosen(row: Strip, options: DisplayOptions, width: int) -> Strip:
     """A line in reverse video, which is visible without colours."""
-    return text.line([(row.text, Style(color=look.palette.accent, reverse=True, bold=True))], width)
+    return text.line([(row.text, Style(color=options.palette.accent, reverse=True, bold=True))], width)

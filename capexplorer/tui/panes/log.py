@@ -11,7 +11,7 @@ from textual.strip import Strip
 from ... import wording
 from ...model.events import Log
 from ...model.timeline import Timeline
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from .scrolling import ScrollingPane
 
@@ -24,15 +24,15 @@ class LogPane(ScrollingPane):
     TITLE = "Log"
     AT_END = True
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """The lines at the scroll position; only these and newer ones are laid out."""
         if not timeline.log:
             words = "  no output yet (locust, user code, target, capexplorer)"
             wrapped = text.wrap(words, size.width)[: size.height]
-            return [text.line([(part, Style(color=look.palette.muted))], size.width) for part in wrapped]
+            return [text.line([(part, Style(color=options.palette.muted))], size.width) for part in wrapped]
         wanted = min(self.scrolled, len(timeline.log)) + 2 * size.height
         tail = reversed(list(islice(reversed(timeline.log), wanted)))  # every entry has at least one line
-        lines = [strip for entry in tail for strip in log_lines(entry, look.palette, size.width)]
+        lines = [strip for entry in tail for strip in log_lines(entry, options.palette, size.width)]
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
 

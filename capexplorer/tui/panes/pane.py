@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from ...errors import SessionError
 from ...model.timeline import Timeline
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..messages import FeedFailed
 
 BORDER_CELLS = 4
@@ -43,7 +43,7 @@ class Pane(Widget, can_focus=True):
         self._title = self.border_title = self.full_title
         self.timeline: Timeline | None = None
         self.cursor = -1
-        self.look = Look()
+        self.options = DisplayOptions()
         self._strips: list[Strip] = []
         self._ground = Style()
 
@@ -59,13 +59,13 @@ class Pane(Widget, can_focus=True):
         if title != self._title:
             self._title = self.border_title = title
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """At most `size.height` strips of `size.width` cells. Pure: the same arguments give the same strips."""
         raise NotImplementedError
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw this moment; writes only what changed."""
-        self.timeline, self.cursor, self.look = timeline, cursor, look
+        self.timeline, self.cursor, self.options = timeline, cursor, options
         if self.is_mounted and self.size.area and self.display:
             self._replace(self._drawn())
 
@@ -73,7 +73,7 @@ class Pane(Widget, can_focus=True):
         if self.timeline is None:
             return []
         try:
-            strips = self.draw(self.timeline, self.cursor, self.look, self.size)
+            strips = self.draw(self.timeline, self.cursor, self.options, self.size)
         except SessionError as error:  # drawing a replay may read lines of the log
             self.app.post_message(FeedFailed(error))
             return self._strips

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...model.timeline import Timeline
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from .part_uses import PartUse, part_uses
 from .resource_row import Row

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from ...model.events import PartState
 from ...model.timeline import Timeline
 from ...wording import numbers
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from .part_rows import FULL_RATIO
 from .part_uses import PartUse, part_uses
@@ -30,12 +30,12 @@ class PartsPane(ScrollingPane):
 
     TITLE = "Parts"
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """The lines that fit, from the scroll position on."""
         parts = part_uses(timeline)
         if not parts:
-            return [text.line([(NONE, Style(color=look.palette.muted))], size.width)]
-        lines = [strip for part in parts for strip in _part(part, look.palette, size.width)]
+            return [text.line([(NONE, Style(color=options.palette.muted))], size.width)]
+        lines = [strip for part in parts for strip in _part(part, options.palette, size.width)]
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
 

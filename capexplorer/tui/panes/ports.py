@@ -13,7 +13,7 @@ from ... import wording
 from ...model.readings import PortsReading
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from .resource_row import Row
 

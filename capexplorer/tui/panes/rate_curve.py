@@ -17,7 +17,7 @@ from ...model.level import Level
 from ...model.rate_verdicts import RateCapacity, RateVerdict
 from ...model.timeline import Timeline
 from ...wording import quantities
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render.axis import linear_axis
 from ..render.chart import Band, Boundary, Chart, Point, Series, note_rows, y_ticks
 from ..render.legend import DASHED, DOTTED, Legend
@@ -34,16 +34,16 @@ SHAPE_NAMES = {
 }
 
 
-def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
+def rate_chart(timeline: Timeline, options: DisplayOptions, size: Size) -> Chart | None:
     """The chart of rate levels with the verdict on them; None if no level has a figure yet."""
     epoch = timeline.levels[-1].opened.epoch
     event = wording.reported(timeline).get(epoch)
     verdict = event.rates if event is not None else None
-    inspected = timeline.level_at(look.inspected) if look.inspected is not None else None
-    per_s = timeline.columns["offered_per_s"][look.inspected] if look.inspected is not None else math.nan
+    inspected = timeline.level_at(options.inspected) if options.inspected is not None else None
+    per_s = timeline.columns["offered_per_s"][options.inspected] if options.inspected is not None else math.nan
     points, read = [], None
     for level in timeline.levels:
-        own = _points(level, level is timeline.levels[-1], verdict, epoch, look)
+        own = _points(level, level is timeline.levels[-1], verdict, epoch, options)
         points += own
         if level is inspected and own:
             read = min(own, key=lambda point: abs(point.x - per_s) if math.isfinite(per_s) else 0.0)
@@ -51,18 +51,18 @@ def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
         return None
     if read is not None:
         points.remove(read)
-        read = replace(read, color=look.palette.text, bold=True, label=quantities.rate_cell(read.y))
+        read = replace(read, color=options.palette.text, bold=True, label=quantities.rate_cell(read.y))
         points.append(read)
-    capacity, palette = verdict.capacity if verdict is not None else None, look.palette
+    capacity, palette = verdict.capacity if verdict is not None else None, options.palette
     notes = _notes(timeline.levels[-1], verdict, palette)
-    behind, behind_points = baseline_curve.goodput(look, at_rate=True)
+    behind, behind_points = baseline_curve.goodput(options, at_rate=True)
     most_x = max(*(point.x for point in (*points, *behind_points)), timeline.levels[-1].offered_per_s or 0.0)
     x = linear_axis(most_x * 1.05, max(size.width // 8, 2))
     most_y = max(point.y for point in (*points, *behind_points))
     return Chart(
         x=x,
         y=linear_axis(most_y * 1.1, y_ticks(size.height - min(len(notes), note_rows(size.height)))),
-        legend=(*_legend(points, capacity, palette), *baseline_curve.legend(look)),
+        legend=(*_legend(points, capacity, palette), *baseline_curve.legend(options)),
         cursor=None if read is None else read.x,
         cursor_label="" if read is None else quantities.offered_rate(read.x),
         notes=notes,
@@ -73,13 +73,13 @@ def rate_chart(timeline: Timeline, look: Look, size: Size) -> Chart | None:
     )
 
 
-def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int, look: Look) -> list[Point]:
+def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int, options: DisplayOptions) -> list[Point]:
     if level.offered_per_s is None:
         return []
     parts = [part.figures for part in level.bins] if level.opened.ramp else [level.figures]
     known = {each.level: each for each in verdict.levels} if verdict is not None and level.opened.epoch == epoch else {}
     judged = None if level.opened.ramp else known.get(level.opened.index)  # the verdict on a ramp is about its latest bin only
-    palette, found = look.palette, []
+    palette, found = options.palette, []
     for offered in (figures.offered for figures in parts if figures.settled):
         if offered is None:
             continue
@@ -98,7 +98,7 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
             shape = Shape.SALTIRE
         color = palette.accent if current else palette.secondary if shape in (Shape.FILLED, Shape.RING) else palette.muted
         x = judged.offered_per_s if judged is not None else offered.offered_per_s
-        label = quantities.rate_cell(y) if current or (look.large and shape is Shape.FILLED) else ""
+        label = quantities.rate_cell(y) if current or (options.large and shape is Shape.FILLED) else ""
         found.append(Point(x, y, shape, color, max(y - half, 0.0), y + half, bold=current, label=label))
     return found
 

@@ -10,7 +10,7 @@ from ... import wording
 from ...model.kept_request import SHORT_MOST
 from ...model.timeline import FailureCount, Timeline
 from ...wording import numbers
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from .blocks import Block
 from .request_table import Subset

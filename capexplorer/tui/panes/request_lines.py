@@ -16,7 +16,7 @@ from ... import wording
 from ...model.kept_request import Body, Headers, KeptRequest, Phases, Why
 from ...model.timeline import Timeline
 from ...wording import quantities
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from .scrolling import ScrollingPane
 
@@ -40,9 +40,9 @@ class RequestPane(ScrollingPane):
         self.request = request
         self.border_title = text.safe(f"{request.brief.method} {request.brief.name}").replace("[", "\\[")
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """As many lines as fit."""
-        lines = [strip for line in request_lines(self.request) for strip in _wrapped(line, look.palette, size.width)]
+        lines = [strip for line in request_lines(self.request) for strip in _wrapped(line, options.palette, size.width)]
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
 

@@ -12,7 +12,7 @@ from ... import wording
 from ...model.kept_request import RequestBrief, Why
 from ...model.timeline import Timeline
 from ...wording import quantities
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..render import text
 from .list_pane import Lines, ListPane
 
@@ -43,22 +43,22 @@ class RequestTable(ListPane):
         """The chosen request; None: there is none."""
         return self.briefs[self.chosen] if self.chosen < len(self.briefs) else None
 
-    def lines(self, timeline: Timeline, look: Look, width: int) -> Lines:
+    def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
         """One row for each request; failed ones are in colour."""
         titles = text.line(
-            [(f"{_TITLES}{quantities.latency_title('', '') or 'took':>6}  request", Style(color=look.palette.muted))], width
+            [(f"{_TITLES}{quantities.latency_title('', '') or 'took':>6}  request", Style(color=options.palette.muted))], width
         )
-        return [titles], [_row(brief, look, width) for brief in self.briefs]
+        return [titles], [_row(brief, options, width) for brief in self.briefs]
 
 
-def _row(brief: RequestBrief, look: Look, width: int) -> Strip:
+def _row(brief: RequestBrief, options: DisplayOptions, width: int) -> Strip:
     level = "–" if brief.level is None else str(brief.level)
     status = "none" if brief.status is None else str(brief.status)
     when = wording.session_time(brief.t_s)
     head = f" {when:>8} {level:>5} {WHY[brief.why]:<7} {status:>6} {quantities.latency_cell(brief.response_ms):>6}  "
     named = text.safe(f"{brief.method} {brief.name}")
     error = f"  {text.safe(brief.error)}" if brief.error else ""
-    plain = Style(color=look.palette.error if brief.error else look.palette.text)
+    plain = Style(color=options.palette.error if brief.error else options.palette.text)
     rest = width - len(head)
     return text.line([(head, plain), (text.shorten_end(named + error, rest), plain)], width)
 

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from ...wording import numbers, quantities
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from ..render.text import Piece
 

@@ -19,7 +19,7 @@ from ...model.second_columns import total
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ...wording.numbers import counted
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render import text
 from ..render.timepage import page_of
 from .pane import Pane
@@ -42,28 +42,28 @@ class ResourcesPane(Pane):
     TITLE = "Resources"
     AT_CURSOR = True
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw this moment; the title says whether the figures are of the inspected second."""
-        self.retitle(self.TITLE if look.inspected is None else f"{self.TITLE} at the cursor")
-        super().show(timeline, cursor, look)
+        self.retitle(self.TITLE if options.inspected is None else f"{self.TITLE} at the cursor")
+        super().show(timeline, cursor, options)
 
-    def draw(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> list[Strip]:
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """As many rows as fit completely."""
         sample = timeline.last
         if sample is None:
-            return [text.line([("  no measurement yet", Style(color=look.palette.muted))], size.width)]
+            return [text.line([("  no measurement yet", Style(color=options.palette.muted))], size.width)]
         cells = picture_cells(size.width)
         facts = timeline.header.host if timeline.header else HostFacts()
-        shown = page_of(timeline, cursor, look)
-        history = ResourceHistory(timeline, shown.stop - 1 if shown is not None else cursor, look.window_s, cells)
-        if look.inspected is None:
-            rows = list(_rows(timeline, sample, facts, history, look.palette))
+        shown = page_of(timeline, cursor, options)
+        history = ResourceHistory(timeline, shown.stop - 1 if shown is not None else cursor, options.window_s, cells)
+        if options.inspected is None:
+            rows = list(_rows(timeline, sample, facts, history, options.palette))
         else:
-            rows = list(second_rows(timeline, min(look.inspected, cursor), facts, history, look.palette))
+            rows = list(second_rows(timeline, min(options.inspected, cursor), facts, history, options.palette))
         lines: list[Strip] = []
         for index, row in enumerate(rows):
             spare = size.height - len(lines) - (len(rows) - index)
-            lines += row_lines(row, look.palette, size.width, cells, more=max(0, spare))
+            lines += row_lines(row, options.palette, size.width, cells, more=max(0, spare))
         return lines[: size.height]
 
 

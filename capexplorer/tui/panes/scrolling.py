@@ -59,7 +59,7 @@ class ScrollingPane(Pane):
     def _set_scrolled(self, lines: int) -> None:
         self.scrolled = max(0, lines)  # `window` limits it to the number of lines
         if self.timeline is not None:
-            self.show(self.timeline, self.cursor, self.look)
+            self.show(self.timeline, self.cursor, self.options)
 
 
 def hidden_lines(above: int, below: int, *, at_end: bool) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...model.events import HostFacts
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
-from ..look import Palette
+from ..display_options import Palette
 from .resource_history import ResourceHistory
 from .resource_row import Row, cores, lag, parted
 

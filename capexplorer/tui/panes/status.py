@@ -9,7 +9,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ...model.timeline import Timeline
-from ..look import Palette
+from ..display_options import Palette
 from . import banners, status_groups
 from .groups import group_line
 from .pane import changed_regions

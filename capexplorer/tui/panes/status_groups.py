@@ -10,7 +10,7 @@ from ...model.events import TargetState, Verdict
 from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
 from ...wording import quantities
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from ..render.text import Piece
 from . import ports

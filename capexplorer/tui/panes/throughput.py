@@ -8,7 +8,7 @@ from textual.geometry import Size
 
 from ...model.timeline import Timeline
 from ...wording import quantities
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from ..render.axis import count_axis, duration_axis, linear_axis
 from ..render.chart import Chart, Series, y_ticks
 from ..render.legend import BARS, DOTTED, SOLID, STAIRCASE, Legend
@@ -32,9 +32,9 @@ class ThroughputPane(ChartPane):
 
     TITLE = "Throughput  req/s"
 
-    def chart(self, timeline: Timeline, cursor: int, look: Look, size: Size) -> Chart | str:
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """One page of seconds up to the cursor."""
-        shown = page_of(timeline, cursor, look)
+        shown = page_of(timeline, cursor, options)
         if shown is None:
             return NOTHING
         unsettled, settled = phases(shown)
@@ -46,10 +46,10 @@ class ThroughputPane(ChartPane):
                 max(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), OFFERED_HEADROOM * _most(offered[1])), most
             ),
             right=count_axis(USERS_HEADROOM * max(shown.highest("users"), _most(steps[1])), most),
-            legend=_legend(shown, look.palette),
-            series=_series(shown, steps, offered, look.palette),
-            boundaries=boundaries(shown, look.palette),
-            tags=tags(shown, look.palette, words=look.large),
+            legend=_legend(shown, options.palette),
+            series=_series(shown, steps, offered, options.palette),
+            boundaries=boundaries(shown, options.palette),
+            tags=tags(shown, options.palette, words=options.large),
             unsettled=unsettled,
             settled=settled,
             cursor=shown.inspected_s,

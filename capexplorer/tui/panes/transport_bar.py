@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ... import wording
-from ..look import Palette
+from ..display_options import Palette
 from ..render import text
 from ..render.text import Piece
 from .pane import changed_regions

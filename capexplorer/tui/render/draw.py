@@ -14,7 +14,7 @@ from rich.segment import Segment
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ..look import Palette
+from ..display_options import Palette
 from .axis import Axis
 from .chart import Chart, Layout, layout
 from .ink import faded, style

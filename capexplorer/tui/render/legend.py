@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ...wording.quantities import latency_cell, latency_cells
-from ..look import Palette
+from ..display_options import Palette
 
 LINES = SOLID, DASHED, DOTTED, BARS, STAIRCASE = "──", "╌╌", "┈┈", "▂▅", "▁▃"
 """Keys that look like the lines they stand for."""

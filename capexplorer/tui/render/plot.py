@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..look import Palette
+from ..display_options import Palette
 from .axis import Axis
 from .chart import Band, Boundary, Chart, Heat, Point, Series
 from .ink import blend, style

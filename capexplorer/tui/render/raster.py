@@ -203,20 +203,20 @@ class Raster:
         masks, inks = self._cells
         texts = np.frombuffer(self._texts, np.uint32).reshape(inks.shape)
         lone = (inks[:, 1:-1] == 0) & (inks[:, :-2] == inks[:, 2:])
-        looks = inks.astype(np.int64)
-        looks[:, 1:-1] += lone * inks[:, 2:]  # one empty cell of a dotted line: one run, not three
+        style_indices = inks.astype(np.int64)
+        style_indices[:, 1:-1] += lone * inks[:, 2:]  # one empty cell of a dotted line: one run, not three
         if fade is not None and unsettled:
             faded = (inks > self._behind) & (texts == 0)
-            looks[:, list(unsettled)] += len(self._styles) * faded[:, list(unsettled)]
+            style_indices[:, list(unsettled)] += len(self._styles) * faded[:, list(unsettled)]
         styles = self._styles if fade is None else [*self._styles, *map(fade, self._styles)]
         written = np.where(texts, texts, self._codes[masks]).astype("<u4").tobytes().decode("utf-32-le")
-        turns = np.ones(looks.shape, np.bool_)
-        turns[:, 1:] = looks[:, 1:] != looks[:, :-1]
+        turns = np.ones(style_indices.shape, np.bool_)
+        turns[:, 1:] = style_indices[:, 1:] != style_indices[:, :-1]
         starts = np.flatnonzero(turns).tolist()
         lines: list[list[Segment]] = [[] for _ in range(self.rows)]
-        for start, end, look in zip(starts, [*starts[1:], len(written)], looks[turns].tolist(), strict=True):
+        for start, end, style_index in zip(starts, [*starts[1:], len(written)], style_indices[turns].tolist(), strict=True):
             line, drawn = lines[start // self.columns], written[start:end]
-            if line and line[-1].style == styles[look]:
+            if line and line[-1].style == styles[style_index]:
                 drawn = line.pop().text + drawn
-            line.append(Segment(drawn, styles[look]))
+            line.append(Segment(drawn, styles[style_index]))
         return lines

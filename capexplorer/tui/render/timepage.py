@@ -21,7 +21,7 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ...report.listed_findings import marked_s
 from ...wording.quantities import offered_rate
-from ..look import Look, Palette
+from ..display_options import DisplayOptions, Palette
 from .axis import page
 from .chart import Boundary, Tag
 
@@ -130,9 +130,9 @@ def page_at(
     return TimePage(timeline, begin_s, end_s, max(first - 1, 0), stop, read, None if inspected is None else times[read])
 
 
-def page_of(timeline: Timeline, cursor: int, look: Look) -> TimePage | None:
+def page_of(timeline: Timeline, cursor: int, options: DisplayOptions) -> TimePage | None:
     """The page that a pane shows with these view options."""
-    return page_at(timeline, cursor, look.window_s, look.start_s, look.inspected)
+    return page_at(timeline, cursor, options.window_s, options.start_s, options.inspected)
 
 
 def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:

@@ -20,7 +20,7 @@ from ...configuration import Markers
 from ...report.compare.comparison import Comparison
 from ...wording.quantities import latency_title
 from ..base_app import SignalledApp
-from ..look import Palette
+from ..display_options import Palette
 from ..preferences import Preferences
 from ..terminal import Terminal
 from ..themes import palette_of

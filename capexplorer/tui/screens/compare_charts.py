@@ -13,7 +13,7 @@ from ...model.intervals import Z95
 from ...report.compare.comparison import Comparison, Curve
 from ...report.compare.estimates import Estimate
 from ...wording import quantities
-from ..look import Palette
+from ..display_options import Palette
 from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Band, Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message

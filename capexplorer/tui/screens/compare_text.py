@@ -14,7 +14,7 @@ from ...report.compare.comparison import Comparison, MatchedLevel, MatchedRate, 
 from ...report.compare.difference import Difference
 from ...report.compare.environment import Differing
 from ...report.compare.figures import FIGURES
-from ..look import Palette
+from ..display_options import Palette
 from ..render.text import pad, safe, shorten, wrap
 from .compare_charts import colors
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...model.kept_request import KeptRequests
 from ...model.level import Level
 from ..actions.protocols import ScreenAccess
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..panes.failures import FailuresPane
 from .endpoints import EndpointsScreen
 from .overlay import OverlaySource
@@ -24,13 +24,13 @@ class DetailScreens:
     def __init__(
         self,
         screen: ScreenAccess,
-        look: Callable[[], Look],
+        options: Callable[[], DisplayOptions],
         requests: KeptRequests,
         failures: Callable[[], FailuresPane | None],
         inspected: Callable[[], Level | None],
     ) -> None:
         self._screen, self._failures, self._inspected = screen, failures, inspected
-        self._source = OverlaySource(lambda: screen.timeline, look, requests)
+        self._source = OverlaySource(lambda: screen.timeline, options, requests)
 
     def action_endpoints(self) -> None:
         """Open the table of endpoints."""

@@ -23,10 +23,10 @@ from ...errors import SessionError
 from ...model.kept_request import KeptRequests, NoRequests
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
+from ..display_options import Palette
 from ..feed import Change, Feed
 from ..key import ScreenName
 from ..keybar import key_bar, perform_bindings
-from ..look import Palette
 from ..messages import FeedFailed, Pointed
 from ..panes.chart_pane import ChartPane
 from ..panes.failures import tally
@@ -87,7 +87,7 @@ class ExplorerScreen(Screen[None]):
         self._exporting = Exporting(self, self._write)
         self._detail_screens = DetailScreens(
             self,
-            lambda: self.options.look(self.palette, large=True),
+            lambda: self.options.display_options(self.palette, large=True),
             requests or NoRequests("no requests were kept"),
             lambda: self.arrangement.failures if self.arrangement.shown == FAILURES else None,
             lambda: self.inspecting.level,
@@ -199,12 +199,12 @@ class ExplorerScreen(Screen[None]):
 
     def _draw_each(self, panes: Iterable[Pane]) -> None:
         timeline = self.shown
-        look = self.options.look(self.palette, large=self.arrangement.single)
+        options = self.options.display_options(self.palette, large=self.arrangement.single)
         for pane in panes:
-            pane.show(timeline, len(timeline) - 1, look)
-        self._inspect_area.show(timeline, len(timeline) - 1, look)
+            pane.show(timeline, len(timeline) - 1, options)
+        self._inspect_area.show(timeline, len(timeline) - 1, options)
         if self._level is not None:
-            self._level.show(timeline, len(timeline) - 1, look)
+            self._level.show(timeline, len(timeline) - 1, options)
 
     def _draw_status(self) -> None:
         """Status, tabs, keys, and what the actions show."""

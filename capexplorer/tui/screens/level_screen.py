@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ...model.timeline import Timeline
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..panes.level_page import LevelPage
 
 KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R requests   Esc close"
@@ -46,9 +46,9 @@ class LevelScreen(ModalScreen[None]):
         """Focus the page, so that keys scroll it."""
         self._page.focus()
 
-    def show(self, timeline: Timeline, cursor: int, look: Look) -> None:
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw the level at the cursor in its present state."""
-        self._page.show(timeline, cursor, look)
+        self._page.show(timeline, cursor, options)
 
     def action_requests(self) -> None:
         """Open the kept requests of this level."""

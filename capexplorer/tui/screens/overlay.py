@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from ...model.kept_request import KeptRequests
 from ...model.timeline import Timeline
-from ..look import Look
+from ..display_options import DisplayOptions
 from ..panes.list_pane import ListPane
 from ..panes.pane import Pane
 from ..render.text import safe
@@ -30,7 +30,7 @@ class OverlaySource:
     """The source of the data that these screens draw; the functions return the present values."""
 
     timeline: Callable[[], Timeline]
-    look: Callable[[], Look]
+    options: Callable[[], DisplayOptions]
     requests: KeptRequests
 
 
@@ -59,10 +59,10 @@ class Overlay(ModalScreen[None]):
 
     def draw(self) -> None:
         """Draw all panes in their present state."""
-        timeline, look = self.source.timeline(), self.source.look()
+        timeline, options = self.source.timeline(), self.source.options()
         self.update_data()
         for pane in self.panes:
-            pane.show(timeline, len(timeline) - 1, look)
+            pane.show(timeline, len(timeline) - 1, options)
         if self.key_line != self._shown_keys:  # an update makes Textual lay out the whole screen again
             self._shown_keys = self.key_line
             self._keys.update(Text(self.key_line, no_wrap=True))

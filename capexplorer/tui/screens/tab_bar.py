@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..look import Palette
+from ..display_options import Palette
 from ..render.text import Piece, cells, line
 from .arrangement import FAILURES, PANES
 

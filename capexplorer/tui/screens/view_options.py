@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from ...model.timeline import Timeline
 from ..actions.protocols import ScreenAccess
-from ..frozen_timeline import moment
-from ..look import LatencyForm, Look, Palette
+from ..display_options import DisplayOptions, LatencyForm, Palette
+from ..frozen_timeline import frozen_copy
 from .baseline_choice import BaselineChoice
 from .inspecting import Inspecting
 
@@ -24,10 +24,10 @@ class ViewOptions:
         """The timeline that the panes show while the display is paused; None: not paused."""
         self._screen, self._inspecting, self._baseline, self._draw = screen, inspecting, baseline, draw
 
-    def look(self, palette: Palette, *, large: bool) -> Look:
+    def display_options(self, palette: Palette, *, large: bool) -> DisplayOptions:
         """The options for the panes."""
         time = self._inspecting.time
-        return Look(
+        return DisplayOptions(
             palette=palette,
             window_s=time.length_s,
             start_s=time.start_s,
@@ -40,7 +40,7 @@ class ViewOptions:
 
     def action_pause_display(self) -> None:
         """Pause or resume the display."""
-        self.paused = moment(self._screen.timeline) if self.paused is None else None
+        self.paused = frozen_copy(self._screen.timeline) if self.paused is None else None
         self._screen.show_message()
         self._draw()
 

@@ -130,16 +130,16 @@ def test_first_requests_of_a_ramp_do_not_pull_the_knee_down() -> None:
     assert (knee_of([replace(level, arrivals_per_s=0.0) for level in biased]).users or 0) < 46
 
 
-def test_the_usl_fit_is_grey_with_few_levels_or_without_a_bend() -> None:
-    def grey(users: list[float]) -> str | None:
+def test_the_usl_fit_is_unreliable_with_few_levels_or_without_a_bend() -> None:
+    def unreliable_why(users: list[float]) -> str | None:
         curve = judge(ideal(users)).curve
         assert curve is not None
         assert curve.usl is not None
-        return curve.usl.grey
+        return curve.usl.unreliable_why
 
-    assert grey([10, 20, 60, 80]) == "few_levels"
-    assert grey([5, 10, 15, 20, 25, 30]) == "no_bend"
-    assert grey([10, 20, 30, 40, 50, 60, 80]) is None
+    assert unreliable_why([10, 20, 60, 80]) == "few_levels"
+    assert unreliable_why([5, 10, 15, 20, 25, 30]) == "no_bend"
+    assert unreliable_why([10, 20, 30, 40, 50, 60, 80]) is None
 
 
 def test_the_usl_fit_finds_its_own_parameters() -> None:

@@ -35,7 +35,7 @@ def test_the_peak_is_at_the_root_of_1_minus_sigma_over_kappa() -> None:
 
 
 @pytest.mark.parametrize(
-    ("curve", "bent", "grey"),
+    ("curve", "bent", "unreliable_why"),
     [
         (law(10.0, 0.05, 0.001), True, None),
         (law(10.0, 0.05, 0.001), False, "no_bend"),
@@ -44,12 +44,12 @@ def test_the_peak_is_at_the_root_of_1_minus_sigma_over_kappa() -> None:
     ],
     ids=["six levels and more", "no bend", "four levels", "a collapse"],
 )
-def test_a_fit_is_grey_without_a_bend_on_few_levels_or_if_it_fits_poorly(
-    curve: CapacityCurve, bent: bool, grey: str | None
+def test_a_fit_is_unreliable_without_a_bend_on_few_levels_or_if_it_fits_poorly(
+    curve: CapacityCurve, bent: bool, unreliable_why: str | None
 ) -> None:
     found = fit(curve, bent=bent)
     assert found is not None
-    assert found.grey == grey
+    assert found.unreliable_why == unreliable_why
 
 
 def test_two_levels_are_not_enough_for_a_fit() -> None:

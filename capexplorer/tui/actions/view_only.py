@@ -8,14 +8,14 @@ from dataclasses import replace
 from textual.widget import Widget
 
 from ...model.controls_lock import ControlsLock, OnlyScreen
+from ..display_options import Palette
 from ..key import ScreenName
-from ..look import Palette
 from ..panes.status_view import View, watched
 from . import controls_text
 from .protocols import ScreenAccess
 
 
-class Watch:
+class ViewOnlyActions:
     """Binds the keys of the live screen. A key that steers shows that there is no load to steer."""
 
     keys: ScreenName = "live"

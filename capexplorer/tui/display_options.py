@@ -39,7 +39,7 @@ class Palette:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DisplayOptions:
     """View options."""
 
     palette: Palette = Palette()
