@@ -99,7 +99,7 @@ def _hidden(value: Any, name: str, secrets: Secrets) -> Any:
         return {key: _hidden(each, key if not redact.is_secret_name(name) else name, secrets) for key, each in value.items()}
     if isinstance(value, list):
         return [_hidden(each, name, secrets) for each in value]
-    if value in (None, "") or isinstance(value, bool) or redact.plain(value, name) == value:
+    if value in (None, "") or isinstance(value, bool) or redact.nested(value, name) == value:
         return value
     return secrets.reference(name or "secret", str(value))
 

@@ -112,7 +112,7 @@ def _dict(name: str, values: dict[str, Any], in_sample: bool) -> dict[str, Any]:
     if name == "app":
         return {key: value for key, value in values.items() if math.isfinite(value)}
     walked = {_text(key): _value("", each, in_sample) for key, each in values.items()}
-    return redact.plain(walked) if name in _PLAIN else walked
+    return redact.nested(walked) if name in _PLAIN else walked
 
 
 def _text(text: str) -> str:

@@ -41,21 +41,21 @@ secret: so the search is linear, and also finds `--env=TOKEN=abc` and values in 
 _SECRETS = tuple((re.compile(name), re.compile(value)) for name, value in _NAMED)
 _LABELLED = re.compile(
     r"(?<![\w.\-])(?P<name>[\w.\-]{0,40}(?:passw[o0]rd|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key))"
-    r"(?P<sign>:[ \t]{1,3})(?P<value>(?=\S*[\d=_+/])[^\s\"'\-]\S{5,})",
+    r"(?P<separator>:[ \t]{1,3})(?P<value>(?=\S*[\d=_+/])[^\s\"'\-]\S{5,})",
     re.IGNORECASE,
 )
 """`password: hunter2`, as in YAML. `token: expected a name` is no secret, since the value has no digit."""
 _HEADER = re.compile(
     r"(?<![\w\-])(?P<name>(?:proxy-)?authorization|(?:set-)?cookie|x-[\w\-]{0,40}(?:key|token|auth|secret))"
-    r"(?P<sign>[\"']?\s*:\s*(?:b?[\"'])?)(?P<value>[^\r\n\"']+)",
+    r"(?P<separator>[\"']?\s*:\s*(?:b?[\"'])?)(?P<value>[^\r\n\"']+)",
     re.IGNORECASE,
 )
 _SCHEME = re.compile(
-    r"\b(?P<name>(?i:bearer|basic))(?P<sign>(?:\s|%20|\+)+)(?P<value>(?=\S*[\d=._]|\S*[a-z][A-Z])[\w.~+/=\-]{6,})"
+    r"\b(?P<name>(?i:bearer|basic))(?P<separator>(?:\s|%20|\+)+)(?P<value>(?=\S*[\d=._]|\S*[a-z][A-Z])[\w.~+/=\-]{6,})"
 )
-_COOKIES = re.compile(r"(?P<name>\bcookies?)(?P<sign>[\"']?\s*[=:]\s*)(?P<value>\{[^}]{0,4000}\})", re.IGNORECASE)
-_COOKIE = re.compile(r"(?P<name><Cookie [^\s=]{1,100})(?P<sign>=)(?P<value>[^\s>]+)")
-_LOGIN = re.compile(r"(?<!\S)(?P<name>-u|--user|--proxy-user)(?P<sign>[ =]?)(?P<value>[^\s:]{1,100}:\S+)")
+_COOKIES = re.compile(r"(?P<name>\bcookies?)(?P<separator>[\"']?\s*[=:]\s*)(?P<value>\{[^}]{0,4000}\})", re.IGNORECASE)
+_COOKIE = re.compile(r"(?P<name><Cookie [^\s=]{1,100})(?P<separator>=)(?P<value>[^\s>]+)")
+_LOGIN = re.compile(r"(?<!\S)(?P<name>-u|--user|--proxy-user)(?P<separator>[ =]?)(?P<value>[^\s:]{1,100}:\S+)")
 """Credentials as an option of curl."""
 
 _TOKEN = re.compile(
@@ -89,12 +89,12 @@ def text(value: str) -> str:
     return _cached_text(value) if len(value) <= _COMMON_LENGTH else _text(value)
 
 
-def plain(value: Any, name: str = "") -> Any:
+def nested(value: Any, name: str = "") -> Any:
     """Nested plain values (dict, list, str, ...) without secrets, recognised by key and by form."""
     if isinstance(value, dict):
-        return {key: plain(each, str(key) if not is_secret_name(name) else name) for key, each in value.items()}
+        return {key: nested(each, str(key) if not is_secret_name(name) else name) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(plain(each, name) for each in value)
+        return type(value)(nested(each, name) for each in value)
     if value is None or isinstance(value, bool):
         return value
     if name and is_secret_name(name):

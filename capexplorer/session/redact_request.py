@@ -78,7 +78,7 @@ def _of_json(text: str) -> str | None:
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return json.dumps(redact.plain(json.loads(text)), ensure_ascii=False)
+        return json.dumps(redact.nested(json.loads(text)), ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
 

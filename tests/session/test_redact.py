@@ -98,7 +98,7 @@ def test_names_of_other_things_are_not_taken_for_secrets(name: str) -> None:
 
 
 def test_nested_values_under_a_secret_name_are_removed() -> None:
-    assert redact.plain(
+    assert redact.nested(
         {
             "headers": {"Authorization": f"Bearer {SECRET}", "Accept": "*/*"},
             "json": [{"password": 1234, "user": "me", "enabled": True}],
