@@ -86,7 +86,7 @@ def precise(figures: LevelFigures) -> bool:
     return figures.goodput_se_rps <= GOODPUT_ERROR * goodput and figures.latency_se_ms <= LATENCY_ERROR * latency
 
 
-def line(known: AutopilotInput) -> tuple[float, float]:
+def low_load_line(known: AutopilotInput) -> tuple[float, float]:
     """(users at which the low-load line reaches the greatest goodput so far, efficiency of the top level)."""
     levels = sorted(known.measured, key=lambda level: level.users)
     rates = [(level.figures.goodput_rps or 0.0) / level.users for level in levels]
@@ -117,7 +117,7 @@ def collapsed_above(known: AutopilotInput) -> int | None:
     levels = sorted(known.measured, key=lambda level: level.users)
     best = max(levels, key=lambda level: level.figures.goodput_rps or 0.0)
     above = [level for level in levels if level.users > best.users]
-    crossing, _ = line(known)
+    crossing, _ = low_load_line(known)
     if not above or crossing < ON_LINE * best.users:
         return None
     fallen = all(_surely_less(level.figures, best.figures) for level in above)
@@ -143,7 +143,7 @@ def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float
     return failures / requests - (lowest.figures.failure_ratio or 0.0)
 
 
-def strain(known: AutopilotInput) -> Literal["generator", "failures"] | None:
+def small_steps_why(known: AutopilotInput) -> Literal["generator", "failures"] | None:
     """Why steps above the open level must be smaller; None: they need not be."""
     if known.generator_saturated:
         return "generator"

@@ -11,8 +11,17 @@ import math
 
 from ..model.proposals import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
 from ..model.verdicts import KneeVerdict
-from .autopilot_input import AutopilotInput, baseline_requests, collapsed_above, fails, line, line_error, ports_last_s, strain
-from .level_end import LEAST_S, PORTS_LEAST_S, STRAIGHT, may_end, trouble
+from .autopilot_input import (
+    AutopilotInput,
+    baseline_requests,
+    collapsed_above,
+    fails,
+    line_error,
+    low_load_line,
+    ports_last_s,
+    small_steps_why,
+)
+from .level_end import LEAST_S, PORTS_LEAST_S, STRAIGHT, leave_at_once_why, may_end
 from .verification_policy import Outcome, VerificationEnd, VerificationPolicy, knee_figures
 
 GROWTH = 2.0
@@ -97,7 +106,7 @@ class AutopilotPolicy:
             return self._done(known)
         if self._verification is not None:
             return self._verify(known, self._verification)
-        why = trouble(known)
+        why = leave_at_once_why(known)
         if why is not None and not (why == "failures" and (self._stage == "retreat" or self._careful)):
             return self._leave(known, why)  # on the way down a backlog may still fail; with `_careful` it is known to recover
         if not may_end(known, self._stage, self._top(known)):
@@ -107,7 +116,7 @@ class AutopilotPolicy:
     # -- stepping up
 
     def _climb(self, known: AutopilotInput) -> Decision:
-        knee, strained = known.verdict.knee, strain(known)
+        knee, strained = known.verdict.knee, small_steps_why(known)
         if not known.open.figures.settled:
             return self._give_up(known, "not_settling")
         if not any(level.figures.goodput_rps for level in known.measured):
@@ -130,7 +139,7 @@ class AutopilotPolicy:
     def _higher(self, known: AutopilotInput) -> Decision:
         """Double the users while scaling is linear; after that, go to where the plateau should begin."""
         top = self._top(known)
-        crossing, efficiency = line(known)
+        crossing, efficiency = low_load_line(known)
         why: Why
         if efficiency + line_error(known) >= STRAIGHT:
             growth = FIRST_GROWTH if top == 1 else DAMPED_GROWTH if self._damped else GROWTH
@@ -188,7 +197,7 @@ class AutopilotPolicy:
         """Whether the plateau has enough levels, or no more load is possible."""
         beyond = {level.users for level in known.measured if level.users >= PLATEAU_SHARE * knee_users}
         thin = baseline_requests(known) < THIN_REQUESTS
-        return len(beyond) >= PLATEAU_LEVELS + thin or (strain(known) is not None and self._stage != "retreat")
+        return len(beyond) >= PLATEAU_LEVELS + thin or (small_steps_why(known) is not None and self._stage != "retreat")
 
     def _begin_verification(self, known: AutopilotInput) -> Decision:
         self._verification = VerificationPolicy()

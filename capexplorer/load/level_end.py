@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.figures import LevelFigures
 from ..model.proposals import Why
-from .autopilot_input import AutopilotInput, fails, line, ports_last_s, precise, strain
+from .autopilot_input import AutopilotInput, fails, low_load_line, ports_last_s, precise, small_steps_why
 
 LEAST_S = 6.0
 MOST_S = 18.0
@@ -38,7 +38,9 @@ UNSETTLED_MOST_S = 90.0
 
 
 def may_end(known: AutopilotInput, stage: Why, top: int) -> bool:
-    """Whether the open level's figures are precise enough. `top`: users of the highest level that was not left at once."""
+    """Whether the open level's figures are precise enough. `stage`: the reason for which the level was opened.
+    `top`: users of the highest level that was not left at once.
+    """
     descending = stage == "retreat"
     figures = known.open.figures
     if not figures.settled:
@@ -51,7 +53,7 @@ def may_end(known: AutopilotInput, stage: Why, top: int) -> bool:
         return False
     if figures.settled_seconds >= MOST_S or precise(figures):
         return True
-    return (strain(known) is not None and _is_steady(figures)) or _lies_on_line(known, top)
+    return (small_steps_why(known) is not None and _is_steady(figures)) or _lies_on_line(known, top)
 
 
 def _is_steady(figures: LevelFigures) -> bool:
@@ -62,12 +64,12 @@ def _is_steady(figures: LevelFigures) -> bool:
 def _lies_on_line(known: AutopilotInput, top: int) -> bool:
     """Whether this level is above all earlier ones and lies on the low-load line, with enough requests to decide that."""
     figures = known.open.figures
-    if figures.goodput_rps is None or line(known)[1] < STRAIGHT or known.open.users < top:
+    if figures.goodput_rps is None or low_load_line(known)[1] < STRAIGHT or known.open.users < top:
         return False
     return figures.requests >= STRAIGHT_REQUESTS or figures.settled_seconds >= STRAIGHT_S
 
 
-def trouble(known: AutopilotInput) -> Why | None:
+def leave_at_once_why(known: AutopilotInput) -> Why | None:
     """Why the open level must be left at once; None if it need not."""
     if ports_last_s(known) < PORTS_LEAST_S / 2:
         return "ports"
