@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-NAMES = 200
-NAMES_GROUPED = 500
+ENDPOINT_NAMES_MOST = 200
+GROUPED_ENDPOINT_NAMES_MOST = 500
 """Above this number, further grouped names are counted together as `{other}`."""
 
 _ID = re.compile(
@@ -50,12 +50,12 @@ class EndpointNames:
         found = self._cache.get(raw)
         if found is not None:
             return found
-        if not self.grouping and raw not in self._known and len(self._known) >= NAMES:
+        if not self.grouping and raw not in self._known and len(self._known) >= ENDPOINT_NAMES_MOST:
             self.grouping = True
             self._known = {(known_method, grouped(known)) for known_method, known in self._known}
             self._cache.clear()
         key = (method, grouped(name)) if self.grouping else raw
-        if key not in self._known and len(self._known) >= NAMES_GROUPED:
+        if key not in self._known and len(self._known) >= GROUPED_ENDPOINT_NAMES_MOST:
             key = (method, "{other}")
         self._known.add(key)
         if len(self._cache) < 10_000:  # the number of raw names is unbounded

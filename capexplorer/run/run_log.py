@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..load.endpoints import NAMES
+from ..load.endpoints import ENDPOINT_NAMES_MOST
 from ..model.events import Log
 from ..target.reports import Output
 
@@ -43,10 +43,11 @@ class RunLog:
             self.add("capexplorer", "warning", f"{report.dropped} lines of the target's output were left out")
 
     def add_grouping(self) -> None:
-        """Endpoint names are grouped from now on; said once a session."""
+        """Endpoint names are grouped from now on; logged once a session."""
         if not self._grouping_logged:
             self._grouping_logged = True
-            text = f"more than {NAMES} endpoint names: from here on, parts that look like ids are counted together as {{id}}"
+            text = f"more than {ENDPOINT_NAMES_MOST} endpoint names: from here on, "
+            text += "parts that look like ids are counted together as {id}"
             self.add("capexplorer", "warning", text)
 
     def drain(self, t_s: float) -> list[Log]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.load.endpoints import NAMES, NAMES_GROUPED, EndpointNames, grouped
+from capexplorer.load.endpoints import ENDPOINT_NAMES_MOST, GROUPED_ENDPOINT_NAMES_MOST, EndpointNames, grouped
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,15 @@ def test_grouping_twice_changes_nothing_more() -> None:
 
 def test_up_to_200_names_stay_as_they_are() -> None:
     names = EndpointNames()
-    assert [names.canonical("GET", f"/u/{n}") for n in range(NAMES)] == [("GET", f"/u/{n}") for n in range(NAMES)]
+    assert [names.canonical("GET", f"/u/{n}") for n in range(ENDPOINT_NAMES_MOST)] == [
+        ("GET", f"/u/{n}") for n in range(ENDPOINT_NAMES_MOST)
+    ]
     assert not names.grouping
 
 
 def test_from_201_names_on_ids_are_grouped_including_those_of_earlier_names() -> None:
     names = EndpointNames()
-    for n in range(NAMES + 1):
+    for n in range(ENDPOINT_NAMES_MOST + 1):
         last = names.canonical("GET", f"/u/{n}")
     assert names.grouping
     assert last == ("GET", "/u/{id}")
@@ -61,7 +63,7 @@ def test_beyond_500_names_further_names_are_counted_together() -> None:
     names = EndpointNames()
     words = [f"/{a}{b}/x" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
     found = {names.canonical("GET", word) for word in words}
-    assert len(found) == NAMES_GROUPED + 1
+    assert len(found) == GROUPED_ENDPOINT_NAMES_MOST + 1
     assert ("GET", "{other}") in found
     assert names.canonical("GET", words[0]) == ("GET", words[0])
 
@@ -71,4 +73,4 @@ def test_a_bounded_number_of_raw_endpoint_names_is_kept() -> None:
     for n in range(30_000):
         names.canonical("GET", f"/u/{n}")
     assert len(names._cache) <= 10_000
-    assert len(names._known) < NAMES_GROUPED
+    assert len(names._known) < GROUPED_ENDPOINT_NAMES_MOST
