@@ -19,6 +19,9 @@ WARM_UP_S = 60.0
 large growth counts.
 """
 
+TICK_ALLOWANCE_S = 1.5
+"""A stretch of ticks may be this much shorter than a threshold, since ticks are not exactly one second long."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadGrowth:
@@ -70,10 +73,10 @@ def lasting_growth(times: Floats, values: Floats, kind: LeakKind, warm_s: float)
     for least in reversed(kind.thresholds):
         chosen = slice(0, None) if least.from_start else slice(int(np.searchsorted(times, warm_s)), None)
         window, part = times[chosen], values[chosen]
-        if len(window) < 2 or window[-1] - window[0] < least.seconds - 1.5 or not _spans(part, least.growth):
+        if len(window) < 2 or window[-1] - window[0] < least.seconds - TICK_ALLOWANCE_S or not _spans(part, least.growth):
             continue
         found = trend(window, part)
-        if found is not None and found.sure and found.growth >= max(least.growth, least.share * found.start):
+        if found is not None and found.significant and found.growth >= max(least.growth, least.share * found.start):
             return found
     return None
 

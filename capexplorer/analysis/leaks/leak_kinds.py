@@ -30,7 +30,7 @@ class LeakKind:
     """Candidates; the first that was measured is used."""
     unit: Literal["bytes", "fds"]
     thresholds: tuple[GrowthThreshold, ...]
-    sure_s: tuple[float, float]
+    confident_s: tuple[float, float]
     """Lengths of a stretch, in seconds, from which confidence is medium, and high."""
     shared: str | None = None
     """A column whose growth is subtracted: every connection takes a descriptor at both ends, so users who open a second

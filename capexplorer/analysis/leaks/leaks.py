@@ -21,7 +21,7 @@ from ...model.timeline import Timeline
 from ..causes import catalogue
 from ..target_process import pid_of
 from .constant_load import ConstantLoad, constant_loads, restarts_s
-from .growth import LoadGrowth, growth_in, measured_column
+from .growth import TICK_ALLOWANCE_S, LoadGrowth, growth_in, measured_column
 from .leak_kinds import KINDS, LeakKind
 from .resource_limits import descriptor_limit, limit_of
 
@@ -41,18 +41,18 @@ KnownGrowth = dict[tuple[object, ...], LoadGrowth | None]
 the last one still changes."""
 
 
-def marks(timeline: Timeline, epoch: int, known: KnownGrowth | None = None) -> Iterator[Mark]:
+def marks(timeline: Timeline, epoch: int, cache: KnownGrowth | None = None) -> Iterator[Mark]:
     """Leaks of an epoch: open, or closed if a later stretch of the same length shows no growth or the target was restarted.
 
-    `known`: caches results from one call to the next.
+    `cache`: the results of earlier calls, to which those of this call are added.
     """
-    known = {} if known is None else known
+    cache = {} if cache is None else cache
     loads = tuple(constant_loads(timeline, epoch))
     for kind in KINDS:
         column = measured_column(timeline, kind)
         if column is None or not loads:
             continue
-        found = [growth for load in loads if (growth := _known(known, timeline, load, kind, column)) is not None]
+        found = [growth for load in loads if (growth := _cached_growth(cache, timeline, load, kind, column)) is not None]
         if found and _is_marked(timeline, kind, found[-1]):
             yield _mark(timeline, epoch, kind, found, is_open=_is_open(timeline, found[-1], loads))
 
@@ -66,13 +66,13 @@ def _is_marked(timeline: Timeline, kind: LeakKind, last: LoadGrowth) -> bool:
     return soon or (limit is not None and last.now >= GENERATOR_NEAR_LIMIT * limit)
 
 
-def _known(
-    known: KnownGrowth, timeline: Timeline, load: ConstantLoad, kind: LeakKind, column: Sequence[float]
+def _cached_growth(
+    cache: KnownGrowth, timeline: Timeline, load: ConstantLoad, kind: LeakKind, column: Sequence[float]
 ) -> LoadGrowth | None:
     key = (kind.id, load.levels[0].opened.index, load.seconds, descriptor_limit(timeline, kind))
-    if key not in known:
-        known[key] = growth_in(timeline, load, kind, column)
-    return known[key]
+    if key not in cache:
+        cache[key] = growth_in(timeline, load, kind, column)
+    return cache[key]
 
 
 def _is_open(timeline: Timeline, last: LoadGrowth, loads: Sequence[ConstantLoad]) -> bool:
@@ -101,7 +101,7 @@ def _mark(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[LoadGr
 def _confidence(kind: LeakKind, found: Sequence[LoadGrowth]) -> Confidence:
     """By the length of the longest stretch with growth; one grade higher if a second stretch has it too."""
     seconds = max(growth.trend.seconds for growth in found)
-    rank = sum(seconds >= least - 1.5 for least in kind.sure_s) + (len(found) > 1)
+    rank = sum(seconds >= least - TICK_ALLOWANCE_S for least in kind.confident_s) + (len(found) > 1)
     return CONFIDENCES[::-1][min(rank, 2)]
 
 

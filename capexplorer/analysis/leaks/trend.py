@@ -63,7 +63,7 @@ class Trend:
         return self.per_s * self.seconds
 
     @property
-    def sure(self) -> bool:
+    def significant(self) -> bool:
         """Whether it grows by its lower bound, the growth lasts, and values do not scatter too much."""
         return self.low_per_s > 0 and self.lasting and self.scatter <= SCATTER_MOST * self.growth
 

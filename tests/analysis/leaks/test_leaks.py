@@ -226,7 +226,7 @@ def test_the_slope_of_a_line_is_exact(per_s: float) -> None:
     assert reported is not None
     assert reported.per_s == pytest.approx(per_s)
     assert reported.start == pytest.approx(7)
-    assert reported.sure is (per_s > 0)
+    assert reported.significant is (per_s > 0)
 
 
 def test_spikes_and_gaps_do_not_change_the_trend() -> None:
