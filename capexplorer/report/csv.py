@@ -81,7 +81,7 @@ def _endpoint(row: EndpointAtLevel) -> list[object]:
     level, each, latency = row.level, row.endpoint, row.endpoint.latency_ms
     figures = [row.failure_ratio, row.goodput_rps, latency.mean, latency.p50, latency.p95, latency.p99]
     return [level.opened.index, level.opened.epoch, level.users, each.method, each.name, each.requests, each.failures,
-            *(None if value is None else round(value, 6) for value in figures), row.leaves_first]  # fmt: skip
+            *(None if value is None else round(value, 6) for value in figures), row.degrades_first]  # fmt: skip
 
 
 def seconds(timeline: Timeline) -> bytes:

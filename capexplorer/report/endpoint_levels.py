@@ -21,7 +21,7 @@ class EndpointAtLevel:
 
     level: ReportedLevel
     endpoint: LevelEndpoint
-    leaves_first: bool
+    degrades_first: bool
     """Whether this is the first endpoint of its epoch that degrades, and it has degraded by this level."""
 
     @property
@@ -54,7 +54,7 @@ def endpoint_levels(timeline: Timeline) -> list[EndpointAtLevel]:
     """The rows in the order of the session. Levels that never settled have none."""
     first = first_to_degrade(timeline)
     return [
-        EndpointAtLevel(row, each, leaves_first(each, row.users, first.get(row.opened.epoch)))
+        EndpointAtLevel(row, each, degrades_first(each, row.users, first.get(row.opened.epoch)))
         for row in level_rows(timeline)
         if row.figures.settled
         for each in row.endpoints
@@ -74,7 +74,7 @@ def first_to_degrade(timeline: Timeline) -> Mapping[int, EndpointDegradation | N
     return {epoch: verdict.first_endpoint for epoch, verdict in wording.reported(timeline).items()}
 
 
-def leaves_first(endpoint: LevelEndpoint, users: float, first: EndpointDegradation | None) -> bool:
+def degrades_first(endpoint: LevelEndpoint, users: float, first: EndpointDegradation | None) -> bool:
     """Whether this endpoint is the `first` to degrade and has degraded at this user count."""
     return first is not None and (first.method, first.name) == (endpoint.method, endpoint.name) and users >= first.users
 

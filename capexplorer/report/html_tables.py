@@ -147,7 +147,7 @@ def levels_of_endpoints(timeline: Timeline) -> _EndpointLevels | None:
     endpoints = by_endpoint(rows)
     if len(endpoints) < 2:
         return None
-    leaves = any(row.leaves_first for row in rows)
+    leaves = any(row.degrades_first for row in rows)
     titles = (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves)
     shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
     return _EndpointLevels(titles, shown, leaves)
@@ -160,10 +160,12 @@ def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _End
         _cell(level.opened.epoch), _cell(level.users, f"{_SIGNS[level.kind]}{figures.load(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
         _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _cell(percent),
-        *[_cell(None, "yes" if row.leaves_first else "")] * leaves,
+        *[_cell(None, "yes" if row.degrades_first else "")] * leaves,
     ]  # fmt: skip
     return _EndpointLevelRow(
-        f"{row.endpoint.method} {row.endpoint.name}".strip(), cells, " ".join(["begins"] * begins + ["leaves"] * row.leaves_first)
+        f"{row.endpoint.method} {row.endpoint.name}".strip(),
+        cells,
+        " ".join(["begins"] * begins + ["leaves"] * row.degrades_first),
     )
 
 

@@ -134,7 +134,7 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
     lines = [_line(["endpoint", *["epoch"] * several, *titles]), _line([":--", *["--:"] * (len(titles) + several)])]
     for own in endpoints[:_ENDPOINTS_MOST]:
         lines += [_line(_endpoint_cells(row, several)) for row in own]
-    sentence = [_DEGRADES] if any(row.leaves_first for row in rows) else [_NONE_DEGRADES]
+    sentence = [_DEGRADES] if any(row.degrades_first for row in rows) else [_NONE_DEGRADES]
     if len(endpoints) > _ENDPOINTS_MOST:
         sentence.append(f"The {_ENDPOINTS_MOST} busiest of {len(endpoints)} endpoints; `endpoints.csv` has all.")
     return ["## Endpoints by level", "\n".join(lines), " ".join(sentence)]
@@ -144,7 +144,7 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
     level, latency = row.level, row.endpoint.latency_ms
     name = code(f"{row.endpoint.method} {row.endpoint.name}".strip())
     return [
-        f"**{name}**" if row.leaves_first else name,
+        f"**{name}**" if row.degrades_first else name,
         *[str(level.opened.epoch)] * epoch,
         _SIGNS[level.kind] + figures.load(level.users, level.offered_per_s),
         figures.number(row.endpoint.requests),

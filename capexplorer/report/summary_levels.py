@@ -11,7 +11,7 @@ from ..model.reading_means import readings_of_parts
 from ..model.second_columns import READINGS
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
-from .endpoint_levels import first_to_degrade, goodput_rps, leaves_first
+from .endpoint_levels import degrades_first, first_to_degrade, goodput_rps
 from .iterations import offered
 from .rows import disturbed_levels, recovery_levels
 from .summary_values import rounded, whole
@@ -100,7 +100,7 @@ def _endpoint(endpoint: LevelEndpoint, users: float, settled_s: float, first: En
         "requests": endpoint.requests,
         "failures": endpoint.failures,
         "goodput_rps": rounded(goodput_rps(endpoint, settled_s)),
-        "leaves_first": leaves_first(endpoint, users, first),
+        "leaves_first": degrades_first(endpoint, users, first),
         "mean_bytes": rounded(endpoint.mean_bytes),
         "latency_ms": _latency(endpoint.latency_ms),
     }
