@@ -1,5 +1,7 @@
 """Judges one level: rules that hold at any load, then rules that need the gate, then queues, then "no limit reached".
 
+The gate (`gate`) is open if more users no longer increase goodput and latency rose.
+
 The order is that of docs/causes.md. All competing findings are kept. A level whose generator was saturated gives no finding; one
 whose goodput other processes lowered gives only that finding, and full disks.
 """
@@ -79,13 +81,14 @@ def judge_level(
     fit: Sequence[LadderLevel],
     knee: KneeVerdict | None,
     backlog: Backlog | None,
-    output: ReplyRate | None = None,
+    reply_rate: ReplyRate | None = None,
     parts: WatchedParts = WatchedParts(),  # noqa: B008 - frozen
 ) -> LevelJudgement:
     """What limits the service at a level.
 
-    `levels`: all measured levels of the axis. `fit`: pooled levels that feed the fit. `backlog`: that of the target's own work,
-    None: not known. `output`: how constant the rate of its replies is, None: not known. `parts`: watched parts at this level.
+    `levels`: all measured levels with loads of the same kind, users or rates. `fit`: pooled levels that feed the fit. `backlog`:
+    that of the target's own work, None: not known. `reply_rate`: how constant the rate of its replies is, None: not known.
+    `parts`: watched parts at this level.
     """
     gate = gate_of(level.rates, [each for each in fit if not each.disturbed], knee)
     if level.generator_saturated:
@@ -100,7 +103,7 @@ def judge_level(
     if not findings and gate.is_open:
         findings = watched_parts.noisy_neighbours_of_parts(parts)
     if not findings:
-        findings = _queues(level, gate, levels, knee, output, parts)
+        findings = _queues(level, gate, levels, knee, reply_rate, parts)
     may_queue = counts_work(level) and (backlog is None or backlog.may_grow)
     if not findings and not may_queue:
         findings = _nothing_limits(level, gate, levels, knee, parts)
@@ -131,11 +134,11 @@ def _queues(
     gate: Gate,
     levels: Sequence[MeasuredLevel],
     knee: KneeVerdict | None,
-    output: ReplyRate | None,
+    reply_rate: ReplyRate | None,
     parts: WatchedParts,
 ) -> list[Found]:
     """Findings where requests wait or are refused although no resource is busy."""
-    refused = rate_limit.refuses(level, gate, levels, knee, output)
+    refused = rate_limit.refuses(level, gate, levels, knee, reply_rate)
     if refused is not None:
         return [refused]
     full = watched_parts.worker_pools(parts, gate)
@@ -143,7 +146,7 @@ def _queues(
         return full
     found = (
         queue_rules.worker_pool(level, gate)
-        or rate_limit.delays_or_waits(level, gate, levels, knee, output)
+        or rate_limit.delays_or_waits(level, gate, levels, knee, reply_rate)
         or idle_parts.unwatched_party(level, gate, parts)
     )
     found = idle_parts.with_idle_parts(found, parts) if found is not None else None

@@ -40,7 +40,7 @@ def located(found: Found | None, level: MeasuredLevel, levels: Sequence[Measured
         return found if found.id == "unwatched_party" else None
     holder = _between(parts.levels) if _has_most(parts.levels, IN_PROXY, inside) else None
     may_be_limiter = "rate_limit" in found.competing
-    if holder is None or (may_be_limiter and not _has_their_connections(holder, inside, levels)):
+    if holder is None or (may_be_limiter and not _has_connections_of_waiting_requests(holder, inside, levels)):
         return found
     kept: Readings = {name: value for name, value in found.readings.items() if name in ("idle_parts", "little_ratio")}
     return replace(
@@ -56,20 +56,21 @@ def _has_most(levels: Sequence[MeasuredLevel], name: str, inside: float) -> bool
     return sum(level.read(name) or 0.0 for level in levels) >= MAJORITY * inside
 
 
-def _has_their_connections(holder: MeasuredLevel, inside: float, levels: Sequence[MeasuredLevel]) -> bool:
-    """Whether `holder` has more files open than at the level with the fewest users, by most of the additional requests inside.
+def _has_connections_of_waiting_requests(holder: MeasuredLevel, inside: float, levels: Sequence[MeasuredLevel]) -> bool:
+    """Whether `holder` has opened at least MAJORITY as many files, since the level with the fewest users, as there are additional
+    requests inside.
 
     A proxy that delays requests by a rate limit counts them as open too, but does not pass them on.
     """
     low_load = min(levels, key=lambda each: each.users, default=holder)
-    now, before, then = (
+    fds_now, fds_before, inside_before = (
         holder.read("target.fds"),
         replace(low_load, part=holder.part).read("target.fds"),
         low_load.requests_inside,
     )
-    if now is None or before is None or then is None or inside - then < REQUESTS_LEAST:
+    if fds_now is None or fds_before is None or inside_before is None or inside - inside_before < REQUESTS_LEAST:
         return False
-    return now - before >= MAJORITY * (inside - then)
+    return fds_now - fds_before >= MAJORITY * (inside - inside_before)
 
 
 def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:

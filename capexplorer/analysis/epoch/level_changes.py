@@ -32,17 +32,19 @@ RISE = 0.15
 
 def change(found: Sequence[Regime], each: Measured) -> Began | None:
     """What changed between the latest regime and this level; None if nothing but the load did."""
-    return _change_of_work(found, each) or ("latency" if _answers_otherwise(found, each.rates) else None)
+    return _change_of_goodput_or_failures(found, each) or (
+        "latency" if _latency_differs_at_same_rate(found, each.rates) else None
+    )
 
 
-def _answers_otherwise(found: Sequence[Regime], now: LadderLevel) -> bool:
+def _latency_differs_at_same_rate(found: Sequence[Regime], now: LadderLevel) -> bool:
     """Whether latency differs from that of the same offered rate before. The first level of all may be slow: cold caches."""
     first, changed = found[0].levels[0], [before for before in found[-1].levels if latency_differs(now, before)]
     return any(before is not first or (now.latency_ms or 0.0) > (before.latency_ms or 0.0) for before in changed)
 
 
-def _change_of_work(found: Sequence[Regime], each: Measured) -> Began | None:
-    """The same by goodput and failures alone."""
+def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> Began | None:
+    """What changed by goodput and failures alone; None if nothing but the load did."""
     levels, now = found[-1].levels, each.rates
     last = levels[-1]
     if now.ramp or last.ramp:
@@ -78,9 +80,9 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = F
         return False
     best = max(under, key=lambda level: level.goodput_rps)
     fallen = best.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(best, now)
-    is_two = jumped or failure_ratio_of(now) - failure_ratio_of(best) >= FAILING
+    errors = LINEAR_ERRORS if jumped or failure_ratio_of(now) - failure_ratio_of(best) >= FAILING else 1.0
     relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
-    on_line = efficiency(under, best) * (1 + (LINEAR_ERRORS if is_two else 1.0) * relative) >= LINEAR_LIKELY
+    on_line = efficiency(under, best) * (1 + errors * relative) >= LINEAR_LIKELY
     return fallen > (FALL if on_line else DEEP_FALL) * best.goodput_rps
 
 

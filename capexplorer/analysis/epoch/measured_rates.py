@@ -28,7 +28,7 @@ from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
 from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck
 from .onset import cut, halves_of, parts_of, queue_filled
-from .rate_ramps import growth_of_rate, in_time, slope_of
+from .rate_ramps import chronological, growth_of_rate, slope_of
 
 QUEUED_MOST = 0.1
 """The pool is at its cap if more than this share of the iterations in flight waits for a user; while users start, few do."""
@@ -101,7 +101,7 @@ def _counts(level: Level) -> bool:
 def _parts(timeline: Timeline, level: Level) -> list[JudgedPart]:
     """The parts of a level. Without its last seconds if a fault began only in them: they belong to the next level."""
     if level.opened.ramp:
-        return in_time(parts_of(timeline, level), slope_of(timeline, level))
+        return chronological(parts_of(timeline, level), slope_of(timeline, level))
     found, ticks = parts_of(timeline, level), timeline.seconds_of(level)
     if level.opened.since_s is not None and ticks and _fails(found[0]) and queue_filled(timeline, level, ticks[0]):
         found = [replace(found[0], after_queue=True), *found[1:]]

@@ -23,7 +23,7 @@ def slope_of(timeline: Timeline, level: Level) -> float:
     return (rates[ticks[-1]] - rates[ticks[0]]) / (times[ticks[-1]] - times[ticks[0]]) if len(ticks) > 1 else 0.0
 
 
-def in_time(bins: Sequence[JudgedPart], slope: float) -> list[JudgedPart]:
+def chronological(bins: Sequence[JudgedPart], slope: float) -> list[JudgedPart]:
     """Bins in the order they ran. `bins`: by ascending rate; `slope`: as of `slope_of`."""
     return list(bins if slope >= 0 else reversed(bins))
 
@@ -37,5 +37,5 @@ def growth_of_rate(bins: Sequence[JudgedPart], slope: float) -> list[float]:
         for offered in (part.figures.offered for part in bins)
         if offered is not None and offered.finished >= FINISHED_LEAST and offered.from_plan_ms.mean is not None
     ]
-    stays_s = min(known)[1] if known else 0.0
-    return [slope * part.figures.settled_seconds * stays_s for part in bins]
+    time_in_service_s = min(known)[1] if known else 0.0
+    return [slope * part.figures.settled_seconds * time_in_service_s for part in bins]

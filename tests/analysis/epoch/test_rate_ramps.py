@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.epoch.rate_ramps import growth_of_rate, in_time
+from capexplorer.analysis.epoch.rate_ramps import chronological, growth_of_rate
 from capexplorer.analysis.epoch.rate_recovery import split
 from capexplorer.analysis.ladder import JudgedPart
 from capexplorer.analysis.rates.rate_capacity import judge
@@ -104,7 +104,7 @@ def _bin(rate: float) -> JudgedPart:
 
 def test_a_ramp_down_runs_from_its_highest_bin_and_its_work_in_flight_shrinks() -> None:
     parts = [_bin(5.0), _bin(15.0)]
-    ran = in_time(parts, -1.0)
+    ran = chronological(parts, -1.0)
     assert [part.figures.offered.offered_per_s for part in ran if part.figures.offered] == [15.0, 5.0]
     assert growth_of_rate(ran, -1.0) == [-20.0, -20.0]
 

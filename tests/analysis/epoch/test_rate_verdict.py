@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.rate_recovery import recovery, split
-from capexplorer.model.findings import RateLimit, RateRecovered
+from capexplorer.model.findings import RateCapacityFinding, RateRecovered
 from capexplorer.model.rate_verdicts import RateVerdict
 from trials.simulation.open_queue import OpenRun
 from trials.simulation.queues import System
@@ -48,7 +48,7 @@ def test_queues_that_grow_without_bound_give_the_capacity_as_a_rate_and_its_mark
     assert [each.state for each in found.levels] == ["kept"] * 3 + ["queue_grows"] * 2
     assert found.levels[-1].growth_per_s == pytest.approx(50, rel=0.2)
     assert "queue without bound" in wording.verdict(session.timeline)
-    marks = [mark for mark in session.timeline.marks.values() if isinstance(mark.finding, RateLimit)]
+    marks = [mark for mark in session.timeline.marks.values() if isinstance(mark.finding, RateCapacityFinding)]
     assert [(mark.key, mark.state) for mark in marks] == [("rate_capacity:epoch0", "updated")]
 
 
