@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from ..errors import InputError
-from ..model.watched import PartSpec, mistakes, parsed
+from ..model.watched import PartSpec, mistakes, parsed_part
 from ..parts.servers import EXTRAS
 
 
@@ -26,6 +26,6 @@ def watches_of(asked: Sequence[str], of_profile: Sequence[PartSpec]) -> tuple[Pa
 
 def _parsed(text: str) -> PartSpec:
     try:
-        return parsed(text)
+        return parsed_part(text)
     except ValueError as error:
         raise InputError(f"--watch: {error}") from None

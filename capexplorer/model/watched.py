@@ -110,7 +110,7 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return (self.at.strip() or "here") + given if self.has_reader else ", ".join(self.servers)
 
 
-def parsed(text: str) -> PartSpec:
+def parsed_part(text: str) -> PartSpec:
     """The part that `NAME=TRANSPORT[:SELECTOR]` describes. Raises ValueError, whose text is what was expected."""
     name, equals, rest = text.partition("=")
     if not equals:

@@ -204,9 +204,9 @@ class PartLink:
             process.wait()
 
 
-def command_of(at: str) -> list[str]:
+def command_of(transport: str) -> list[str]:
     """The command line of a transport with the shell that it starts."""
-    words = shlex.split(at)
+    words = shlex.split(transport)
     if words and words[0].rpartition("/")[2] == "ssh":
         words[1:1] = _SSH_OPTIONS
     return [*words, "sh"]

@@ -51,7 +51,7 @@ class PartProbe:
         self._host = HostProbe(self._files.open, self._is_block_device)
         self._processes = PartProcesses(self._files, watch.port)
         self._facts_text: dict[str, str | None] = {}
-        self._asked = False
+        self._facts_requested = False
         self._groups = ""
         self._before: RawReading | None = None
         self._others: dict[str, float] = {}
@@ -62,7 +62,7 @@ class PartProbe:
         """The line that requests the next raw reading of a `python` or `shell` reader."""
         wanted = {
             **remote_files.HOST,
-            **({} if self._asked else remote_files.FACTS),
+            **({} if self._facts_requested else remote_files.FACTS),
             **self._wanted_of_links(),
             **self._wanted_of_groups(),
         }
@@ -88,8 +88,8 @@ class PartProbe:
 
     def read(self, raw: RawReading) -> PartReading | None:
         """The reading over the time since the previous raw reading; None for the first one."""
-        self._files.raw = raw = self._without_a_successor(raw)
-        self._learn(raw)
+        self._files.raw = raw = self._without_reused_pid(raw)
+        self._keep_facts(raw)
         before, self._before = self._before, raw
         elapsed_s = raw.boot - before.boot if before is not None else 0.0
         host, target = self._host.read(elapsed_s), self._processes.read(raw, elapsed_s)
@@ -105,7 +105,7 @@ class PartProbe:
             reader_cpu_ratio=None if used is None else used / elapsed_s,
         )
 
-    def _without_a_successor(self, raw: RawReading) -> RawReading:
+    def _without_reused_pid(self, raw: RawReading) -> RawReading:
         """Without processes, if the system has given the id of the selected process to another one since. In a container that
         starts again, the first process has the same id."""
         if self._watch.pid is None or self._watch.is_in_container or not raw.pids:
@@ -119,11 +119,11 @@ class PartProbe:
         why = f"process {self._watch.pid} has ended, and another one has its id now"
         return msgspec.structs.replace(raw, pids=(), why=why, sockets=(), listeners=())
 
-    def _learn(self, raw: RawReading) -> None:
+    def _keep_facts(self, raw: RawReading) -> None:
         """Keep texts that are requested once, and start reading control groups when their files have arrived."""
         once = (*remote_files.FACTS, *self._wanted_of_links())
         self._facts_text |= {path: raw.files[path] for path in once if path in raw.files}
-        self._asked = True
+        self._facts_requested = True
         groups = raw.files.get(f"/proc/{raw.pids[0]}/cgroup") if raw.pids else None
         if self._groups and any(path in raw.files for path in remote_files.cgroup_files(self._groups)):
             self._processes.read_cgroup(self._groups)

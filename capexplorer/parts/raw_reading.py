@@ -20,9 +20,9 @@ class RawReading(msgspec.Struct, frozen=True, kw_only=True):
     ticks: int = 100
     """Clock ticks a second."""
     page: int = 4096
-    """Bytes."""
+    """Bytes of a memory page."""
     pid: int = 0
-    """The reader's."""
+    """Process id of the reader."""
     pids: tuple[int, ...] = ()
     """The selected processes and their descendants, parents before children."""
     why: str | None = None
@@ -36,9 +36,9 @@ class RawReading(msgspec.Struct, frozen=True, kw_only=True):
     all: tuple[str, ...] = ()
     """/proc/PID/stat of every process, if that was requested."""
     sockets: tuple[int, ...] = ()
-    """Inodes of sockets of the first processes, listening ones among them."""
+    """Inodes of the sockets of the first of `pids`, also of those that listen."""
     listeners: tuple[str, ...] = ()
-    """Pieces of a sock_diag dump, base64."""
+    """Messages of a sock_diag dump of listening sockets, in base64."""
 
 
 _decoder = msgspec.json.Decoder(RawReading)

@@ -12,7 +12,7 @@ from ..load.plan import Step, offers_rates, parse
 from ..model.events import Note
 from ..model.offered import clamped_rate
 from ..model.param import Param
-from ..model.watched import mistakes, parsed
+from ..model.watched import mistakes, parsed_part
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
 from .options import NO_RATES
@@ -64,7 +64,7 @@ class LiveControls:
     def watch_part(self, part: str) -> str:
         """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`. Returns why that is refused; empty: it is read soon."""
         try:
-            watch = parsed(part)
+            watch = parsed_part(part)
         except ValueError as error:
             return str(error)
         why_not = next((expected for _, expected in mistakes([*self._session_run.parts.watched, watch])), "")

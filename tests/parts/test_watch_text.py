@@ -6,7 +6,7 @@ import pytest
 
 from capexplorer.commands.parts_to_watch import watches_of
 from capexplorer.errors import InputError
-from capexplorer.model.watched import PartSpec, parsed
+from capexplorer.model.watched import PartSpec, parsed_part
 from capexplorer.parts.link import command_of
 
 
@@ -28,7 +28,7 @@ from capexplorer.parts.link import command_of
     ],
 )
 def test_a_part_is_a_name_a_transport_and_what_of_its_machine_it_is(text: str, expected: PartSpec) -> None:
-    assert parsed(text) == expected
+    assert parsed_part(text) == expected
 
 
 @pytest.mark.parametrize(

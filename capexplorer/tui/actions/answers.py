@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
-from ...model.watched import parsed
+from ...model.watched import parsed_part
 
 
-def users_wrong(answer: str, max_users: int) -> str | None:
+def users_error(answer: str, max_users: int) -> str | None:
     """What is wrong with a number of users."""
     if not (answer.isascii() and answer.isdigit()):
         return f"expected a whole number, 0 to {max_users:,}"
     return f"the limit is {max_users:,} users (guards.max_users)" if int(answer) > max_users else None
 
 
-def rate_wrong(answer: str) -> str | None:
+def spawn_rate_error(answer: str) -> str | None:
     """What is wrong with a spawn rate."""
     try:
         right = not answer or SPAWN_RATE_LEAST <= float(answer) <= SPAWN_RATE_MOST
@@ -24,7 +24,7 @@ def rate_wrong(answer: str) -> str | None:
     return None if right else f"expected users a second, {bounds} (for example 10 or 0.5), or nothing for automatic"
 
 
-def offered_wrong(answer: str) -> str | None:
+def offered_rate_error(answer: str) -> str | None:
     """What is wrong with an offered rate."""
     try:
         right = float(answer) == 0 or RATE_LEAST_PER_S <= float(answer) <= RATE_MOST_PER_S
@@ -34,15 +34,15 @@ def offered_wrong(answer: str) -> str | None:
     return None if right else f"expected iterations a second, {bounds} (for example 200 or 0.5), or 0"
 
 
-def part_wrong(answer: str) -> str | None:
+def part_error(answer: str) -> str | None:
     """What is wrong with a part to watch."""
     try:
-        parsed(answer)
+        parsed_part(answer)
     except ValueError as error:
         return str(error)
     return None
 
 
-def note_wrong(answer: str) -> str | None:
+def note_error(answer: str) -> str | None:
     """What is wrong with a note."""
     return None if answer else "the note is empty"

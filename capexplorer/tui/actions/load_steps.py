@@ -8,7 +8,7 @@ from typing import Literal
 from ...model.controls import Controls
 from ..dialogs.ask import Ask
 from ..load_keys import STEPS
-from .answers import offered_wrong, users_wrong
+from .answers import offered_rate_error, users_error
 
 Unit = Literal["users", "rate"]
 
@@ -83,8 +83,10 @@ class LoadSteps:
         """The dialog's question for a load."""
         most = self.controls.max_users
         if self.unit == "users":
-            return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_wrong(answer, most))
-        return Ask("Offer which rate?", "iterations a second, on a schedule that waits for no reply; 0 ends it", offered_wrong)
+            return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_error(answer, most))
+        return Ask(
+            "Offer which rate?", "iterations a second, on a schedule that waits for no reply; 0 ends it", offered_rate_error
+        )
 
     def in_words(self, load: float) -> str:
         """`50 users`, `200 iterations a second`."""

@@ -16,7 +16,7 @@ from ..display_options import Palette
 from ..key import ScreenName
 from ..panes.status_view import View
 from . import controls_text
-from .answers import note_wrong, part_wrong, rate_wrong
+from .answers import note_error, part_error, spawn_rate_error
 from .load_steps import UNASKED, LoadSteps, StepAnswer
 from .protocols import ScreenAccess
 
@@ -196,7 +196,7 @@ class LiveRunActions:
         """Ask for the spawn rate."""
         rate = self.controls.spawn_rate
         hint = "users started per second, from the next step on; empty: each step takes 1 s, at most 100 users per second"
-        self._ask(Ask("Spawn rate?", hint, rate_wrong, value="" if rate is None else f"{rate:g}"), self._spawn_rate)
+        self._ask(Ask("Spawn rate?", hint, spawn_rate_error, value="" if rate is None else f"{rate:g}"), self._spawn_rate)
 
     def _spawn_rate(self, answer: str) -> None:
         self.controls.set_spawn_rate(float(answer) if answer else None)
@@ -216,7 +216,7 @@ class LiveRunActions:
     def action_watch_part(self) -> None:
         """Ask for a part to watch."""
         hint = "NAME=here, ssh HOST, docker exec -i NAME or any command, then :port N, :pid N, :unit NAME; db=ssh db1:port 5432"
-        self._ask(Ask("Watch which part?", hint, part_wrong), self._watch_part)
+        self._ask(Ask("Watch which part?", hint, part_error), self._watch_part)
 
     def _watch_part(self, answer: str) -> None:
         why_not = self.controls.watch_part(answer)
@@ -227,7 +227,7 @@ class LiveRunActions:
     def action_note(self) -> None:
         """Ask for a note."""
         if self._is_running():
-            self._put(Ask("Note", "any text; the journal and the session keep it", note_wrong), self.controls.note)
+            self._put(Ask("Note", "any text; the journal and the session keep it", note_error), self.controls.note)
 
     def action_restart(self) -> None:
         """Ask for the target's parameters, then restart it."""

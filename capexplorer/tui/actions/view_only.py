@@ -23,7 +23,7 @@ class ViewOnlyActions:
     quit_question = None
 
     def __init__(self, lock: ControlsLock | None = None) -> None:
-        self._holding = lock or OnlyScreen()
+        self._lock = lock or OnlyScreen()
 
     def attach(self, screen: ScreenAccess) -> None:
         """Watch this screen's timeline."""
@@ -33,7 +33,7 @@ class ViewOnlyActions:
     def view(self) -> View:
         """Users and driver by the recorded events."""
         timeline = self._screen.timeline
-        return replace(watched(timeline), controls=controls_text.watched(self._holding) if timeline.ended is None else "")
+        return replace(watched(timeline), controls=controls_text.watched(self._lock) if timeline.ended is None else "")
 
     def widgets(self) -> Sequence[Widget]:
         """None."""
