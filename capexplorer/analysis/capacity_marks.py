@@ -14,7 +14,17 @@ from itertools import takewhile
 from typing import Literal
 
 from ..model.events import Mark, Verdict
-from ..model.findings import CURVE, AtOrBelow, Bend, Knee, LatencyKnee, RateLimit, RateRecovered, Recovered, Shift
+from ..model.findings import (
+    CURVE_FINDINGS,
+    AtOrBelow,
+    Bend,
+    Knee,
+    LatencyKnee,
+    RateCapacityFinding,
+    RateRecovered,
+    Recovered,
+    Shift,
+)
 from ..model.level import Level
 from ..model.load import named_load
 from ..model.timeline import Timeline
@@ -42,7 +52,7 @@ def knees(found: Verdict) -> Iterator[Mark]:
     knee, capacity = found.capacity.knee, found.capacity
     if knee is not None and knee.kind != "no_knee":
         error = capacity.curve.capacity_se_rps if capacity.curve is not None and knee.capacity_rps is not None else None
-        finding = CURVE[knee.kind](verdict=knee, capacity_se_rps=error, missing=capacity.missing)
+        finding = CURVE_FINDINGS[knee.kind](verdict=knee, capacity_se_rps=error, missing=capacity.missing)
         yield _of_curve(found, finding, f"knee:epoch{found.epoch}")
     if capacity.latency_knee is not None:
         yield _of_curve(found, LatencyKnee(verdict=capacity.latency_knee), f"latency_knee:epoch{found.epoch}")
@@ -56,7 +66,7 @@ def rates(found: Verdict) -> Iterator[Mark]:
             t_s=found.t_s,
             key=f"rate_capacity:epoch{found.epoch}",
             state="open",
-            finding=RateLimit(capacity=capacity),
+            finding=RateCapacityFinding(capacity=capacity),
             epoch=found.epoch,
             severity="info" if capacity.kind == "departs" else "warning",
             confidence=capacity.confidence,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ..model.events import Mark, Verdict
-from ..model.findings import CURVE, Bottleneck, CurveFinding, RateLimit
+from ..model.findings import CURVE_FINDINGS, Bottleneck, CurveFinding, RateCapacityFinding
 from ..model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
 from .causes.catalogue import NO_LIMITS, NOT_YET_AT_LIMIT, where
 
@@ -99,10 +99,10 @@ def is_limit(mark: Mark) -> bool:
 
 
 def _current(mark: Mark, verdict: Verdict | None, invalid: InvalidLevels | None) -> Mark | None:
-    if isinstance(mark.finding, RateLimit) and verdict is not None:
+    if isinstance(mark.finding, RateCapacityFinding) and verdict is not None:
         now = verdict.rates.capacity if verdict.rates is not None else None
         is_mark = now is not None and now.kind != "keeps_up"
-        return replace(mark, finding=RateLimit(capacity=now), confidence=now.confidence) if now and is_mark else None
+        return replace(mark, finding=RateCapacityFinding(capacity=now), confidence=now.confidence) if now and is_mark else None
     if isinstance(mark.finding, CurveFinding):
         return _of_curve(mark, mark.finding, verdict, invalid)
     if not is_limit(mark):
@@ -119,7 +119,7 @@ def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, invali
     found = verdict.capacity.latency_knee if mark.kind == "latency_knee" else verdict.capacity.knee
     if found is None or found.kind == "no_knee":
         return None
-    now = CURVE[found.kind](verdict=found, capacity_se_rps=finding.capacity_se_rps, missing=finding.missing)
+    now = CURVE_FINDINGS[found.kind](verdict=found, capacity_se_rps=finding.capacity_se_rps, missing=finding.missing)
     return replace(mark, finding=now, users=found.users, confidence=found.confidence)
 
 

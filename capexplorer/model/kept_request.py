@@ -21,7 +21,7 @@ HEAD_MOST = 4_096
 URL_MOST = 2_048
 ERROR_MOST = 400
 """Greatest numbers of characters of a URL, and of the text of a failure."""
-SHORT_MOST = 200
+BRIEF_TEXT_MOST = 200
 """Greatest number of characters of a name or an error in a list that is sent to another process."""
 FAILURES_MOST, SLOWEST_MOST, EVEN_MOST = 60, 200, 80
 """Greatest number of failure signatures, of pairs of level and endpoint, and of requests in the even sample. So a sample has at
@@ -89,9 +89,9 @@ class RequestBrief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The kind of its failure (`FailureSignature.kind`), which all failures with the same signature have."""
 
     def shortened(self) -> RequestBrief:
-        """A copy with texts of at most SHORT_MOST characters."""
+        """A copy with texts of at most BRIEF_TEXT_MOST characters."""
         return msgspec.structs.replace(
-            self, name=self.name[:SHORT_MOST], error=self.error[:SHORT_MOST], kind=self.kind[:SHORT_MOST]
+            self, name=self.name[:BRIEF_TEXT_MOST], error=self.error[:BRIEF_TEXT_MOST], kind=self.kind[:BRIEF_TEXT_MOST]
         )
 
 

@@ -46,7 +46,7 @@ def findings(timeline: Timeline) -> list[ListedFinding]:
 
 
 def _finding(mark: Mark, epoch: str, header: Header | None) -> ListedFinding:
-    found, sentence = mark.finding, wording.bare(mark)
+    found, sentence = mark.finding, wording.short_sentence(mark)
     counts = ", ".join(filter(None, (wording.counted(found), _seen(mark), wording.endpoints(found))))
     readings = wording.readings(found)
     return ListedFinding(

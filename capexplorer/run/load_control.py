@@ -277,7 +277,7 @@ class LoadControl:
             self._emit(mark)
         if marks and self._stoppable is not None:
             with units.fixed():  # the log has it
-                sentence = wording.bare(marks[0])
+                sentence = wording.short_sentence(marks[0])
             self._end_driver("stop_rule", "guard")
             self.to_zero("guard")
             self._outcome.fail("stop_rule", sentence, 3)

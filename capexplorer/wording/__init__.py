@@ -6,7 +6,7 @@ Text from a target or a user is inserted unchanged; the code that displays a sen
 from __future__ import annotations
 
 from ..analysis.causes.catalogue import where
-from ..analysis.causes.cause_of_request import counts_under
+from ..analysis.causes.cause_of_request import belongs_to_mark
 from ..analysis.epoch_view import current_marks, epochs, reported
 from .advice import advice, advice_for
 from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
@@ -29,7 +29,7 @@ from .knee_sentences import (
     short_missing,
     verified,
 )
-from .marks import BLAMES, MARK_KINDS, at_load, bare, change, journal_mark, mark, reanalysed, revised, stop_rule, title
+from .marks import BLAMES, MARK_KINDS, at_load, change, journal_mark, mark, reanalysed, revised, short_sentence, stop_rule, title
 from .next_step import NextStep, next_step, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
 from .rate_sentences import RATE_STATES, rate_capacity, rate_level, rate_objective, rates, short_rate_capacity
@@ -57,13 +57,13 @@ __all__ = [
     "at_load",
     "autopilot",
     "autopilot_step",
-    "bare",
+    "short_sentence",
     "capacity",
     "change",
     "clients",
     "command",
     "counted",
-    "counts_under",
+    "belongs_to_mark",
     "current_marks",
     "doubts",
     "drops",

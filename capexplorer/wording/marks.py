@@ -15,7 +15,7 @@ from ..model.findings import (
     CurveFinding,
     Knee,
     MarkKind,
-    RateLimit,
+    RateCapacityFinding,
     RateRecovered,
     Recovered,
     Shift,
@@ -91,7 +91,7 @@ def mark(event: Mark, header: Header | None = None) -> str:
     """
     advised = "" if event.state == "retracted" else advice(event.finding, header)
     listed = "" if _in_words(event) else _listed(event)
-    sentence = f"{bare(event)}: {listed}" if listed and event.state != "retracted" else bare(event)
+    sentence = f"{short_sentence(event)}: {listed}" if listed and event.state != "retracted" else short_sentence(event)
     return _with_advice(sentence, advised)
 
 
@@ -100,7 +100,7 @@ def _with_advice(sentence: str, advised: str) -> str:
     return f"{sentence}. {advised[:1].upper()}{advised[1:]}" if advised else sentence
 
 
-def bare(event: Mark) -> str:
+def short_sentence(event: Mark) -> str:
     """The finding, its user count and its confidence, without readings and advice."""
     sentence = _in_words(event) if event.state != "retracted" else None
     if sentence is not None:
@@ -154,7 +154,7 @@ def _in_words(event: Mark) -> str | None:
             ratios = (("goodput", back.goodput_ratio), ("latency", back.latency_ratio))
             shares = [f"{what} {ratio:.0%}" for what, ratio in ratios if ratio is not None]
             return f"recovery: the service did not recover after {way}: {' and '.join(shares)} of the earlier level"
-        case RateLimit(capacity=found_rate):
+        case RateCapacityFinding(capacity=found_rate):
             sure = f" ({found_rate.confidence} confidence)" if found_rate.confidence else ""
             return rate_capacity(found_rate) + sure
         case RateRecovered(recovery=back_at_rate):
@@ -184,7 +184,7 @@ def journal_mark(event: Mark, header: Header | None = None) -> str:
     """
     if event.kind in BLAMES:
         counts = counted(event.finding)
-        return f"{bare(event)}, {counts}" if counts and event.state != "retracted" else bare(event)
+        return f"{short_sentence(event)}, {counts}" if counts and event.state != "retracted" else short_sentence(event)
     if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
         return mark(event, header)
     sentence, advised = _curve(event), advice(event.finding, header)

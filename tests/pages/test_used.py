@@ -11,7 +11,7 @@ import pytest
 from capexplorer import profile
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model import readings
-from capexplorer.model.findings import CURVE, KINDS
+from capexplorer.model.findings import CURVE_FINDINGS, KINDS
 from capexplorer.model.proposals import Why
 from capexplorer.model.watched import SERVERS, PartSpec
 from capexplorer.parts.servers import EXTRAS
@@ -36,7 +36,7 @@ def test_every_cause_bottleneck_and_leak_of_the_catalogue_is_recognised_somewher
 
 
 def test_every_kind_of_finding_is_made_by_a_detector_or_by_the_run() -> None:
-    made = words("analysis", "run").called | {kind.__name__ for kind in CURVE.values()}
+    made = words("analysis", "run").called | {kind.__name__ for kind in CURVE_FINDINGS.values()}
     assert {kind.__name__ for kind in KINDS.values()} - made == set()
 
 

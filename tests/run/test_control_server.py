@@ -21,7 +21,7 @@ from tui.fake_controls import FakeControls
 from capexplorer.commands import attach, stop
 from capexplorer.commands.terminals import SERVED
 from capexplorer.errors import InputError
-from capexplorer.model.kept_request import SHORT_MOST, Body, KeptRequest, NoRequests, Place, PlacedRequest, RequestBrief
+from capexplorer.model.kept_request import BRIEF_TEXT_MOST, Body, KeptRequest, NoRequests, Place, PlacedRequest, RequestBrief
 from capexplorer.remote import run_sockets
 from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
 from capexplorer.remote.protocol import PROTOCOL, FromRun, Hello, Over, Refused, Role, Welcome, encode, from_run
@@ -336,7 +336,7 @@ def test_an_attached_screen_gets_kept_requests_on_demand_even_if_it_only_watches
     run.requests.add([PlacedRequest(Place("first", "x"), KeptRequest(brief=brief, received=Body(text="busy")))])
     requests = RemoteRequests(run.attach(watch=True))
     found = requests.briefs()
-    assert [(each.error, len(each.name)) for each in found] == [("503: busy", SHORT_MOST)]
+    assert [(each.error, len(each.name)) for each in found] == [("503: busy", BRIEF_TEXT_MOST)]
     whole = requests.request(found[0].number)
     assert whole is not None and (whole.received.text, whole.brief.name) == ("busy", brief.name)
     assert requests.request(99) is None

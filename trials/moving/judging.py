@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from capexplorer.model.events import Mark
-from capexplorer.model.findings import AtOrBelow, Knee, RateLimit
+from capexplorer.model.findings import AtOrBelow, Knee, RateCapacityFinding
 from capexplorer.model.level import Level
 from capexplorer.model.rate_verdicts import RateCapacity
 
@@ -52,7 +52,7 @@ def _is_right(row: Row, found: Knee | AtOrBelow) -> bool:
 
 
 def _capacities(row: Row, marks: Sequence[Mark], *, needed: bool = True) -> list[str]:
-    found = [mark.finding.capacity for mark in marks if isinstance(mark.finding, RateLimit)]
+    found = [mark.finding.capacity for mark in marks if isinstance(mark.finding, RateCapacityFinding)]
     bad = [f"{each.kind} {each.per_s:.3g}/s" for each in found if not _is_right_rate(row, each)]
     missing = needed and row.needs_capacity and not any(each.kind == "capacity" for each in found)
     return [*bad, *(["no capacity"] if missing else [])]

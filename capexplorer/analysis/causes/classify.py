@@ -149,6 +149,8 @@ def _by_status(status: int) -> str:
 
 
 def _by_code(signature: FailureSignature) -> str:
-    if signature.types[:1] and signature.types[0] in _CODE:  # deeper ones are a client's own: it asks for attributes by trying
+    if (
+        signature.types[:1] and signature.types[0] in _CODE
+    ):  # types deeper in the chain are a client library's own, which it catches
         return "user_code_error"
     return "unexpected_status" if "redirection limit" in signature.text.lower() else "unknown"

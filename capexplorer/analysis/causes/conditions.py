@@ -62,7 +62,7 @@ def current_conditions(
             yield found
 
 
-TIME_WAIT_OURS = 0.5
+TIME_WAIT_BY_USERS_LEAST = 0.5
 """(p) Least number of connections opened by users per overflow of a TIME_WAIT bucket: the counter is that of the whole network
 namespace."""
 
@@ -141,7 +141,7 @@ def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
     """TIME_WAIT buckets overflow, and users opened about as many connections as overflowed."""
     ticks = recent.last(CONSECUTIVE_TICKS)
     overflows, opens = growth(ticks[-1:], "time_wait_overflows"), connects(ticks)
-    if not overflows or opens < TIME_WAIT_OURS * (growth(ticks, "time_wait_overflows") or 0):
+    if not overflows or opens < TIME_WAIT_BY_USERS_LEAST * (growth(ticks, "time_wait_overflows") or 0):
         return None
     readings: Readings = {"time_wait_overflows": overflows}
     waiting = ticks[-1].tcp.sockets_time_wait if ticks[-1].tcp is not None else None

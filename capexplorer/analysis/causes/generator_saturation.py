@@ -15,7 +15,7 @@ CYCLES_LEAST = 3.0
 """Requests per user from which Little's law is applied: with fewer, the requests in flight make a stalled service look like time
 lost in the generator."""
 
-PROCESS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio")
+PROCESS_THEN_THREADS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio")
 """Readings of the generator: the whole process first, then its threads that are known by name."""
 
 
@@ -45,7 +45,7 @@ def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
     unaccounted_ms = _unaccounted_ms(figures)
     return SaturationGrounds(
         busy_ratio=_busy_ratio(figures),
-        threads_ratio=remainder(*(figures.readings.get(f"generator.{name}") for name in PROCESS)),
+        threads_ratio=remainder(*(figures.readings.get(f"generator.{name}") for name in PROCESS_THEN_THREADS)),
         loop_lag_p99_ms=figures.loop_lag_p99_ms,
         loop_lag_p50_ms=figures.readings.get("generator.loop_lag_p50_ms"),
         little_ratio=little_ratio(figures, own_ms),

@@ -23,12 +23,12 @@ from .confirmation import Check, Proof
 from .process_ends import oom_kills
 from .recent_readings import RecentReadings, Ticks
 
-PORTS, TIMEOUTS = "ephemeral_port_exhaustion", frozenset(("connect_timeout", "read_timeout"))
-NAMES, FAILED_TASK = "dns_failure", "task_failed_result"
+PORT_EXHAUSTION, TIMEOUTS = "ephemeral_port_exhaustion", frozenset(("connect_timeout", "read_timeout"))
+DNS_FAILURE, FAILED_TASK = "dns_failure", "task_failed_result"
 BROKEN = frozenset(("connection_reset", "keepalive_race", "connection_refused", "incomplete_response"))
 """Symptoms that clients observe when the target ends, among others."""
 
-SYMPTOMS = frozenset((PORTS, NAMES, *TIMEOUTS, *BROKEN))
+SYMPTOMS = frozenset((PORT_EXHAUSTION, DNS_FAILURE, *TIMEOUTS, *BROKEN))
 
 AROUND_S = 3.0
 """Readings up to so many seconds before a symptom may confirm it."""
@@ -40,8 +40,8 @@ RACE_SHARE_MOST, RACE_WAIT_SURE_S = 0.01, 1.0
 """(p) It is a keep-alive race if less than this share of requests breaks, and users wait at least this many seconds."""
 
 FRESH_EXPECTED = 5.0
-"""It also is if no new connection broke although so many would have, had they broken as often as reused ones: the probability of
-that is 0.7%."""
+"""It is also a keep-alive race if no new connection broke, but this many would be expected to if they broke as often as reused
+ones: the probability of none is 0.7%."""
 
 RACE_OVER_S = 30.0
 """Seconds over which broken connections and waits are counted."""
@@ -120,10 +120,10 @@ def needs_readings(found: str, signature: FailureSignature) -> bool:
 def resolve(symptom: Symptom, recent: RecentReadings, host: HostFacts) -> Resolved:
     """The cause of a symptom by the readings so far. Targets that died or were stopped on request are the caller's task."""
     ticks = recent.since(symptom.t_s - AROUND_S - symptom.lasted_s)
-    if symptom.id == PORTS:
-        return _ports(symptom, ticks, host)
-    if symptom.id == NAMES:
-        return _name(ticks, host)
+    if symptom.id == PORT_EXHAUSTION:
+        return _port_exhaustion(symptom, ticks, host)
+    if symptom.id == DNS_FAILURE:
+        return _dns_failure(ticks, host)
     if symptom.id == FAILED_TASK:
         return _fds_reported_by_target(ticks, host)
     if symptom.id in TIMEOUTS:
@@ -149,7 +149,7 @@ def _unknown(proofs: Sequence[Proof]) -> Resolved:
     return Resolved("unknown", readings, unread, residual=True, confidence="low")
 
 
-def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
+def _port_exhaustion(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
     """The cause of a lack of ports. Where their use cannot be read, it is TIME_WAIT if there are fewer users than half of the
     ports, since established connections cannot use all of them then.
     """
@@ -158,9 +158,8 @@ def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
         return Resolved(found.id, found.readings, found.unread)
     waiting = max((tick.tcp.sockets_time_wait or 0 for tick in ticks if tick.tcp is not None), default=0)
     capacity = found.readings.get("ports_capacity")
-    if (
-        isinstance(capacity, int) and waiting >= confirmation.FULL * capacity
-    ):  # sources that were bound share one pool of all destinations
+    # sockets that were bound to a source address share one pool of ports for all destinations
+    if isinstance(capacity, int) and waiting >= confirmation.FULL * capacity:
         return Resolved(
             confirmation.TIME_WAIT, {**found.readings, "sockets_time_wait": waiting}, found.unread, confidence="medium"
         )
@@ -169,11 +168,11 @@ def _ports(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
     return Resolved("unknown", found.readings, found.unread, residual=True, confidence="low")
 
 
-def _name(ticks: Ticks, host: HostFacts) -> Resolved:
-    """A resolver without free descriptors cannot resolve a name."""
-    own, all_of_them = confirmation.own_fds(ticks, host), confirmation.system_fds(ticks, host)
-    full = next((each for each in (own, all_of_them) if each.holds), None)
-    return Resolved(NAMES, unavailable=own.unread) if full is None else Resolved(full.id, full.readings)
+def _dns_failure(ticks: Ticks, host: HostFacts) -> Resolved:
+    """The cause of a name that was not resolved: a resolver without free descriptors cannot resolve one."""
+    own, system = confirmation.own_fds(ticks, host), confirmation.system_fds(ticks, host)
+    full = next((each for each in (own, system) if each.holds), None)
+    return Resolved(DNS_FAILURE, unavailable=own.unread) if full is None else Resolved(full.id, full.readings)
 
 
 def _fds_reported_by_target(ticks: Ticks, host: HostFacts) -> Resolved:

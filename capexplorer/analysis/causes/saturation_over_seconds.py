@@ -10,7 +10,7 @@ from statistics import fmean
 
 from ...model.events import Sample
 from ...model.readings import GeneratorReading
-from .generator_saturation import CYCLES_LEAST, PROCESS
+from .generator_saturation import CYCLES_LEAST, PROCESS_THEN_THREADS
 from .known_values import all_known, mean_of_all, mean_of_known, median_of_known, remainder
 from .saturation_grounds import SaturationGrounds
 
@@ -23,7 +23,7 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrou
     little_ratio, unaccounted_ms = _little_over(ticks, own_ms) or (None, None)
     return SaturationGrounds(
         busy_ratio=mean_of_known([_busy_of(each) for each in read]),
-        threads_ratio=mean_of_all([remainder(*(getattr(each, name) for name in PROCESS)) for each in read]),
+        threads_ratio=mean_of_all([remainder(*(getattr(each, name) for name in PROCESS_THEN_THREADS)) for each in read]),
         loop_lag_p99_ms=median_of_known([each.loop_lag_p99_ms for each in read]),
         loop_lag_p50_ms=median_of_known([each.loop_lag_p50_ms for each in read]),
         little_ratio=little_ratio,

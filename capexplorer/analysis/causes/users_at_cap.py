@@ -35,6 +35,7 @@ def users_at_cap(ticks: Sequence[Sample], usual: float | None) -> Proof | None:
     drops decide.
     """
     drops = [tick.offered.dropped for tick in ticks if tick.offered is not None]
+    # the load thread counts drops by its reason: the pool was at its maximum, or the target was slow
     by_generator, by_target = sum(each.max_users for each in drops), sum(each.target for each in drops)
     if sum(each.max_users + each.target > 0 for each in drops) < DROPPING_LEAST:
         return None

@@ -5,22 +5,33 @@ reports and exports show as evidence. None means "not known", never zero.
 """
 
 from .blame import Blame, Bottleneck, Cause, Leak, Readings, Scalar
-from .curve_findings import CURVE, AtOrBelow, Bend, CurveFinding, Knee, LatencyKnee
+from .curve_findings import CURVE_FINDINGS, AtOrBelow, Bend, CurveFinding, Knee, LatencyKnee
 from .finding import Finding, MarkKind
 from .level_findings import Recovered, Shift, StopRule
-from .rate_findings import RateLimit, RateRecovered
+from .rate_findings import RateCapacityFinding, RateRecovered
 
 AnyFinding = (
-    Knee | AtOrBelow | Bend | LatencyKnee | RateLimit | RateRecovered | Shift | Recovered | StopRule | Cause | Bottleneck | Leak
+    Knee
+    | AtOrBelow
+    | Bend
+    | LatencyKnee
+    | RateCapacityFinding
+    | RateRecovered
+    | Shift
+    | Recovered
+    | StopRule
+    | Cause
+    | Bottleneck
+    | Leak
 )
 
 KINDS: dict[str, type[Finding]] = {kind.__struct_config__.tag: kind for kind in AnyFinding.__args__}
 """Finding classes by their tag in the log."""
 
 __all__ = [
-    "CURVE", "KINDS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding", "Knee",
-    "LatencyKnee", "Leak", "MarkKind", "RateLimit", "RateRecovered", "Readings", "Recovered", "Scalar", "Shift", "StopRule",
-    "kind_of",
+    "CURVE_FINDINGS", "KINDS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding",
+    "Knee", "LatencyKnee", "Leak", "MarkKind", "RateCapacityFinding", "RateRecovered", "Readings", "Recovered", "Scalar", "Shift",
+    "StopRule", "kind_of",
 ]  # fmt: skip
 
 

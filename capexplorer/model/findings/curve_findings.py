@@ -61,7 +61,7 @@ class LatencyKnee(CurveFinding, frozen=True, kw_only=True, tag="latency_knee"):
     """Latency rises and stays high."""
 
 
-CURVE: dict[str, type[Knee | AtOrBelow | Bend | LatencyKnee]] = {
+CURVE_FINDINGS: dict[str, type[Knee | AtOrBelow | Bend | LatencyKnee]] = {
     "knee": Knee, "at_or_below": AtOrBelow, "bend": Bend, "latency_knee": LatencyKnee,
 }  # fmt: skip
 """Classes of findings by the kind of the verdict; a `no_knee` verdict makes no finding."""

@@ -8,7 +8,7 @@ from ..rate_verdicts import RateCapacity, RateRecovery
 from .finding import Finding
 
 
-class RateLimit(Finding, frozen=True, kw_only=True, tag="rate_capacity"):
+class RateCapacityFinding(Finding, frozen=True, kw_only=True, tag="rate_capacity"):
     """The offered rate from which goodput is less than the offered rate: the capacity, or a bound of it."""
 
     capacity: RateCapacity

@@ -94,7 +94,7 @@ class FailuresPane(ScrollingPane):
         mark = timeline.marks.get(key)
         if mark is None:
             return None
-        return Subset(wording.title(mark), lambda now: wording.counts_under(now.marks.get(key, mark), now))
+        return Subset(wording.title(mark), lambda now: wording.belongs_to_mark(now.marks.get(key, mark), now))
 
 
 # -- how much there is

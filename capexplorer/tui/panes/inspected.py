@@ -178,7 +178,7 @@ def _events(timeline: Timeline, tick: int, cursor: int, options: DisplayOptions)
     near = [each for each in found if not (isinstance(each, Mark) and repeats(each))]
     for entry in sorted(near, key=lambda entry: abs(entry.t_s - t_s)):
         glyph, style = glyph_of(entry, options.palette)
-        sentence = wording.bare(entry) if isinstance(entry, Mark) else wording.journal(entry)
+        sentence = wording.short_sentence(entry) if isinstance(entry, Mark) else wording.journal(entry)
         yield f"{glyph} {wording.session_time(entry.t_s)} {text.safe(sentence)}", style
 
 

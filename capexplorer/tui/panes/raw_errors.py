@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from rich.style import Style
 
 from ... import wording
-from ...model.kept_request import SHORT_MOST
+from ...model.kept_request import BRIEF_TEXT_MOST
 from ...model.timeline import FailureCount, Timeline
 from ...wording import numbers
 from ..display_options import Palette
@@ -39,6 +39,6 @@ def _block(key: Hashable, failure: FailureCount, example: str | None, palette: P
 
 def requests_of(failure: FailureCount) -> Subset:
     """The kept requests that failed with this error."""
-    here = (failure.method, failure.name, failure.signature.kind[:SHORT_MOST])
+    here = (failure.method, failure.name, failure.signature.kind[:BRIEF_TEXT_MOST])
     title = f"{failure.method} {failure.name}: {failure.signature.kind}"
-    return Subset(title, lambda timeline: lambda brief: (brief.method, brief.name, brief.kind[:SHORT_MOST]) == here)
+    return Subset(title, lambda timeline: lambda brief: (brief.method, brief.name, brief.kind[:BRIEF_TEXT_MOST]) == here)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from capexplorer.analysis.causes.cause_of_request import counts_under
+from capexplorer.analysis.causes.cause_of_request import belongs_to_mark
 from capexplorer.model.events import Ended, Event, FailureTick, Mark, Sample
 from capexplorer.model.findings import Cause
 from capexplorer.model.kept_request import RequestBrief
@@ -46,12 +46,12 @@ def requests(events: Sequence[Event]) -> list[RequestBrief]:
 
 
 def requests_of_cause(mark: Mark, events: Sequence[Event], kept: Sequence[RequestBrief]) -> list[RequestBrief]:
-    counts = counts_under(mark, Timeline([LINUX, *events]))
+    counts = belongs_to_mark(mark, Timeline([LINUX, *events]))
     return [brief for brief in kept if counts(brief)]
 
 
 @pytest.mark.parametrize(("why", "events"), [case[:2] for case in BLAMED], ids=[why for why, _, _ in BLAMED])
-def test_every_failure_of_a_session_counts_under_one_of_its_causes(why: str, events: list[Event]) -> None:
+def test_every_failure_of_a_session_belongs_to_one_of_its_causes(why: str, events: list[Event]) -> None:
     marks = latest_by_id(cause_marks([*events, Ended(t_s=60.0, reason="quit")])).values()
     kept = requests(events)
     counted = [brief for mark in marks for brief in requests_of_cause(mark, events, kept)]
@@ -80,7 +80,7 @@ def test_a_cause_counts_no_failure_of_another_kind(events: list[Event], found: s
         assert {brief.kind for brief in requests_of_cause(mark, events, requests(events))} == {expected}, mark.key
 
 
-def test_a_kind_of_failure_counts_under_the_cause_of_its_second() -> None:
+def test_a_kind_of_failure_belongs_to_the_cause_of_its_second() -> None:
     waiting, established = ports(used=28_232, time_wait=28_000, established=200), ports(used=28_000, established=27_990)
     events = [*seconds(2, 5, NO_PORT, **waiting), *seconds(6, 40), *seconds(41, 44, NO_PORT, **established)]
     marks = latest_by_id(cause_marks([*events, Ended(t_s=60.0, reason="quit")]))

@@ -40,7 +40,8 @@ def _over_all(pair: Pair, claimed: _Differences) -> str:
     if overall is None or any((one.change or 0.0) * overall.log_ratio <= 0 for _, one in claimed):
         return ""
     most = f", {strongest(claimed)}" if claimed else ""
-    return f"and {_moved(overall.figure, overall.log_ratio)} ({percent(overall.ratio)} over {overall.levels} user counts{most})"
+    over = f"{percent(overall.ratio)} over {overall.levels} user counts{most}"
+    return f"and {_change_in_words(overall.figure, overall.log_ratio)} ({over})"
 
 
 def _at_single_counts(pair: Pair, judged: _Differences, claimed: _Differences) -> str:
@@ -49,10 +50,10 @@ def _at_single_counts(pair: Pair, judged: _Differences, claimed: _Differences) -
         return f"and latency does not differ beyond noise{details}" if judged else "and the noise of latency is unknown"
     _, one = max(claimed, key=lambda each: abs(each[1].ratio or 0.0))
     also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in claimed}) > 1 else ""
-    return f"and {_moved(one.figure, one.change or 0.0)} ({strongest(claimed)}){also}"
+    return f"and {_change_in_words(one.figure, one.change or 0.0)} ({strongest(claimed)}){also}"
 
 
-def _moved(figure: str, change: float) -> str:
+def _change_in_words(figure: str, change: float) -> str:
     if figure == SERVICE_TIME.name:
         return f"its service time is {'shorter' if change < 0 else 'longer'}"
     return f"its {'mean latency' if figure == 'mean' else figure} is {'lower' if change < 0 else 'higher'}"
