@@ -67,7 +67,7 @@ class LoadEngine(Protocol):
         """Begin to offer iterations at this rate, with at most so many users. `at_once`: do not wait until more have started."""
 
     def begin_level(self, index: int) -> None:
-        """Requests that are kept from now on are of this level."""
+        """Label the requests that are kept from now on with this level."""
 
     @property
     def users(self) -> int:

@@ -27,7 +27,7 @@ from .local_engine import LocalEngine
 from .offered.offering import Offering
 from .recorder import Recorder
 from .user_code import UserErrors
-from .worker_changes import TookOver
+from .worker_changes import UsersMovedToWorkers
 from .workload import Workload
 
 T = TypeVar("T")
@@ -193,7 +193,7 @@ class LoadHost:
                 self.engine.offer(*self._offered, at_once=False)
             else:
                 self.engine.step(users, float(max(1, users)), None)
-            self._on_report(TookOver())
+            self._on_report(UsersMovedToWorkers())
 
     def _offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, at_once: bool) -> None:
         self._shape, self._offered = None, (offered_per_s, arrivals, max_users)

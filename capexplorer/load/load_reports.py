@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
+from .worker_changes import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +43,4 @@ class RunnerEnded:
     by: Literal["stop", "quit"]
 
 
-Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded | WorkersChanged | WorkerRefused | SecondReported | TookOver
+Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded | WorkersChanged | WorkerRefused | SecondReported | UsersMovedToWorkers

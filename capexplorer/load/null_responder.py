@@ -1,6 +1,6 @@
 """A server that only answers: the latency measured against it is the client's own overhead.
 
-Run as a process of its own (standard library only), so that it shares neither the interpreter nor the hub with the client.
+Run as a process of its own (standard library only), so that it shares neither the interpreter nor the gevent hub with the client.
 """
 
 from __future__ import annotations

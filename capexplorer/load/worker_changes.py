@@ -36,8 +36,8 @@ class WorkerRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class TookOver:
-    """Workers run the users from now on, in place of this process."""
+class UsersMovedToWorkers:
+    """Workers run the users from now on; this process no longer does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the values of a profile may be: bounds and patterns, which `toml` names in its messages. No table is here."""
+"""Types of the values in a profile, with bounds and patterns, which `toml` names in its messages. Tables are in other modules."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ DAY_S = 86_400.0
 PATH_PATTERN = r"(?#a path that starts with /, or a URL)^(?:/|https?://)[^\x00-\x1f\x7f]*\Z"
 
 Param = str | int | float | bool
+"""The value of a query parameter."""
 WorkerCount = Annotated[int, Meta(ge=1, le=WORKERS_MOST)]
 UserCount = Annotated[int, Meta(ge=0, le=USERS_MOST)]
 Seconds = Annotated[float, Meta(ge=0, le=DAY_S)]

@@ -14,7 +14,7 @@ from ..analysis.causes.cause_detector import CauseDetector
 from ..errors import LogWriteError
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
-from ..load.worker_changes import SecondReported, TookOver, WorkerRefused, WorkersChanged
+from ..load.worker_changes import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
 from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log
 from ..model.param import Param
@@ -225,7 +225,7 @@ class SessionRun:
                 pass  # the pump then checks whether its tick is due
             case WorkersChanged():
                 self._worker_reports.changed(self.workers, report)
-            case TookOver():
+            case UsersMovedToWorkers():
                 self._worker_reports.took_over(self.workers)
             case WorkerRefused():
                 self._worker_reports.refused(report)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def is_alive(pid: int) -> bool:
-    """Also True for a process that we may not signal. False for a zombie: it has ended, and whoever adopted it may never reap it.
+    """Also True for a process that we may not signal. False for a zombie: it has ended, even if no process ever waits for it.
     Where /proc is missing, a zombie counts as alive.
     """
     try:

@@ -44,7 +44,7 @@ class Gathering:
         self._since_s = 0.0
         self._waiting: dict[str, deque[WorkerSecond]] = {}
         self._in_turn: set[str] = set()
-        """Workers whose seconds arrive late and with boundaries of their own: each tick takes the next one."""
+        """Plain Locust workers, whose seconds arrive late and with boundaries of their own: each tick takes the next one."""
 
     def expect(self, workers: Iterable[str], at_s: float) -> None:
         """Set the workers that make the load from `at_s` on. A tick that began before is not whole. Seconds of other workers are

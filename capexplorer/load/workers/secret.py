@@ -22,10 +22,10 @@ LENGTH_LEAST = 16
 def install(secret: str) -> None:
     """Let Locust's sockets of this process use the secret from now on. Call once per process."""
     server_secret, server_public = _key_pair(secret)
-    begin: Any = zmqrpc.BaseSocket.__init__
+    original_init: Any = zmqrpc.BaseSocket.__init__
 
-    def begin_with_keys(self: Any, sock_type: int, ipv4_only: bool) -> None:
-        begin(self, sock_type, ipv4_only)
+    def init_with_keys(self: Any, sock_type: int, ipv4_only: bool) -> None:
+        original_init(self, sock_type, ipv4_only)
         if sock_type == zmq.ROUTER:
             self.socket.curve_secretkey, self.socket.curve_publickey = server_secret, server_public
             self.socket.curve_server = True
@@ -33,7 +33,7 @@ def install(secret: str) -> None:
             self.socket.curve_publickey, self.socket.curve_secretkey = zmq.curve_keypair()
             self.socket.curve_serverkey = server_public
 
-    zmqrpc.BaseSocket.__init__ = begin_with_keys  # type: ignore[method-assign]
+    zmqrpc.BaseSocket.__init__ = init_with_keys  # type: ignore[method-assign]
 
 
 def _key_pair(secret: str) -> tuple[bytes, bytes]:

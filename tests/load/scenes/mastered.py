@@ -14,7 +14,7 @@ from locust.rpc import protocol
 from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
-from capexplorer.load.worker_changes import TookOver, WorkerRefused, WorkersChanged
+from capexplorer.load.worker_changes import UsersMovedToWorkers, WorkerRefused, WorkersChanged
 from capexplorer.load.workers import job as jobs
 from capexplorer.load.workers.job import Job, WorkerHello
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
@@ -181,7 +181,7 @@ def workers_take_over_the_users_of_this_process() -> list[Any]:
     joined = rig.until(lambda: len(rig.of(WorkersChanged)) == 1, one)
     still_here, before = local.users, len(rig.of(Spawned))
     host.thread.post(host.adopt)
-    over = rig.until(lambda: rig.of(TookOver) and host.users == 4, one)
+    over = rig.until(lambda: rig.of(UsersMovedToWorkers) and host.users == 4, one)
     spawned = rig.until(lambda: len(rig.of(Spawned)) == before + 1, one)
     found = [here, joined, still_here, over, local.users, sum(one.counts.values()), spawned]
     host.set_users(1, 100.0)
