@@ -95,7 +95,7 @@ def app(controls: FakeControls, lock: FakeLock, *, attached: bool = False) -> Ex
 
 
 def controls_shown(screen: ExplorerApp) -> str:
-    return screen.explorer._message
+    return screen.explorer.status_lines.message
 
 
 @pytest.mark.parametrize("key", ["plus", "minus", "x", "a", "m", "v", "p", "g", "r", "t"])

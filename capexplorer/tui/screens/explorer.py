@@ -1,7 +1,7 @@
 """The explorer screen: status area, panes and keys. It draws a feed's timeline, and passes keys to the parts that perform them.
 
-Its parts are the arrangement of the panes, the view's options, exporting, and the actions that it is given: steer the load, move
-through a recording, or watch. Live and replayed sessions have this same screen.
+Its parts are the lines around the panes (status, tabs, key bar), the arrangement of the panes, the view's options, exporting, and
+the actions that it is given: steer the load, move through a recording, or watch. Live and replayed sessions have the same screen.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar, TypeVar, get_args
 
-from rich.text import Text
 from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 from textual.screen import ModalScreen, Screen
-from textual.widgets import Static
 
 from ...errors import SessionError
 from ...model.kept_request import KeptRequests, NoRequests
@@ -26,13 +24,11 @@ from ..actions.protocols import Actions
 from ..display_options import Palette
 from ..feed import Change, Feed
 from ..key import ScreenName
-from ..keybar import key_bar, perform_bindings
+from ..keybar import perform_bindings
 from ..messages import FeedFailed, Pointed
 from ..panes.chart_pane import ChartPane
-from ..panes.failures import tally
 from ..panes.inspected import InspectArea
 from ..panes.pane import Pane
-from ..panes.status import StatusArea
 from ..panes.status_view import View
 from ..preferences import Preferences
 from ..themes import palette_of
@@ -44,11 +40,8 @@ from .exporting import Exporting
 from .help import Help
 from .inspecting import Inspecting
 from .level_screen import LevelScreen
-from .tab_bar import TabBar
+from .status_lines import StatusLines
 from .view_options import ViewOptions
-
-MESSAGE_S = 5.0
-"""Seconds for which a message stays in the status line."""
 
 Answer = TypeVar("Answer")
 
@@ -75,11 +68,7 @@ class ExplorerScreen(Screen[None]):
         super().__init__()
         self.feed, self.actions, self.preferences = feed, actions, preferences or Preferences()
         self.palette = Palette()
-        self._message, self._alarm, self._message_count = "", False, 0
-        self._status_of: tuple[object, ...] = ()
-        """What the status area shows."""
-        self._key_bar = ""
-        self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
+        self.status_lines = StatusLines(self, self.preferences.keys, self._draw_status)
         self.arrangement = Arrangement(self.show_message, self._arranged)
         self.inspecting = Inspecting(self, self._draw_at_cursor, None if whole else self.preferences.window_s)
         self._baseline = BaselineChoice(self, baselines, self.draw)
@@ -119,11 +108,11 @@ class ExplorerScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Status, tabs, panes, the inspected second, what the actions show, keys."""
-        yield self.status
-        yield self.tabs
+        yield self.status_lines.status
+        yield self.status_lines.tabs
         yield Container(*self.arrangement.panes, id="panes")
         yield self._inspect_area
-        yield self.keys
+        yield self.status_lines.keys
         yield from self.actions.widgets()
 
     def on_mount(self) -> None:
@@ -147,7 +136,7 @@ class ExplorerScreen(Screen[None]):
         for index, pane in enumerate(arrangement.panes):
             pane.display = arrangement.is_visible(index)
         arrangement.panes[arrangement.shown].focus()
-        self._draw_tabs()
+        self.status_lines.draw_tabs(self.timeline, self.palette, arrangement.shown)
         self.call_after_refresh(self.draw)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
@@ -211,19 +200,8 @@ class ExplorerScreen(Screen[None]):
         if not self.is_mounted:
             return
         bound: ScreenName = "inspect" if self.inspecting.is_on else self.actions.keys
-        view, words = self._view, self.actions.key_words
-        status_of = (self.timeline, self.timeline.applied, view, bound, words, self.palette, self.size)
-        if status_of != self._status_of:
-            self._status_of = status_of
-            self.status.show(self.timeline, view, self.palette)
-            self._draw_tabs()
-            self._draw_keys(key_bar(bound, self.size.width - 1, self.preferences.keys, **words))
+        self.status_lines.draw(self.timeline, self._view, self.palette, self.arrangement.shown, bound, self.actions.key_words)
         self.actions.draw(self.palette)
-
-    def _draw_keys(self, keys: str) -> None:
-        if keys != self._key_bar:  # an update makes Textual lay out the whole screen again
-            self._key_bar = keys
-            self.keys.update(Text(keys, no_wrap=True))
 
     @property
     def _view(self) -> View:
@@ -234,29 +212,18 @@ class ExplorerScreen(Screen[None]):
             brief=brief,
             baseline=self._baseline.difference(self.shown, self.inspecting.seen_tick),
             paused=paused,
-            message=self._message,
-            alarm=self._alarm,
             exported=exported,
         )
-
-    def _draw_tabs(self) -> None:
-        failed = tally(self.timeline)
-        self.tabs.show(self.arrangement.shown, self.palette, failed.words, alarmed=failed.severe)
 
     # -- answers and questions
 
     def show_message(self, message: str = "", *, alarm: bool = False) -> None:
         """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
-        self._message, self._alarm = message, alarm
-        self._message_count += 1
-        if message:
-            count = self._message_count
-            self.set_timer(MESSAGE_S, lambda: self.show_message() if self._message_count == count else None)
-        self._draw_status()
+        self.status_lines.show_message(message, alarm=alarm)
 
     def forget_message(self) -> None:
         """Remove the message with the next drawing of the status area."""
-        self._message, self._alarm = "", False
+        self.status_lines.forget_message()
 
     def _write(self, sequence: str) -> None:
         """Write a control sequence to the terminal. App.copy_to_clipboard does the same, but does not support tmux."""
