@@ -20,7 +20,7 @@ class Change(Enum):
     """How much of the screen must be redrawn."""
 
     NOTHING = "nothing"
-    STATUS = "the status area, and the actions' widgets"
+    STATUS = "the status area, and the widgets below the panes"
     ENTRIES = "the status area, and the panes that list events"
     PANES = "the status area and all panes"
 

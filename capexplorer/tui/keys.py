@@ -1,4 +1,7 @@
-"""Every key of every screen, once. `keybar` makes bindings, key bar, help, palette and the README's tables from this table."""
+"""Every key of every screen, once. `keybar` makes bindings, key bar, help, palette of commands and the README's tables from it.
+
+Each row, a `Key`: keys, action, the keys as printed, text in the key bar, priority there (0 stays longest), help, screens.
+"""
 
 from __future__ import annotations
 

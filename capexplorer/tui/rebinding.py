@@ -78,11 +78,13 @@ def _name(character: str) -> str:
 
 
 def _with_keys(key: Key, keys: Sequence[str]) -> Key:
-    """The row with these keys, also in its printed form and in the text of the key bar. Keys that work on all screens stay."""
+    """The row with these keys, also in its printed form and in the text of the key bar. Printed keys beyond those of
+    `key.keys` work on all screens, and stay.
+    """
     printed = " ".join(_printed(each) for each in keys)
-    of_all = " ".join(key.shown.split(" ")[len(key.keys.split(",")) :])
+    on_all_screens = " ".join(key.shown.split(" ")[len(key.keys.split(",")) :])
     bar = f"{_printed(keys[0])} {_LABEL.sub('', key.bar, count=1)}" if key.bar else ""
-    return replace(key, keys=",".join(keys), shown=f"{printed} {of_all}".strip(), bar=bar)
+    return replace(key, keys=",".join(keys), shown=f"{printed} {on_all_screens}".strip(), bar=bar)
 
 
 def _printed(key: str) -> str:

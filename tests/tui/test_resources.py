@@ -24,7 +24,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.resource_history import ResourceHistory
 from capexplorer.tui.panes.resource_row import Row, row_lines
-from capexplorer.tui.panes.resources import ResourcesPane, picture_cells, tcp_rows
+from capexplorer.tui.panes.resources import ResourcesPane, spark_cells, tcp_rows
 from capexplorer.wording import units
 from capexplorer.wording.units import LatencyUnits, Units
 
@@ -161,7 +161,7 @@ def test_the_name_of_another_process_cannot_control_the_terminal() -> None:
 def test_no_figure_is_cut_in_a_quarter_of_80x24(latencies: LatencyUnits) -> None:
     units.choose(Units(latencies=latencies))
     try:
-        cells = picture_cells(38)
+        cells = spark_cells(38)
         (line,) = row_lines(Row("host mem", "▁" * cells, "0.76", "of 23.5 GiB", color="#ffffff"), Palette(), 38, cells, more=0)
     finally:
         units.choose(Units())

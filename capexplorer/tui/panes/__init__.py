@@ -1,3 +1,4 @@
-"""The panes, one file each. A pane draws from (timeline, cursor) and knows neither who is running nor the other panes."""
+"""The panes, one file each. A pane draws from (timeline, cursor, options) and knows neither what provides the timeline nor the
+other panes."""
 
 from ...model import one_blas_thread  # noqa: F401  before any module of this package loads numpy

@@ -33,7 +33,7 @@ KNOWN_WELL_RATIO = 0.05
 tenth, which is too uncertain.
 """
 
-KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇"}
+SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇"}
 
 
 class CurvePane(ChartPane):
@@ -90,20 +90,20 @@ def _chart(
     linear = _first_settled(points, epoch) if found is None or not found.lines else None
     notes = found.notes if found is not None else ()
     lines_of_notes = min(len(notes), note_rows(size.height))
-    behind, behind_points = baseline_curve.goodput(options, at_rate=False)
+    baseline_lines, baseline_points = baseline_curve.goodput(options, at_rate=False)
     return Chart(
         x=users_axis,
-        y=linear_axis(max(highest, *(point.y for point in behind_points), 0.0), y_ticks(size.height - lines_of_notes)),
+        y=linear_axis(max(highest, *(point.y for point in baseline_points), 0.0), y_ticks(size.height - lines_of_notes)),
         legend=(*_legend(points, inspected, levels, linear, found, palette), *baseline_curve.legend(options)),
         notes=notes,
         series=(
-            *behind,
+            *baseline_lines,
             *_joined(points, palette),
             *(found.lines if found is not None else ()),
             *_linear(linear, users_axis, palette),
         ),
         points=(
-            *behind_points,
+            *baseline_points,
             *(
                 _drawn(point, epoch, options, is_inspected=point is inspected)
                 for point in sorted(points, key=lambda point: (point is inspected, point.current, point.epoch))
@@ -175,18 +175,18 @@ def _legend(
 ) -> tuple[Legend, ...]:
     """The figures of the level at the inspection cursor, or of the current one, and of the knee, then the other series."""
     if not any(point.settled for point in points):
-        return (Legend(KEYS[Shape.HOLLOW], _missing(levels), "", palette.accent),)
+        return (Legend(SYMBOLS[Shape.HOLLOW], _missing(levels), "", palette.accent),)
     entries = []
-    epoch, read = levels[-1].opened.epoch, inspected or points[-1]
-    if read.current or inspected is not None:
-        key, so_far = KEYS[_shape(read, epoch)], read.current and not read.certain
+    epoch, shown = levels[-1].opened.epoch, inspected or points[-1]
+    if shown.current or inspected is not None:
+        key, so_far = SYMBOLS[_shape(shown, epoch)], shown.current and not shown.certain
         value = (
-            f"{quantities.rate_cell(read.goodput_rps)} so far"
+            f"{quantities.rate_cell(shown.goodput_rps)} so far"
             if so_far
-            else f"{quantities.rate_cell(read.goodput_rps)} ±{quantities.rate_cell(read.half_rps)}"
+            else f"{quantities.rate_cell(shown.goodput_rps)} ±{quantities.rate_cell(shown.half_rps)}"
         )
-        color = palette.accent if read.current else palette.text
-        entries.append(Legend(key, counted(read.users), value, color, width=12, quiet=not read.certain))
+        color = palette.accent if shown.current else palette.text
+        entries.append(Legend(key, counted(shown.users), value, color, width=12, quiet=not shown.certain))
     if found is not None:
         entries += found.legend
     if linear is not None:
@@ -195,11 +195,11 @@ def _legend(
         )
     shapes = {_shape(point, epoch) for point in points}
     if Shape.RING in shapes:
-        entries.append(Legend(KEYS[Shape.RING], "ramp", "", palette.secondary))
+        entries.append(Legend(SYMBOLS[Shape.RING], "ramp", "", palette.secondary))
     if Shape.SALTIRE in shapes:
         words = {"recovery": "recovery", "disturbed": "disturbed by other processes"}
         kinds = dict.fromkeys(point.kind for point in points if _shape(point, epoch) is Shape.SALTIRE)
-        entries.append(Legend(KEYS[Shape.SALTIRE], ", ".join(words[kind] for kind in kinds), "", palette.muted))
+        entries.append(Legend(SYMBOLS[Shape.SALTIRE], ", ".join(words[kind] for kind in kinds), "", palette.muted))
     if Shape.CROSS in shapes:
-        entries.append(Legend(KEYS[Shape.CROSS], "before restart", "", palette.muted))
+        entries.append(Legend(SYMBOLS[Shape.CROSS], "before restart", "", palette.muted))
     return tuple(entries)

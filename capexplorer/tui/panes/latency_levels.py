@@ -44,10 +44,10 @@ def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, s
     if not values:
         return "no settled level yet"
     palette, at_rate = options.palette, timeline.offered_per_s is not None
-    read = _inspected_point(timeline, points, options.inspected)
-    behind = baseline_curve.latencies(options.baseline, at_rate=at_rate)
-    values += [value for _, latency in behind for value in latency.values()]
-    loads = [*(point.load for point in points), *(load for load, _ in behind)]
+    inspected = _inspected_point(timeline, points, options.inspected)
+    baseline = baseline_curve.latencies(options.baseline, at_rate=at_rate)
+    values += [value for _, latency in baseline for value in latency.values()]
+    loads = [*(point.load for point in points), *(load for load, _ in baseline)]
     most, high = y_ticks(size.height), 1.05 * max(loads)
     ticks = max(size.width // 8, 2)
     curve = sorted((point for point in points if not point.off_curve), key=lambda point: (point.load, point.level))
@@ -55,11 +55,11 @@ def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, s
     return Chart(
         x=linear_axis(high, ticks) if at_rate else count_axis(high, ticks),
         y=_axis(values, most, log=options.log_latency),
-        legend=_legend(read, points[-1], at_rate, options, colors),
-        series=(*baseline_curve.latency_series(behind, palette), *_series(curve, colors)),
-        points=tuple(_points(points, read, colors, palette)),
-        cursor=None if read is None else read.load,
-        cursor_label="" if read is None else f"{read.load:g}",
+        legend=_legend(inspected, points[-1], at_rate, options, colors),
+        series=(*baseline_curve.latency_series(baseline, palette), *_series(curve, colors)),
+        points=tuple(_points(points, inspected, colors, palette)),
+        cursor=None if inspected is None else inspected.load,
+        cursor_label="" if inspected is None else f"{inspected.load:g}",
     )
 
 
@@ -115,13 +115,13 @@ def _series(curve: Sequence[LevelLatency], colors: dict[str, str]) -> Iterator[S
 
 
 def _points(
-    points: Sequence[LevelLatency], read: LevelLatency | None, colors: dict[str, str], palette: Palette
+    points: Sequence[LevelLatency], inspected: LevelLatency | None, colors: dict[str, str], palette: Palette
 ) -> Iterator[Point]:
     for point in points:
         for name, _, _ in LINES:
-            color = palette.text if point is read else palette.muted if point.off_curve else colors[name]
+            color = palette.text if point is inspected else palette.muted if point.off_curve else colors[name]
             shape = Shape.SALTIRE if point.off_curve else Shape.FILLED
-            yield Point(point.load, _of(point, name), shape, color, bold=point is read)
+            yield Point(point.load, _of(point, name), shape, color, bold=point is inspected)
 
 
 def _of(point: LevelLatency, name: str) -> float:
@@ -130,9 +130,9 @@ def _of(point: LevelLatency, name: str) -> float:
 
 
 def _legend(
-    read: LevelLatency | None, last: LevelLatency, at_rate: bool, options: DisplayOptions, colors: dict[str, str]
+    inspected: LevelLatency | None, last: LevelLatency, at_rate: bool, options: DisplayOptions, colors: dict[str, str]
 ) -> tuple[Legend, ...]:
-    shown = read or last
+    shown = inspected or last
     load = offered_rate(shown.load) if at_rate else f"{shown.load:g} users"
     values = (latency_legend(key, name, _of(shown, name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES)
     return (Legend("", load, "", options.palette.text, strong=True), *values, *baseline_curve.legend(options))

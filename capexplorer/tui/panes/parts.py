@@ -16,7 +16,7 @@ from ..render import text
 from .part_rows import FULL_RATIO
 from .part_uses import PartUse, part_uses
 from .resource_row import Row, row_lines
-from .resources import picture_cells
+from .resources import spark_cells
 from .scrolling import ScrollingPane
 
 NONE = "  no part is watched: `--watch NAME=ssh HOST:port N`, or [[watch]] in a profile"
@@ -41,7 +41,7 @@ class PartsPane(ScrollingPane):
 
 
 def _part(part: PartUse, palette: Palette, width: int) -> Iterator[Strip]:
-    cells = picture_cells(width)
+    cells = spark_cells(width)
     heading = Style(color=palette.warning if part.is_missing else palette.primary, bold=True)
     words = f" {text.safe(part.name)}" + (f"  {part.state}" if part.state else "")
     yield text.line([(text.shorten_end(words, width), heading)], width)

@@ -24,7 +24,7 @@ from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern, Shape
 from . import baseline_curve
 
-KEYS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇"}
+SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇"}
 SHAPE_NAMES = {
     Shape.FILLED: "goodput",
     Shape.HOLLOW: "not clear yet",
@@ -55,10 +55,10 @@ def rate_chart(timeline: Timeline, options: DisplayOptions, size: Size) -> Chart
         points.append(read)
     capacity, palette = verdict.capacity if verdict is not None else None, options.palette
     notes = _notes(timeline.levels[-1], verdict, palette)
-    behind, behind_points = baseline_curve.goodput(options, at_rate=True)
-    most_x = max(*(point.x for point in (*points, *behind_points)), timeline.levels[-1].offered_per_s or 0.0)
+    baseline_lines, baseline_points = baseline_curve.goodput(options, at_rate=True)
+    most_x = max(*(point.x for point in (*points, *baseline_points)), timeline.levels[-1].offered_per_s or 0.0)
     x = linear_axis(most_x * 1.05, max(size.width // 8, 2))
-    most_y = max(point.y for point in (*points, *behind_points))
+    most_y = max(point.y for point in (*points, *baseline_points))
     return Chart(
         x=x,
         y=linear_axis(most_y * 1.1, y_ticks(size.height - min(len(notes), note_rows(size.height)))),
@@ -66,8 +66,8 @@ def rate_chart(timeline: Timeline, options: DisplayOptions, size: Size) -> Chart
         cursor=None if read is None else read.x,
         cursor_label="" if read is None else quantities.offered_rate(read.x),
         notes=notes,
-        series=(*behind, *_lines(capacity, x.high, palette)),
-        points=(*behind_points, *points),
+        series=(*baseline_lines, *_lines(capacity, x.high, palette)),
+        points=(*baseline_points, *points),
         bands=_bands(capacity, palette),
         boundaries=_boundaries(capacity, palette),
     )
@@ -131,7 +131,7 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
     last = points[-1]
     if last.bold:
         entries.append(
-            Legend(KEYS[last.shape], quantities.offered_rate(last.x), quantities.rate_figure(last.y), last.color, width=8)
+            Legend(SYMBOLS[last.shape], quantities.offered_rate(last.x), quantities.rate_figure(last.y), last.color, width=8)
         )
     if capacity is not None:
         strong = capacity.kind in ("capacity", "at_or_below")
@@ -150,7 +150,7 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
     if capacity is not None and capacity.kind == "capacity":
         entries.append(Legend(DASHED, f"capacity {quantities.rate_figure(capacity.per_s)}", "", palette.error, short="capacity"))
     shapes = dict.fromkeys(point.shape for point in points if point.shape is not Shape.FILLED)
-    return (*entries, *(Legend(KEYS[shape], SHAPE_NAMES[shape], "", palette.muted) for shape in shapes))
+    return (*entries, *(Legend(SYMBOLS[shape], SHAPE_NAMES[shape], "", palette.muted) for shape in shapes))
 
 
 def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple[tuple[Legend, ...], ...]:

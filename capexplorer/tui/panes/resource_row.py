@@ -66,7 +66,7 @@ def cores(ratio: float | None, cpus: int | None) -> tuple[str, str]:
     return numbers.three_digits(ratio), f"of {cpus} core{'s' * (cpus != 1)}" if cpus else "cores"
 
 
-def parted(figure: str) -> tuple[str, str]:
+def number_and_unit(figure: str) -> tuple[str, str]:
     """(number, unit) of a figure such as `142 MiB`."""
     number, _, unit = figure.partition(" ")
     return number, unit
@@ -74,7 +74,7 @@ def parted(figure: str) -> tuple[str, str]:
 
 def lag(p99_ms: float | None) -> tuple[str, str]:
     """`4.21`, `ms p99`."""
-    number, unit = parted(quantities.latency_figure(p99_ms))
+    number, unit = number_and_unit(quantities.latency_figure(p99_ms))
     return number, f"{unit} p99".lstrip()
 
 

@@ -26,7 +26,7 @@ from .pane import Pane
 from .part_rows import part_rows
 from .ports import port_rows
 from .resource_history import ResourceHistory
-from .resource_row import Row, cores, lag, parted, row_lines
+from .resource_row import Row, cores, lag, number_and_unit, row_lines
 from .second_rows import second_rows
 
 BUSY_RATIO = 0.9
@@ -43,7 +43,7 @@ class ResourcesPane(Pane):
     AT_CURSOR = True
 
     def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
-        """Draw this moment; the title says whether the figures are of the inspected second."""
+        """Draw the second at the cursor; the title says whether the figures are of the inspected second."""
         self.retitle(self.TITLE if options.inspected is None else f"{self.TITLE} at the cursor")
         super().show(timeline, cursor, options)
 
@@ -52,7 +52,7 @@ class ResourcesPane(Pane):
         sample = timeline.last
         if sample is None:
             return [text.line([("  no measurement yet", Style(color=options.palette.muted))], size.width)]
-        cells = picture_cells(size.width)
+        cells = spark_cells(size.width)
         facts = timeline.header.host if timeline.header else HostFacts()
         shown = page_of(timeline, cursor, options)
         history = ResourceHistory(timeline, shown.stop - 1 if shown is not None else cursor, options.window_s, cells)
@@ -67,7 +67,7 @@ class ResourcesPane(Pane):
         return lines[: size.height]
 
 
-def picture_cells(width: int) -> int:
+def spark_cells(width: int) -> int:
     """Width of the spark lines in cells: a sixth of the pane's width, 8 to 24; 7 at least where latencies need a cell more."""
     return min(24, max(13 - quantities.latency_cells(), width // 6))
 
@@ -106,7 +106,9 @@ def target_rows(sample: Sample, history: ResourceHistory, palette: Palette, cpus
     if written is not None:
         details.append(f"writes {quantities.byte_rate(written)}")
     rss = total(target.rss_bytes for target in targets)
-    yield Row("target mem", history.spark("target_rss_bytes"), *parted(quantities.size(rss)), tuple(details), palette.primary)
+    yield Row(
+        "target mem", history.spark("target_rss_bytes"), *number_and_unit(quantities.size(rss)), tuple(details), palette.primary
+    )
 
 
 def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
@@ -122,7 +124,7 @@ def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, pal
     yield Row("host cpu", spark, *cores(host.cpu_ratio, cpus), tuple(details), palette.secondary, full)
     used, whole = host.memory_used_bytes, facts.memory_bytes
     share = used / whole if used is not None and whole else None
-    number, spark = parted(quantities.size(used, largest=whole))[0], history.spark("host_memory_bytes", whole)
+    number, spark = number_and_unit(quantities.size(used, largest=whole))[0], history.spark("host_memory_bytes", whole)
     yield Row("host mem", spark, number, f"of {quantities.size(whole)}", (text.percent(share),), palette.secondary)
 
 
@@ -143,8 +145,10 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, p
     details.append(f"waits: target {numbers.three_digits(delay)}, generator {numbers.three_digits(own)}")
     if memory:
         details.append(f"memory pressure {text.percent(memory)}")
-    held = delay is not None and cpu is not None and min(others.cpu_ratio, delay) >= max(WAITS_RATIO * cpu, OTHERS_RATIO / 2)
-    warned = others.cpu_ratio >= OTHERS_RATIO and held
+    target_waits = (
+        delay is not None and cpu is not None and min(others.cpu_ratio, delay) >= max(WAITS_RATIO * cpu, OTHERS_RATIO / 2)
+    )
+    warned = others.cpu_ratio >= OTHERS_RATIO and target_waits
     figure = cores(others.cpu_ratio, facts.cpus)
     yield Row("others cpu", history.spark("others_cpu_ratio", facts.cpus), *figure, tuple(details), palette.secondary, warned)
 
@@ -248,7 +252,7 @@ def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
 def network_row(host: HostReading, history: ResourceHistory, palette: Palette) -> Row:
     """The row of the network, with the disk among its details."""
     details = (f"out {quantities.byte_rate(host.sent_bytes_per_s)}", f"disk {text.percent(host.disk_busy_ratio)} busy")
-    number, unit = parted(quantities.size(host.received_bytes_per_s))
+    number, unit = number_and_unit(quantities.size(host.received_bytes_per_s))
     return Row("network", history.spark("received_bytes_per_s"), number, f"{unit}/s in".lstrip(), details, palette.secondary)
 
 

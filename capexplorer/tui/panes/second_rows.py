@@ -11,7 +11,7 @@ from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ..display_options import Palette
 from .resource_history import ResourceHistory
-from .resource_row import Row, cores, lag, parted
+from .resource_row import Row, cores, lag, number_and_unit
 
 
 def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
@@ -26,11 +26,11 @@ def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: Resour
         return Row(label, history.spark(name, of), *cores(value(name), of), color=color, marked=cell)
 
     def amount(label: str, name: str, color: str, unit: str = "") -> Row:
-        number, of = parted(quantities.size(value(name)))
+        number, of = number_and_unit(quantities.size(value(name)))
         return Row(label, history.spark(name), number, f"{of}{unit}", color=color, marked=cell)
 
     def share(label: str, name: str, color: str, whole: int | None) -> Row:
-        number = parted(quantities.size(value(name), largest=whole))[0]
+        number = number_and_unit(quantities.size(value(name), largest=whole))[0]
         return Row(label, history.spark(name, whole), number, f"of {quantities.size(whole)}", color=color, marked=cell)
 
     yield cpu("target cpu", "target_cpu_ratio", palette.primary, cpus)
