@@ -151,7 +151,7 @@ def test_the_window_moves_by_half_its_length_to_include_the_cursor(
 
 def values_at(timeline: Timeline, tick: int, width: int = NARROW_CELLS) -> str:
     """The text of the inspected values of one second, whose lines have exactly the width."""
-    lines = inspected(timeline, len(timeline) - 1, Look(inspected=tick), width)
+    lines = inspected(timeline, len(timeline) - 1, DisplayOptions(inspected=tick), width)
     assert [line.text for line in lines if line.cell_length != width] == []
     return "\n".join(line.text for line in lines)
 
@@ -205,19 +205,19 @@ def test_the_number_of_lines_does_not_depend_on_the_second() -> None:
 
 @pytest.mark.parametrize("size", [Size(38, 6), Size(58, 10), Size(118, 30)])
 def test_charts_draw_the_cursor_and_their_legends_have_the_values_of_its_second(timeline: Timeline, size: Size) -> None:
-    def text(pane: Pane, look: Look) -> str:
-        return "\n".join(strip.text for strip in pane.draw(timeline, len(timeline) - 1, look, size))
+    def text(pane: Pane, options: DisplayOptions) -> str:
+        return "\n".join(strip.text for strip in pane.draw(timeline, len(timeline) - 1, options, size))
 
-    look = Look(inspected=20)
+    options = DisplayOptions(inspected=20)
     column = timeline.columns
     assert rate_cell(column["goodput_rps"][20]) in text(ThroughputPane(), options)
     assert latency_cell(column["p50_ms"][20]) in text(LatencyPane(), options)
     assert "30 users" in text(CurvePane(), options)
     assert f"{column['target_cpu_ratio'][20]:.2f}" in text(ResourcesPane(), options)
     if size.height >= 10:
-        assert "║" in text(LatencyPane(), look), "the cursor is not drawn"
-        assert "00:22" in text(LatencyPane(), look), "the cursor has no time"
-        assert "║" not in text(LatencyPane(), Look()), "a cursor is drawn without inspection"
+        assert "║" in text(LatencyPane(), options), "the cursor is not drawn"
+        assert "00:22" in text(LatencyPane(), options), "the cursor has no time"
+        assert "║" not in text(LatencyPane(), DisplayOptions()), "a cursor is drawn without inspection"
 
 
 # -- keys on the live screen

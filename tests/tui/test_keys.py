@@ -76,9 +76,9 @@ def test_every_binding_of_the_explorer_screen_is_in_the_table() -> None:
     assert bound == {(binding.key, "", "perform", (screen, binding.action)) for screen in tables for binding in bindings(screen)}
 
 
-@pytest.mark.parametrize("actions", [Steer, Transport])
+@pytest.mark.parametrize("actions", [LiveRunActions, Transport])
 def test_every_action_of_the_explorer_screen_is_defined_by_exactly_one_of_its_parts(
-    actions: type[Steer] | type[Transport],
+    actions: type[LiveRunActions] | type[Transport],
 ) -> None:
     parts = (ExplorerScreen, Arrangement, Inspecting, BaselineChoice, ViewOptions, Exporting, DetailScreens, actions)
     defined_by = {
@@ -89,7 +89,7 @@ def test_every_action_of_the_explorer_screen_is_defined_by_exactly_one_of_its_pa
 
 
 def test_a_screen_that_only_watches_has_the_keys_of_the_live_screen() -> None:
-    assert Watch.keys == Steer.keys == "live"
+    assert ViewOnlyActions.keys == LiveRunActions.keys == "live"
 
 
 def key_actions(screen: type[ExplorerScreen] | type[Picker]) -> set[tuple[str, str]]:

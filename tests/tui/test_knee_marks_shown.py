@@ -10,7 +10,7 @@ from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.findings import Bend
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Missing
-from capexplorer.tui.look import Palette
+from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane

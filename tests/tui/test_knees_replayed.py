@@ -42,8 +42,8 @@ def events() -> list[Event]:
 
 def screen_text(timeline: Timeline) -> str:
     """The capacity curve, the journal, the throughput chart and the status at the end of a timeline."""
-    look, size = Look(window_s=None, large=True), Size(118, 30)
-    panes = [pane.draw(timeline, len(timeline) - 1, look, size) for pane in (CurvePane(), JournalPane(), ThroughputPane())]
+    options, size = DisplayOptions(window_s=None, large=True), Size(118, 30)
+    panes = [pane.draw(timeline, len(timeline) - 1, options, size) for pane in (CurvePane(), JournalPane(), ThroughputPane())]
     panes.append(status(timeline, View(wanted=timeline.wanted), Palette(), 118))
     return "\n".join(strip.text for pane in panes for strip in pane)
 

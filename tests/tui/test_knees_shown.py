@@ -174,7 +174,7 @@ def test_after_a_restart_of_the_target_the_knee_of_the_new_epoch_is_shown() -> N
 def test_a_frozen_timeline_keeps_its_verdict_and_its_bins() -> None:
     pause_s = 239.0
     timeline = Timeline([event for event in sessions()["ramp"] if event.t_s < pause_s])
-    frozen = moment(timeline)
+    frozen = frozen_copy(timeline)
     before = pane_text(CurvePane(), frozen, SMALL)
     for event in sessions()["ramp"]:
         if event.t_s >= pause_s:
@@ -240,7 +240,7 @@ def test_any_verdict_is_drawn_at_any_size(verdict: Verdict, width: int, height: 
     opened = LevelOpened(t_s=0, index=0, users=20, spawn_rate=1, by="user")
     second = sample(1.0, 0, 20, 20, "settled", 30, 20.0, 0, random.Random(1))
     timeline = Timeline([header(), opened, second, verdict])
-    fitting_strips(CurvePane(), timeline, Size(width, height), Look(large=large))
+    fitting_strips(CurvePane(), timeline, Size(width, height), DisplayOptions(large=large))
     status(timeline, View(wanted=20), Palette(), max(width, 40))
 
 

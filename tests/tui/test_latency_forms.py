@@ -111,34 +111,34 @@ def test_the_p95_of_an_endpoint_in_a_second_is_that_of_the_histogram_of_that_sec
 @pytest.mark.parametrize("markers", ["braille", "ascii"])
 def test_the_heatmap_fits_its_pane_and_has_its_darkest_shade(size: Size, markers: str) -> None:
     timeline = live_timeline([(10, 12), (80, 12)])
-    look = Look(palette=Palette(markers=markers), latency_form="heatmap", inspected=15)  # type: ignore[arg-type]
-    text = pane_text(LatencyPane(), timeline, size, look)
+    options = DisplayOptions(palette=Palette(markers=markers), latency_form="heatmap", inspected=15)  # type: ignore[arg-type]
+    text = pane_text(LatencyPane(), timeline, size, options)
     if size.height >= 6:
         assert ("#" if markers == "ascii" else "█") in text
 
 
 def test_at_the_cursor_the_shares_on_the_right_scale_add_up_to_100_percent() -> None:
     timeline = live_timeline([(10, 12)])
-    text = pane_text(LatencyPane(), timeline, Size(118, 20), Look(latency_form="heatmap", inspected=8))
+    text = pane_text(LatencyPane(), timeline, Size(118, 20), DisplayOptions(latency_form="heatmap", inspected=8))
     shares = [float(line.rpartition("├")[2].strip("% <")) for line in text.splitlines() if "├" in line and "%" in line]
     assert sum(shares) == pytest.approx(100.0, abs=3.0)
 
 
 def test_without_the_latencies_of_each_second_the_heatmap_is_a_message() -> None:
     timeline = Timeline(session([(10, 8)]))
-    assert "not kept" in pane_text(LatencyPane(), timeline, Size(58, 10), Look(latency_form="heatmap"))
+    assert "not kept" in pane_text(LatencyPane(), timeline, Size(58, 10), DisplayOptions(latency_form="heatmap"))
 
 
 def test_where_seconds_are_left_out_legends_say_which_share_is_drawn() -> None:
     """At most 4 seconds share a column of the heatmap, and the chart of an endpoint has at most 600 values of p95: of 300 s both
     draw all seconds, and of 900 s every other one.
     """
-    look = Look(latency_form="heatmap", window_s=None)
+    options = DisplayOptions(latency_form="heatmap", window_s=None)
     short, long = live_timeline([(10, 300)]), live_timeline([(10, 900)])
     for pane in (LatencyPane(), EndpointLatency(("GET", "/io"))):
-        assert "one second of 2" in pane_text(pane, long, Size(118, 10), look)
-        assert "one second of" not in pane_text(pane, short, Size(118, 10), look)
-    assert "█" in pane_text(LatencyPane(), long, Size(118, 10), look)
+        assert "one second of 2" in pane_text(pane, long, Size(118, 10), options)
+        assert "one second of" not in pane_text(pane, short, Size(118, 10), options)
+    assert "█" in pane_text(LatencyPane(), long, Size(118, 10), options)
 
 
 # -- percentiles by level
@@ -147,8 +147,8 @@ def test_where_seconds_are_left_out_legends_say_which_share_is_drawn() -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_the_legend_of_latency_by_level_has_the_level_at_the_cursor(size: Size) -> None:
     timeline = live_timeline([(10, 12), (80, 12)])
-    look = Look(latency_form="levels", inspected=6, baseline=baseline_of([(10, 10), (100, 10)]))
-    text = pane_text(LatencyPane(), timeline, size, look)
+    options = DisplayOptions(latency_form="levels", inspected=6, baseline=baseline_of([(10, 10), (100, 10)]))
+    text = pane_text(LatencyPane(), timeline, size, options)
     if size.width >= 58:
         assert "10 users" in text
         assert latency_cell(timeline.levels[0].figures.latency_ms.p95) in text
@@ -160,8 +160,8 @@ def test_the_legend_of_latency_by_level_has_the_level_at_the_cursor(size: Size) 
 def test_the_capacity_curve_names_the_baseline_and_its_axis_includes_its_loads() -> None:
     timeline = live_timeline([(10, 12), (30, 12)])
     baseline_up_to_120_users = baseline_of([(10, 10), (120, 10)])
-    compared = pane_text(CurvePane(), timeline, Size(118, 30), Look(baseline=baseline_up_to_120_users))
-    alone = pane_text(CurvePane(), timeline, Size(118, 30), Look())
+    compared = pane_text(CurvePane(), timeline, Size(118, 30), DisplayOptions(baseline=baseline_up_to_120_users))
+    alone = pane_text(CurvePane(), timeline, Size(118, 30), DisplayOptions())
     assert "baseline 20260101-120000-mixed" in compared
     assert "baseline" not in alone
     assert "150" in compared.splitlines()[-1], "the axis of users ends before 120"

@@ -66,7 +66,7 @@ def test_no_line_ends_between_a_name_and_its_figure(width: int) -> None:
 def test_the_histogram_of_an_open_level_grows_but_not_while_the_display_is_paused() -> None:
     maker = SessionMaker()
     timeline = Timeline([header(), *maker.open(10), *(maker.tick() for _ in range(10))])
-    paused = moment(timeline)
+    paused = frozen_copy(timeline)
     count_at_pause = paused.levels[0].histogram.count
     assert count_at_pause == timeline.levels[0].histogram.count > 0
     timeline.apply(maker.tick())
@@ -112,7 +112,7 @@ LEAST_US, GREATEST_US = 1.0, 3_600_000_000.0
 def test_a_histogram_of_extreme_or_equal_latencies_has_a_filled_bar(latencies_us: list[float]) -> None:
     histogram = LatencyHistogram()
     histogram.record_us(latencies_us)
-    text = "\n".join(line.text for line in histogram_lines(histogram, Look(), 78))
+    text = "\n".join(line.text for line in histogram_lines(histogram, DisplayOptions(), 78))
     assert "⣿" in text or "⣶" in text
 
 

@@ -228,7 +228,7 @@ def test_the_log_can_be_scrolled_to_its_first_line() -> None:
 def test_panes_of_a_frozen_timeline_do_not_change_while_the_session_continues() -> None:
     maker = SessionMaker()
     timeline = Timeline([header(), *maker.open(10), *(maker.tick() for _ in range(8))])
-    frozen = moment(timeline)
+    frozen = frozen_copy(timeline)
     before = [drawn(pane_class(), frozen) for pane_class in TABLES]
     for event in [*(maker.tick() for _ in range(5)), *maker.open(20), maker.tick(), Note(t_s=30.0, text="later")]:
         timeline.apply(event)

@@ -11,7 +11,7 @@ from textual.geometry import Size
 
 from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.look import Look
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
@@ -38,7 +38,7 @@ def rate_events() -> tuple[Event, ...]:
 
 
 def text_of(pane: Pane, size: Size) -> str:
-    return pane_text(pane, Timeline(rate_events()), size, Look(window_s=None, large=size == MAXIMISED))
+    return pane_text(pane, Timeline(rate_events()), size, DisplayOptions(window_s=None, large=size == MAXIMISED))
 
 
 def status_with(view: View, width: int) -> list[str]:

@@ -172,8 +172,8 @@ def test_with_an_inspection_cursor_the_spark_line_of_host_memory_has_the_same_sc
     timeline = Timeline(session())
     newest = len(timeline) - 1
 
-    def host_memory(look: Look) -> str:
-        strips = ResourcesPane().draw(timeline, newest, look, Size(38, 9))
+    def host_memory(options: DisplayOptions) -> str:
+        strips = ResourcesPane().draw(timeline, newest, options, Size(38, 9))
         return next(strip.text for strip in strips if "host mem" in strip.text)
 
-    assert host_memory(Look(inspected=newest)) == host_memory(Look())
+    assert host_memory(DisplayOptions(inspected=newest)) == host_memory(DisplayOptions())
