@@ -1,4 +1,4 @@
-"""Sessions for replays: with all that a timeline folds, written by the writer itself."""
+"""Events of sessions that the tests of replays use, and logs of such events, as the session writer writes them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
 from trials.marked import marked
 
+FIRST_SECOND_WITHOUT_RATE_S = 21.0
+"""The end of the first second of the third level of `rate_levels`."""
 
-def small() -> list[Event]:
-    """Two short levels with notes and output, as a run of a minute records them."""
+
+def two_levels() -> list[Event]:
+    """Levels of 10 and of 60 users, 9 s each, with notes and output between them."""
     return [*session([(10, 9), (60, 9)]), Ended(t_s=20.0, reason="ended by the user", levels=2)]
 
 
@@ -54,18 +57,19 @@ def eventful() -> list[Event]:
     made.t_s += 10
     made.level = 2
     events += [
-        Target(t_s=made.t_s, state="ready", epoch=1),
-        LevelOpened(t_s=made.t_s, index=3, users=5, spawn_rate=5.0, by="user", epoch=1),
+        Target(t_s=session_events.t_s, state="ready", epoch=1),
+        LevelOpened(t_s=session_events.t_s, index=3, users=5, spawn_rate=5.0, by="user", epoch=1),
     ]
     made.level, made.wanted, made.level_opened_s = 3, 5, made.t_s
     events += [made.tick() for _ in range(7)]
     return [*events, Ended(t_s=made.t_s, reason="ended by the user", levels=4)]
 
 
-def _ramp(began_s: float, index: int) -> list[Event]:
+def _ramp_level(began_s: float, index: int) -> list[Event]:
+    """A ramp to 50 users: its opening, 8 s, and its closing with the figures of its bins."""
     opened = LevelOpened(t_s=began_s, index=index, users=50, spawn_rate=5.0, by="plan", ramp=True)
     fold, ramp = LevelFold(), RampFold()
-    samples = [_ramp_tick(began_s + 1 + second, index, second) for second in range(8)]
+    samples = [_ramp_sample(began_s + 1 + second, index, second) for second in range(8)]
     for sample in samples:
         fold.add(sample)
         ramp.add(sample)
@@ -75,13 +79,13 @@ def _ramp(began_s: float, index: int) -> list[Event]:
     return [opened, *samples, closed]
 
 
-def _ramp_tick(t_s: float, index: int, second: int) -> Sample:
+def _ramp_sample(t_s: float, index: int, second: int) -> Sample:
     changes = {"level": index, "users": 5 * second, "phase": "spawning", "settled": False}
     return msgspec.structs.replace(busy_sample(t_s, seed=second, endpoints=2, values=9), **changes)
 
 
-def saved(path: Path, events: Iterable[Event]) -> Path:
-    """A log at `path`, as a run writes it."""
+def write_log(path: Path, events: Iterable[Event]) -> Path:
+    """Write a log to `path`, as a run does, and return `path`."""
     writer = SessionWriter(path)
     for event in events:
         writer.write(event)
@@ -89,8 +93,10 @@ def saved(path: Path, events: Iterable[Event]) -> Path:
     return path
 
 
-def rates() -> list[Event]:
-    """A rate level, a ramp of rates, and a level of users in whose first second iterations still end."""
+def rate_levels() -> list[Event]:
+    """Three levels of 10 s: of a constant rate, a ramp of rates, and of users. In the first second of the third, iterations of
+    the ramp still end.
+    """
     events: list[Event] = [header()]
     timeline = Timeline()
     for index, (offered_per_s, ramp) in enumerate(((20.0, False), (40.0, True), (None, False))):
@@ -101,7 +107,7 @@ def rates() -> list[Event]:
         events.append(level)
         for second in range(10):
             rate = 20.0 + 4 * second if ramp else offered_per_s
-            sample = _at_rate(at_s + second + 1, index, rate, settled=second > 1 and not ramp)
+            sample = _rate_sample(at_s + second + 1, index, rate, settled=second > 1 and not ramp)
             timeline.apply(sample)
             events.append(sample)
         closed = timeline.levels[-1].ending(at_s + 10)
@@ -110,7 +116,8 @@ def rates() -> list[Event]:
     return [*events, Ended(t_s=30.5, reason="ended by the user", levels=3)]
 
 
-def _at_rate(t_s: float, level: int, rate: float | None, *, settled: bool) -> Sample:
+def _rate_sample(t_s: float, level: int, rate: float | None, *, settled: bool) -> Sample:
+    """A second in which `rate` iterations were offered; None: users made the load."""
     histogram = LatencyHistogram()
     histogram.record_us([1000.0 * t_s, 2000.0])
     offered = OfferedTick(
@@ -120,10 +127,10 @@ def _at_rate(t_s: float, level: int, rate: float | None, *, settled: bool) -> Sa
     return Sample(
         t_s=t_s, duration_s=1.0, level=level, users=9, wanted=9, phase="settled" if settled else "settling", settled=settled,
         endpoints=(EndpointTick(name="/a", requests=3, failures=1, latency=histogram.encode(), latency_sum_ms=t_s + 2),),
-        work=2.0, offered=offered if rate is not None or t_s <= 21 else None,
+        work=2.0, offered=offered if rate is not None or t_s <= FIRST_SECOND_WITHOUT_RATE_S else None,
     )  # fmt: skip
 
 
-def as_shown(events: Sequence[Event]) -> list[Event]:
-    """The events that a live screen receives."""
+def as_a_live_screen_receives(events: Sequence[Event]) -> list[Event]:
+    """Each event rounded and without secrets, as a run passes it to its screen and to its log."""
     return [canonical(event) for event in events]

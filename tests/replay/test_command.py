@@ -1,4 +1,4 @@
-"""`capexplorer replay` as a command: what it refuses, and what it never loads."""
+"""`capexplorer replay` as a command: input that it refuses, its speeds, and modules that it must not import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from capexplorer import cli
 from capexplorer.commands.replay import _SPEEDS
 from capexplorer.tui.playback import SPEEDS
 
-from .logs import saved, small
+from .logs import two_levels, write_log
 
 
 @pytest.mark.parametrize(
@@ -26,22 +26,28 @@ def test_a_file_that_is_not_a_session_is_refused_in_one_line(
     path.write_bytes(content)
     assert cli.run(["replay", str(path)]) == 2
     errors = capfd.readouterr().err
-    assert errors.count("\n") == 1 and str(path) in errors
+    assert errors.count("\n") == 1
+    assert str(path) in errors
 
 
 @pytest.mark.parametrize("arguments", [["last"], ["nothing"], ["/nowhere.jsonl"]])
-def test_a_session_that_is_not_there_is_named(arguments: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_session_that_does_not_exist_is_refused_in_one_line(
+    arguments: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert cli.run(["replay", *arguments, "--sessions-dir", str(tmp_path)]) == 2
     assert capfd.readouterr().err.count("\n") == 1
 
 
-def test_without_a_terminal_it_says_what_to_do_instead(tmp_path: Path) -> None:
-    path = saved(tmp_path / "session.jsonl", small())
-    done = subprocess.run(
+def test_replay_without_a_terminal_is_refused_and_names_export(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "session.jsonl", two_levels())
+    completed = subprocess.run(
         [sys.executable, "-m", "capexplorer", "replay", str(path)], stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "needs a terminal" in done.stderr and "export" in done.stderr
+    assert completed.returncode == 2
+    assert completed.stdout == ""
+    assert completed.stderr.count("\n") == 1
+    assert "needs a terminal" in completed.stderr
+    assert "export" in completed.stderr
 
 
 def test_an_invalid_time_is_refused_before_the_screen_opens(capfd: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +55,7 @@ def test_an_invalid_time_is_refused_before_the_screen_opens(capfd: pytest.Captur
     assert "--at noon: expected a time such as 1:23:45" in capfd.readouterr().err
 
 
-def test_the_speeds_offered_are_those_of_the_bar() -> None:
+def test_the_option_speed_accepts_the_speeds_of_the_playback_and_no_other() -> None:
     assert tuple(map(float, _SPEEDS)) == SPEEDS
     assert CliRunner().invoke(cli.group, ["replay", "last", "--speed", "3"]).exit_code == 2
 
@@ -57,5 +63,5 @@ def test_the_speeds_offered_are_those_of_the_bar() -> None:
 def test_replay_loads_neither_locust_nor_gevent() -> None:
     imported = ("commands.replay", "tui.actions.transport", "tui.app", "tui.recorded_feed", "tui.terminal")
     script = f"import sys, {', '.join(f'capexplorer.{name}' for name in imported)}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert not {"locust", "gevent", "flask", "requests", "altair"} & set(done.stdout.split())
+    completed = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert not {"locust", "gevent", "flask", "requests", "altair"} & set(completed.stdout.split())

@@ -1,4 +1,4 @@
-"""Many histograms at once are what they are one by one."""
+"""Merging encoded latency histograms: the same result as decoding and adding each; invalid ones are left out."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from capexplorer.model.histogram import LatencyHistogram, merged
 
 
 def histograms() -> list[LatencyHistogram]:
-    chance, made = np.random.default_rng(5), []
+    """Nine histograms of 0 to 40,000 values; three are empty and two are the same."""
+    rng, created = np.random.default_rng(5), []
     for count in (0, 1, 2, 0, 7, 300, 40_000, 0):
         histogram = LatencyHistogram()
-        histogram.record_us(chance.lognormal(10, 2.5, count))
-        made.append(histogram)
-    return [*made, made[6]]
+        histogram.record_us(rng.lognormal(10, 2.5, count))
+        created.append(histogram)
+    return [*created, created[6]]
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_merging_many_histograms_equals_decoding_and_adding_each(seed: int) -> None:
     texts = [histogram.encode() for histogram in random.Random(seed).sample(histograms(), 9)]
-    one_by_one = LatencyHistogram()
+    added = LatencyHistogram()
     for text in texts:
-        one_by_one.add(LatencyHistogram.decode(text))
-    together = merged(texts)
-    assert together == one_by_one
-    assert (together.count, together.min_us, together.max_us) == (one_by_one.count, one_by_one.min_us, one_by_one.max_us)
-    assert together.percentiles_ms((0.0, 0.5, 0.99, 1.0)) == one_by_one.percentiles_ms((0.0, 0.5, 0.99, 1.0))
+        added.add(LatencyHistogram.decode(text))
+    all_at_once = merged(texts)
+    assert all_at_once == added
+    assert all_at_once.count == added.count
+    assert (all_at_once.min_us, all_at_once.max_us) == (added.min_us, added.max_us)
+    assert all_at_once.percentiles_ms((0.0, 0.5, 0.99, 1.0)) == added.percentiles_ms((0.0, 0.5, 0.99, 1.0))
 
 
-def test_a_great_count_takes_several_bytes() -> None:
+def test_counts_that_need_several_bytes_are_merged() -> None:
     histogram = LatencyHistogram()
     histogram.record_us(np.full(3_000_000, 1_234.0))
     assert merged([histogram.encode()] * 3).count == 9_000_000
@@ -44,5 +46,5 @@ def test_invalid_histograms_are_left_out_of_a_merge(bad: str) -> None:
     assert merged([good.encode(), bad, good.encode()]).count == 4
 
 
-def test_nothing_is_an_empty_histogram() -> None:
+def test_merging_no_histograms_or_an_empty_one_gives_an_empty_histogram() -> None:
     assert merged([]).count == merged([LatencyHistogram().encode()]).count == 0

@@ -1,4 +1,4 @@
-"""Record, replay, and the same timeline: at the end, and at every moment before it."""
+"""The timeline of a replay equals that of the recorded run, at its end and at every moment before; damaged and growing logs."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
 from trials.timeline_digest import digest
 
-from .logs import as_shown, eventful, rates, saved, small
+from .logs import as_a_live_screen_receives, every_kind_of_event, rate_levels, two_levels, write_log
 
 
-@pytest.fixture(params=[small, eventful, rates], ids=["small", "eventful", "rates"])
+@pytest.fixture(params=[two_levels, every_kind_of_event, rate_levels], ids=["two_levels", "every_kind_of_event", "rate_levels"])
 def events(request: pytest.FixtureRequest) -> list[Event]:
-    made: Callable[[], list[Event]] = request.param
-    return as_shown(made())
+    create: Callable[[], list[Event]] = request.param
+    return as_a_live_screen_receives(create())
 
 
 @pytest.fixture
 def replay(events: list[Event], tmp_path: Path) -> Iterator[Replay]:
-    replay = Replay(saved(tmp_path / "session.jsonl", events))
+    replay = Replay(write_log(tmp_path / "session.jsonl", events))
     replay.read_on()
     yield replay
     replay.close()
 
 
-def test_shown_live_read_from_the_log_and_replayed_are_the_same_timeline(events: list[Event], replay: Replay) -> None:
+def test_the_live_timeline_the_log_and_the_replay_are_equal(events: list[Event], replay: Replay) -> None:
     live = digest(Timeline(events))
     assert live == digest(Timeline(read(replay.path))) == digest(replay.at(replay.duration_s))
 
 
-def test_the_summary_of_the_live_session_is_that_of_its_replay_byte_for_byte(events: list[Event], replay: Replay) -> None:
+def test_the_live_session_and_its_replay_have_the_same_summary_byte_for_byte(events: list[Event], replay: Replay) -> None:
     assert render(summarise(Timeline(events))) == render(summarise(replay.at(replay.duration_s)))
 
 
-def test_every_moment_is_the_fold_of_the_events_until_then_in_any_order_of_seeks(events: list[Event], replay: Replay) -> None:
+def test_a_seek_in_any_order_gives_the_timeline_of_the_events_until_then(events: list[Event], replay: Replay) -> None:
     moments = list(range(1, len(events) + 1))
     random.Random(7).shuffle(moments)
     folded = {count: digest(Timeline(events[:count])) for count in moments}
@@ -52,7 +52,7 @@ def test_every_moment_is_the_fold_of_the_events_until_then_in_any_order_of_seeks
         assert digest(replay.after(count)) == folded[count], f"the first {count} events"
 
 
-def test_a_moment_that_was_shown_does_not_change_when_others_are_looked_at(replay: Replay) -> None:
+def test_a_timeline_does_not_change_when_the_replay_seeks_to_other_moments(replay: Replay) -> None:
     early = replay.at(8.0)
     before = digest(early)
     replay.at(replay.duration_s)
@@ -60,19 +60,21 @@ def test_a_moment_that_was_shown_does_not_change_when_others_are_looked_at(repla
     assert digest(early) == before
 
 
-def test_jumps_that_were_prepared_show_the_same(events: list[Event], replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepared_snapshots_do_not_change_the_timeline_of_a_seek(
+    events: list[Event], replay: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("capexplorer.session.seconds.KEEP_EVERY", 2)
     assert not replay.prepare()
     for count in range(len(events), 0, -1):
         assert digest(replay.after(count)) == digest(Timeline(events[:count]))
 
 
-def test_while_nothing_happens_the_moment_is_the_same_object(replay: Replay) -> None:
+def test_times_between_two_events_have_the_same_timeline_object(replay: Replay) -> None:
     assert replay.at(5.2) is replay.at(5.3)
     assert replay.at(6.3) is not replay.at(5.3)
 
 
-def test_an_open_level_has_its_figures_as_of_the_moment_and_not_those_it_closed_with(replay: Replay) -> None:
+def test_an_open_level_has_only_the_requests_until_the_moment(replay: Replay) -> None:
     first = replay.at(9.0).levels[0]
     closed = replay.at(replay.duration_s).levels[0]
     assert first.closed is None and closed.closed is not None
@@ -91,74 +93,70 @@ def test_landmarks_and_ticks_can_be_jumped_to(replay: Replay) -> None:
     assert replay.next_tick(replay.duration_s, 1) is None
 
 
-def test_an_index_that_was_opened_twice_keeps_the_seconds_of_each_apart(tmp_path: Path) -> None:
-    events = as_shown(small())
-    twice = [*events[:-1], *events[3:-1]]  # a log that was pasted together
-    replay = Replay(saved(tmp_path / "twice.jsonl", twice))
+def test_two_levels_of_the_same_index_keep_their_own_seconds(tmp_path: Path) -> None:
+    events = as_a_live_screen_receives(two_levels())
+    twice = [*events[:-1], *events[3:-1]]  # as if a person had concatenated two logs
+    replay = Replay(write_log(tmp_path / "twice.jsonl", twice))
     replay.read_on()
     for count in range(1, len(twice) + 1):
         assert digest(replay.after(count)) == digest(Timeline(twice[:count]))
     replay.close()
 
 
-def test_output_beyond_what_a_timeline_keeps_is_that_of_the_moment(tmp_path: Path) -> None:
-    first, *_ = as_shown(small())
+def test_the_output_of_a_moment_is_its_last_lines_up_to_the_limit_of_a_timeline(tmp_path: Path) -> None:
+    first, *_ = as_a_live_screen_receives(two_levels())
     lines = [Log(t_s=float(index), source="stdout", text=str(index)) for index in range(LOG_LINES + 50)]
-    replay = Replay(saved(tmp_path / "talkative.jsonl", [first, *lines]))
+    replay = Replay(write_log(tmp_path / "much-output.jsonl", [first, *lines]))
     replay.read_on()
     assert [line.text for line in replay.at(2.0).log] == ["0", "1", "2"]
     last = replay.at(replay.duration_s).log
-    assert (len(last), last[0].text, last[-1].text, [each.text for each in last[-2:]]) == (
-        LOG_LINES,
-        "50",
-        "2049",
-        ["2048", "2049"],
-    )
+    assert [line.text for line in last] == [str(index) for index in range(50, LOG_LINES + 50)]
     replay.close()
 
 
-# -- what happened to the file
+# -- truncated, damaged and replaced logs
 
 
-def test_every_byte_prefix_opens_as_far_as_it_goes_or_is_refused_in_one_line(tmp_path: Path) -> None:
-    whole = saved(tmp_path / "whole.jsonl", small()).read_bytes()
-    header, part = whole.index(b"\n"), tmp_path / "part.jsonl"
-    lengths = sorted({*range(0, header + 300, 7), *_around_line_ends(whole), len(whole)})
+def test_a_truncated_log_opens_with_its_complete_lines_or_is_refused_in_one_line(tmp_path: Path) -> None:
+    content = write_log(tmp_path / "content.jsonl", two_levels()).read_bytes()
+    header_end, truncated = content.index(b"\n"), tmp_path / "truncated.jsonl"
+    lengths = sorted({*range(0, header_end + 300, 7), *_around_line_ends(content), len(content)})
     for length in lengths:
-        part.write_bytes(whole[:length])
-        if length < header:
+        truncated.write_bytes(content[:length])
+        if length < header_end:
             with pytest.raises(SessionError) as refused:
-                Replay(part)
-            assert "\n" not in str(refused.value) and str(part) in str(refused.value)
+                Replay(truncated)
+            assert "\n" not in str(refused.value)
+            assert str(truncated) in str(refused.value)
             continue
-        replay = Replay(part)
+        replay = Replay(truncated)
         replay.read_on()
-        assert digest(replay.at(replay.duration_s)) == digest(Timeline(read(part))), length
-        assert len(replay.notes) == (
-            whole[:length].count(b"\n") != len(whole[:length].splitlines()) and not _ends_whole(whole, length)
-        )
+        assert digest(replay.at(replay.duration_s)) == digest(Timeline(read(truncated))), f"the first {length} bytes"
+        last_line_is_cut = content[length - 1 : length] != b"\n" and not _lacks_only_a_newline(content, length)
+        assert len(replay.notes) == last_line_is_cut, f"notes on the first {length} bytes: {replay.notes}"
         replay.close()
 
 
-def _around_line_ends(whole: bytes) -> Iterator[int]:
-    for index, byte in enumerate(whole):
+def _around_line_ends(content: bytes) -> Iterator[int]:
+    """Lengths from 3 bytes before each newline to 3 bytes behind it."""
+    for index, byte in enumerate(content):
         if byte == ord("\n"):
-            yield from range(index - 3, min(index + 4, len(whole)))
+            yield from range(index - 3, min(index + 4, len(content)))
 
 
-def _ends_whole(whole: bytes, length: int) -> bool:
-    """A last line may lack nothing but its end."""
-    return whole[length : length + 1] == b"\n"
+def _lacks_only_a_newline(content: bytes, length: int) -> bool:
+    """Whether the last line of the first `length` bytes is complete but for its newline; such a line is read."""
+    return content[length : length + 1] == b"\n"
 
 
 def test_corrupted_reordered_and_unknown_lines_never_raise_an_error(tmp_path: Path) -> None:
-    lines = saved(tmp_path / "whole.jsonl", eventful()).read_bytes().splitlines(keepends=True)
-    chance, broken = random.Random(11), tmp_path / "broken.jsonl"
+    lines = write_log(tmp_path / "content.jsonl", every_kind_of_event()).read_bytes().splitlines(keepends=True)
+    rng, broken = random.Random(11), tmp_path / "broken.jsonl"
     for _ in range(60):
-        shuffled = [lines[0], *chance.sample(lines[1:], len(lines) - 1)] if chance.random() < 0.5 else list(lines)
+        shuffled = [lines[0], *rng.sample(lines[1:], len(lines) - 1)] if rng.random() < 0.5 else list(lines)
         for _ in range(5):
-            index = chance.randrange(1, len(shuffled))
-            shuffled[index] = _damaged(shuffled[index], chance)
+            index = rng.randrange(1, len(shuffled))
+            shuffled[index] = _damaged(shuffled[index], rng)
         broken.write_bytes(b"".join(shuffled))
         replay = Replay(broken)
         replay.read_on()
@@ -167,13 +165,14 @@ def test_corrupted_reordered_and_unknown_lines_never_raise_an_error(tmp_path: Pa
         replay.close()
 
 
-def _damaged(line: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(max(1, len(line)))
-    match chance.randrange(5):
+def _damaged(line: bytes, rng: random.Random) -> bytes:
+    """The line cut off, with one other byte, deleted, with an invalid histogram, or with a second of no duration."""
+    at = rng.randrange(max(1, len(line)))
+    match rng.randrange(5):
         case 0:
             return line[:at] + b"\n"
         case 1:
-            return line[:at] + bytes([chance.randrange(256)]) + line[at + 1 :]
+            return line[:at] + bytes([rng.randrange(256)]) + line[at + 1 :]
         case 2:
             return b""
         case 3:
@@ -183,7 +182,7 @@ def _damaged(line: bytes, chance: random.Random) -> bytes:
 
 
 def test_a_log_that_was_replaced_while_it_was_open_is_reported_in_one_line(tmp_path: Path) -> None:
-    path = saved(tmp_path / "session.jsonl", small())
+    path = write_log(tmp_path / "session.jsonl", two_levels())
     replay = Replay(path)
     replay.read_on()
     path.write_bytes(b"{}" * path.stat().st_size)
@@ -195,17 +194,20 @@ def test_a_log_that_was_replaced_while_it_was_open_is_reported_in_one_line(tmp_p
 # -- a session that another process records
 
 
-def test_following_waits_for_the_rest_of_a_torn_line(tmp_path: Path) -> None:
-    events, path = as_shown(small()), tmp_path / "growing.jsonl"
+def test_a_followed_log_is_read_on_when_its_incomplete_line_is_completed(tmp_path: Path) -> None:
+    events, path = as_a_live_screen_receives(two_levels()), tmp_path / "growing.jsonl"
     lines = log_lines(events)
     path.write_bytes(b"".join(lines[:8]) + lines[8][:40])
     replay = Replay(path, follow=True)
-    assert replay.read_on() and not replay.read_on()
+    assert replay.read_on(), "the complete lines are read"
+    assert not replay.read_on(), "the incomplete line is not read"
     assert digest(replay.at(replay.duration_s)) == digest(Timeline(events[:8]))
     with path.open("ab") as file:
         file.write(lines[8][40:] + b"".join(lines[9:]))
     assert replay.ended is None
-    assert replay.read_on() and not replay.read_on()
+    assert replay.read_on(), "the completed line and those behind it are read"
+    assert not replay.read_on(), "nothing is left to read"
     assert digest(replay.at(replay.duration_s)) == digest(Timeline(events))
-    assert replay.ended is not None and not replay.notes
+    assert replay.ended is not None
+    assert replay.notes == []
     replay.close()

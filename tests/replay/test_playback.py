@@ -1,4 +1,4 @@
-"""The position of a replay, and how a typed time is read."""
+"""The position and the speed of a replay as time passes, and the times that a person may type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from capexplorer.tui.playback import SPEEDS, Playback, parse_position
 
 
-def test_time_passes_at_the_speed_and_rests_at_the_end() -> None:
+def test_the_position_advances_at_the_speed_and_stops_at_the_end() -> None:
     playback = Playback(8.0)
     playback.advance(2.0, 100.0)
     assert (playback.position_s, playback.playing) == (16.0, True)
@@ -33,14 +33,14 @@ def test_a_pause_keeps_the_position_and_play_at_the_end_restarts() -> None:
     assert (playback.position_s, playback.playing) == (0.0, True)
 
 
-def test_a_seek_stays_within_and_leaves_playing_as_it_was() -> None:
+def test_a_seek_is_clamped_to_the_session_and_does_not_pause() -> None:
     playback = Playback()
-    for aim_s, found_s in ((-5.0, 0.0), (7.0, 7.0), (99.0, 10.0)):
-        playback.seek(aim_s, 10.0)
-        assert (playback.position_s, playback.playing) == (found_s, True)
+    for wanted_s, expected_s in ((-5.0, 0.0), (7.0, 7.0), (99.0, 10.0)):
+        playback.seek(wanted_s, 10.0)
+        assert (playback.position_s, playback.playing) == (expected_s, True)
 
 
-def test_following_stays_at_the_end_until_one_looks_elsewhere_and_again_when_one_returns() -> None:
+def test_a_followed_session_stays_at_its_end_except_after_a_seek_back_or_a_pause() -> None:
     playback = Playback(follows=True)
     playback.advance(0.2, 50.0)
     playback.advance(0.2, 51.0)
@@ -59,12 +59,14 @@ def test_following_stays_at_the_end_until_one_looks_elsewhere_and_again_when_one
     assert playback.at_end
 
 
-def test_only_the_listed_speeds_are_allowed() -> None:
-    playback, seen = Playback(0.5), [0.5]
+def test_the_speed_changes_from_each_listed_speed_to_the_next() -> None:
+    playback, speeds = Playback(0.5), [0.5]
     while playback.change_speed(1):
-        seen.append(playback.speed)
-    assert tuple(seen) == SPEEDS == (0.5, 1, 2, 4, 8, 16, 32, 64)
-    assert playback.change_speed(-1) and playback.speed == 32
+        speeds.append(playback.speed)
+    assert SPEEDS == (0.5, 1, 2, 4, 8, 16, 32, 64)
+    assert tuple(speeds) == SPEEDS
+    assert playback.change_speed(-1)
+    assert playback.speed == 32
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The feed of a recording: read in first, then one frame after another; a moved position is shown at once."""
+"""The feed of a saved session: the log is read first, then frames follow; a seek is shown at once."""
 
 from __future__ import annotations
 
@@ -14,101 +14,110 @@ from capexplorer.tui.feed import Change
 from capexplorer.tui.playback import Playback
 from capexplorer.tui.recorded_feed import FRAME_S, RecordedFeed
 
-from .logs import as_shown, saved, small
+from .logs import as_a_live_screen_receives, two_levels, write_log
 
 
-class Watched:
-    """A feed whose time only the test moves."""
+class FeedHarness:
+    """A feed with a clock that only the test advances."""
 
     def __init__(self, path: Path, *, follow: bool = False, start_at: str | None = None) -> None:
         self.now_s = 100.0
         self.recording, self.playback = Replay(path, follow=follow), Playback(follows=follow)
         self.feed = RecordedFeed(self.recording, self.playback, start_at=start_at, monotonic=lambda: self.now_s)
 
-    def read_in(self) -> None:
+    def read_log(self) -> None:
+        """Take until the log is read and the snapshots for jumps are prepared."""
         while self.feed.pause_s < FRAME_S:
             self.feed.take()
 
-    def pass_s(self, seconds: float) -> Change:
+    def take_after(self, seconds: float) -> Change:
+        """Advance the clock, and take the change of the next frame."""
         self.now_s += seconds
         return self.feed.take()
 
 
 @contextlib.contextmanager
-def watched(path: Path, *, follow: bool = False, start_at: str | None = None) -> Iterator[Watched]:
-    found = Watched(path, follow=follow, start_at=start_at)
-    with contextlib.closing(found.recording):
-        yield found
+def opened_feed(path: Path, *, follow: bool = False, start_at: str | None = None) -> Iterator[FeedHarness]:
+    """The feed of the log at `path`, which is closed afterwards."""
+    harness = FeedHarness(path, follow=follow, start_at=start_at)
+    with contextlib.closing(harness.recording):
+        yield harness
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return saved(tmp_path / "session.jsonl", small())
+    return write_log(tmp_path / "session.jsonl", two_levels())
 
 
-def test_it_is_read_in_without_a_pause_and_says_how_far(path: Path) -> None:
-    with watched(path) as seen:
-        assert (seen.feed.pause_s, seen.feed.progress[:7]) == (0.0, "reading")
-        seen.read_in()
-        assert (seen.feed.pause_s, seen.feed.progress) == (FRAME_S, "")
-        assert seen.recording.ended is not None
+def test_the_log_is_read_without_a_pause_and_its_progress_is_shown(path: Path) -> None:
+    with opened_feed(path) as harness:
+        assert harness.feed.pause_s == 0.0
+        assert harness.feed.progress.startswith("reading")
+        harness.read_log()
+        assert harness.feed.pause_s == FRAME_S
+        assert harness.feed.progress == ""
+        assert harness.recording.ended is not None
 
 
-def test_time_passes_in_frames_and_not_between_them(path: Path) -> None:
-    with watched(path) as seen:
-        seen.read_in()
-        assert seen.pass_s(FRAME_S / 2) is Change.NOTHING
-        assert seen.playback.position_s == 0.0
-        assert seen.pass_s(FRAME_S) is not Change.NOTHING
-        assert seen.playback.position_s == pytest.approx(1.5 * FRAME_S)
+def test_the_position_advances_with_each_frame_and_not_between_frames(path: Path) -> None:
+    with opened_feed(path) as harness:
+        harness.read_log()
+        assert harness.take_after(FRAME_S / 2) is Change.NOTHING
+        assert harness.playback.position_s == 0.0
+        assert harness.take_after(FRAME_S) is not Change.NOTHING
+        assert harness.playback.position_s == pytest.approx(1.5 * FRAME_S)
 
 
-def test_panes_change_only_where_something_happened_since_the_last_frame(path: Path) -> None:
-    with watched(path) as seen:
-        seen.read_in()
-        assert seen.pass_s(5.0) is Change.PANES
-        before = seen.feed.timeline
-        assert (seen.pass_s(FRAME_S), seen.feed.timeline is before) == (Change.STATUS, True)
+def test_panes_are_redrawn_only_if_there_are_events_since_the_last_frame(path: Path) -> None:
+    with opened_feed(path) as harness:
+        harness.read_log()
+        assert harness.take_after(5.0) is Change.PANES
+        before = harness.feed.timeline
+        assert harness.take_after(FRAME_S) is Change.STATUS
+        assert harness.feed.timeline is before
 
 
-def test_a_moved_position_is_shown_at_once_and_no_time_passes(path: Path) -> None:
-    with watched(path) as seen:
-        seen.read_in()
-        seen.playback.seek(9.0, seen.recording.duration_s)
-        seen.feed.moved()
-        assert seen.feed.take() is Change.PANES
-        assert (seen.playback.position_s, len(seen.feed.timeline)) == (9.0, 8)
+def test_a_seek_is_shown_at_once_and_the_position_does_not_advance(path: Path) -> None:
+    with opened_feed(path) as harness:
+        harness.read_log()
+        harness.playback.seek(9.0, harness.recording.duration_s)
+        harness.feed.moved()
+        assert harness.feed.take() is Change.PANES
+        assert harness.playback.position_s == 9.0
+        assert len(harness.feed.timeline) == 8
 
 
-def test_it_begins_at_the_requested_time_once_its_length_is_known(path: Path) -> None:
-    with watched(path, start_at="50%") as seen:
-        assert seen.playback.position_s == 0.0
-        seen.read_in()
-        assert seen.playback.position_s == pytest.approx(seen.recording.duration_s / 2)
+def test_a_replay_begins_at_the_requested_time_once_the_log_is_read(path: Path) -> None:
+    with opened_feed(path, start_at="50%") as harness:
+        assert harness.playback.position_s == 0.0
+        harness.read_log()
+        assert harness.playback.position_s == pytest.approx(harness.recording.duration_s / 2)
 
 
 def test_skipped_lines_are_reported_once(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) * 2 // 3])
-    with watched(path) as seen:
-        assert list(seen.feed.notices()) == []
-        seen.read_in()
-        assert [("cut off" in notice) for notice in seen.feed.notices()] == [True]
-        assert list(seen.feed.notices()) == []
-        assert seen.feed.progress == "incomplete"
+    with opened_feed(path) as harness:
+        assert list(harness.feed.notices()) == []
+        harness.read_log()
+        (notice,) = harness.feed.notices()
+        assert "cut off" in notice
+        assert list(harness.feed.notices()) == []
+        assert harness.feed.progress == "incomplete"
 
 
-def test_a_followed_session_is_looked_at_for_new_lines_and_stays_at_its_end(tmp_path: Path) -> None:
-    lines, path = log_lines(as_shown(small()), first=1), tmp_path / "growing.jsonl"
+def test_new_lines_of_a_followed_session_are_shown_at_its_end(tmp_path: Path) -> None:
+    lines, path = log_lines(as_a_live_screen_receives(two_levels()), first=1), tmp_path / "growing.jsonl"
     lines = list(lines)
     path.write_bytes(b"".join(lines[:9]))
-    with watched(path, follow=True) as seen:
-        seen.read_in()
-        seen.pass_s(1.0)
-        assert (len(seen.feed.timeline), seen.feed.progress) == (4, "following")
+    with opened_feed(path, follow=True) as harness:
+        harness.read_log()
+        harness.take_after(1.0)
+        assert len(harness.feed.timeline) == 4
+        assert harness.feed.progress == "following"
         with path.open("ab") as file:
             file.writelines(lines[9:12])
-        assert seen.pass_s(1.0) is Change.PANES
-        assert len(seen.feed.timeline) == 7
-        seen.pass_s(6.0)
-        assert seen.feed.progress == "no new events for 6 s"
+        assert harness.take_after(1.0) is Change.PANES
+        assert len(harness.feed.timeline) == 7
+        harness.take_after(6.0)
+        assert harness.feed.progress == "no new events for 6 s"
