@@ -80,6 +80,7 @@ def _ramp_level(began_s: float, index: int) -> list[Event]:
 
 
 def _ramp_sample(t_s: float, index: int, second: int) -> Sample:
+    """A second of the ramp, with 5 users more than the second before."""
     changes = {"level": index, "users": 5 * second, "phase": "spawning", "settled": False}
     return msgspec.structs.replace(busy_sample(t_s, seed=second, endpoints=2, values=9), **changes)
 

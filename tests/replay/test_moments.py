@@ -23,12 +23,14 @@ from .logs import as_a_live_screen_receives, every_kind_of_event, rate_levels, t
 
 @pytest.fixture(params=[two_levels, every_kind_of_event, rate_levels], ids=["two_levels", "every_kind_of_event", "rate_levels"])
 def events(request: pytest.FixtureRequest) -> list[Event]:
+    """The events of a session, as its live screen received them."""
     create: Callable[[], list[Event]] = request.param
     return as_a_live_screen_receives(create())
 
 
 @pytest.fixture
 def replay(events: list[Event], tmp_path: Path) -> Iterator[Replay]:
+    """A replay of these events, whose log is read completely."""
     replay = Replay(write_log(tmp_path / "session.jsonl", events))
     replay.read_on()
     yield replay
@@ -77,19 +79,25 @@ def test_times_between_two_events_have_the_same_timeline_object(replay: Replay) 
 def test_an_open_level_has_only_the_requests_until_the_moment(replay: Replay) -> None:
     first = replay.at(9.0).levels[0]
     closed = replay.at(replay.duration_s).levels[0]
-    assert first.closed is None and closed.closed is not None
+    assert first.closed is None
+    assert closed.closed is not None
     assert 0 < first.figures.requests < closed.figures.requests
 
 
-def test_landmarks_and_ticks_can_be_jumped_to(replay: Replay) -> None:
+def test_at_each_landmark_its_level_or_note_is_the_last_one(replay: Replay) -> None:
     levels = replay.landmarks("level")
     assert [len(replay.at(t_s).levels) for t_s in levels] == list(range(1, len(levels) + 1))
     assert all(replay.at(t_s).journal[-1] for t_s in replay.landmarks("note"))
+
+
+def test_the_next_and_the_previous_second_are_found(replay: Replay) -> None:
     first = replay.next_tick(0.0, 1)
-    assert first is not None and len(replay.at(first)) == 1
+    assert first is not None
+    assert len(replay.at(first)) == 1
     assert replay.next_tick(first, -1) is None
     second = replay.next_tick(first, 1)
-    assert second is not None and replay.next_tick(second, -1) == first
+    assert second is not None
+    assert replay.next_tick(second, -1) == first
     assert replay.next_tick(replay.duration_s, 1) is None
 
 

@@ -14,7 +14,7 @@ from capexplorer.tui.feed import Change
 from capexplorer.tui.playback import Playback
 from capexplorer.tui.recorded_feed import FRAME_S, RecordedFeed
 
-from .logs import as_a_live_screen_receives, two_levels, write_log
+from .logs import as_a_live_screen_receives, two_levels
 
 
 class FeedHarness:
@@ -42,11 +42,6 @@ def opened_feed(path: Path, *, follow: bool = False, start_at: str | None = None
     harness = FeedHarness(path, follow=follow, start_at=start_at)
     with contextlib.closing(harness.recording):
         yield harness
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return write_log(tmp_path / "session.jsonl", two_levels())
 
 
 def test_the_log_is_read_without_a_pause_and_its_progress_is_shown(path: Path) -> None:
