@@ -1,4 +1,4 @@
-"""Sessions to compare, built from figures."""
+"""Sessions for tests of comparisons, made of levels with given figures."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ HOST = HostFacts(name="one", cpus=2, memory_bytes=8 << 30, fds_limit=1024, port_
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A level."""
+class LevelSpec:
+    """The figures of one level of a session."""
 
     users: int
     goodput_rps: float | None = 100.0
@@ -51,15 +51,17 @@ class Seen:
     ramp: bool = False
     cpu_ratio: float | None = None
     host_cpu_ratio: float | None = None
-    shares: tuple[float, ...] = (1.0,) * 8
-    """Latencies of each of the SECONDS of `session`, relative to the level's."""
+    latency_factors: tuple[float, ...] = (1.0,) * 8
+    """For `session`: the latency in each of its SECONDS, as a multiple of the level's."""
 
 
 def overheads(**p50_ms: float) -> dict[str, ClientOverhead]:
+    """Overheads of client classes by their names, each from its median in ms."""
     return {name: ClientOverhead(p50_ms=p50, p99_ms=2 * p50) for name, p50 in p50_ms.items()}
 
 
-def timeline(levels: Sequence[Seen], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> Timeline:
+def timeline(levels: Sequence[LevelSpec], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> Timeline:
+    """The timeline of `events`: its levels have figures, but no seconds."""
     return Timeline(events(levels, more=more, complete=complete, **header))
 
 
@@ -67,27 +69,28 @@ SECONDS = 8
 """Settled seconds of a level of `session`."""
 
 
-def session(levels: Sequence[Seen], **header: Any) -> Session:
-    """With the seconds that the levels' figures come from, as a recorded session has."""
-    found = list[Event]()
+def session(levels: Sequence[LevelSpec], **header: Any) -> Session:
+    """A session whose levels also have the seconds that their figures come from, as those of a recorded session."""
+    recorded = list[Event]()
     for event in events(levels, **header):
-        found += [*_seconds(levels[event.index], event), event] if isinstance(event, LevelClosed) else [event]
+        recorded += [*_seconds(levels[event.index], event), event] if isinstance(event, LevelClosed) else [event]
     latencies = SecondLatencies()
-    return Session(Timeline(latencies.collecting(found)), latencies=latencies)
+    return Session(Timeline(latencies.collecting(recorded)), latencies=latencies)
 
 
-def _seconds(level: Seen, closed: LevelClosed) -> list[Sample]:
+def _seconds(level: LevelSpec, closing: LevelClosed) -> list[Sample]:
+    """The samples of a level; none if it has not settled."""
     values_us = _values_us(level)
     return [
         Sample(
-            t_s=closed.started_s + 1 + second,
+            t_s=closing.started_s + 1 + second,
             duration_s=1.0,
-            level=closed.index,
+            level=closing.index,
             users=level.users,
             wanted=level.users,
             phase="settled",
             settled=True,
-            endpoints=(_tick(level.shares[second] * values_us[second::SECONDS], level.failures // SECONDS),),
+            endpoints=(_tick(level.latency_factors[second] * values_us[second::SECONDS], level.failures // SECONDS),),
             work=level.goodput_rps,
             targets=() if level.cpu_ratio is None else (TargetReading(pid=1, cpu_ratio=level.cpu_ratio),),
         )
@@ -97,6 +100,7 @@ def _seconds(level: Seen, closed: LevelClosed) -> list[Sample]:
 
 
 def _tick(values_us: NDArray[np.float64], failures: int) -> EndpointTick:
+    """The requests of one second: successes with these latencies, and failures."""
     histogram = LatencyHistogram()
     histogram.record_us(values_us)
     return EndpointTick(
@@ -108,24 +112,30 @@ def _tick(values_us: NDArray[np.float64], failures: int) -> EndpointTick:
     )
 
 
-def _values_us(level: Seen) -> NDArray[np.float64]:
+def _values_us(level: LevelSpec) -> NDArray[np.float64]:
+    """Latencies of the level's successful requests, evenly from half to one and a half times the median."""
     return (level.p50_ms or 0.0) * 1000 * np.linspace(0.5, 1.5, 2_000 - level.failures)
 
 
-def events(levels: Sequence[Seen], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> list[Event]:
-    found: list[Event] = [made_header(**header)]
+def events(levels: Sequence[LevelSpec], *, more: Sequence[Event] = (), complete: bool = True, **header: Any) -> list[Event]:
+    """A header with these fields, the opening and closing of each level, `more` events, and the end if the session is complete.
+
+    A level with another epoch than the one before follows a restart of the target.
+    """
+    recorded: list[Event] = [header_with(**header)]
     for index, level in enumerate(levels):
         began_s = 10.0 * index
         if any(level.epoch and level.epoch != before.epoch for before in levels[index - 1 : index]):
-            found.append(Target(t_s=began_s, state="starting", epoch=level.epoch, params={"threads": 8 * level.epoch}))
+            recorded.append(Target(t_s=began_s, state="starting", epoch=level.epoch, params={"threads": 8 * level.epoch}))
         opened = LevelOpened(
             t_s=began_s, index=index, users=level.users, spawn_rate=9.0, by="plan", epoch=level.epoch, ramp=level.ramp
         )
-        found += [opened, closed(level, index, began_s)]
-    return [*found, *more, *([Ended(t_s=10.0 * len(levels), reason="quit")] if complete else [])]
+        recorded += [opened, closing_event(level, index, began_s)]
+    return [*recorded, *more, *([Ended(t_s=10.0 * len(levels), reason="quit")] if complete else [])]
 
 
-def made_header(**given: Any) -> Header:
+def header_with(**given: Any) -> Header:
+    """A header with the given fields, and default values of the others."""
     fields: dict[str, Any] = {
         "id": "a",
         "started_at": "2026-01-01T12:00:00+00:00",
@@ -138,7 +148,8 @@ def made_header(**given: Any) -> Header:
     return Header(t_s=0.0, schema=SCHEMA, **(fields | given))
 
 
-def closed(level: Seen, index: int, began_s: float) -> LevelClosed:
+def closing_event(level: LevelSpec, index: int, began_s: float) -> LevelClosed:
+    """The closing of a level of 2,000 requests with its figures; a ramp or a level that has not settled has none."""
     requests = 2_000
     histogram = LatencyHistogram()
     if level.p50_ms is not None:
@@ -167,13 +178,14 @@ def closed(level: Seen, index: int, began_s: float) -> LevelClosed:
     )
 
 
-def _cpu_readings(level: Seen) -> dict[str, float]:
-    """From which the CPU of other processes is known; none unless host and target were measured."""
+def _cpu_readings(level: LevelSpec) -> dict[str, float]:
+    """The readings from which the CPU of other processes is computed; none unless host and target were measured."""
     if level.host_cpu_ratio is None or level.cpu_ratio is None:
         return {}
     return {"host.cpu_ratio": level.host_cpu_ratio, "target.cpu_ratio": level.cpu_ratio, "generator.process_cpu_ratio": 0.1}
 
 
 def knee(users: float, capacity_rps: float, **evidence: float) -> Mark:
+    """The mark of a knee."""
     reported = {"capacity_rps": capacity_rps, **evidence}
     return marked(t_s=99.0, key="knee:0", state="open", kind="knee", id="knee", users=users, evidence=reported)

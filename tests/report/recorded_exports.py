@@ -1,6 +1,6 @@
 """Digests of every export of each recorded session in the repository. `python -m tests.report.recorded_exports` renews them.
 
-They show whether a change alters what older sessions export. A change that is meant to is listed in CHANGELOG.md.
+They show whether a change alters the exports of existing sessions. An intended change is listed in CHANGELOG.md.
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ SESSIONS: Mapping[str, Path] = {
 }
 """The samples that come with the app, and recordings that tests use."""
 COMPARED_WITH = "sample"
+"""The session that each other one is compared with."""
 
 _APPEARANCE = re.compile(rb"<style>.*?</style>|<script>.*?</script>|<meta http-equiv[^>]*>", re.DOTALL)
-"""Styles, scripts and the policy with their hashes: the same on each page, and no data of a session."""
+"""Styles, scripts and the content security policy with their hashes: the same in each page, whatever its session."""
 
 
 def digests(name: str) -> dict[str, str]:
-    """`FORMAT FILE` -> digest, for each export of a session and for its comparison with the first sample."""
-    return {what: _digest(content) for what, content in (*_exports(name).items(), *_comparisons(name).items())}
+    """By `FORMAT FILE`: the digest of each export of the session. By `compare FORMAT`: of its comparison with COMPARED_WITH."""
+    return {export: _digest(content) for export, content in (*_exports(name).items(), *_comparisons(name).items())}
 
 
 def _exports(name: str) -> dict[str, bytes]:
+    """By `FORMAT FILE`: the content of each file of each export."""
     with open_session(SESSIONS[name]) as log:
         events = list(log)
     timeline = Timeline(events)
-    found: dict[str, bytes] = {}
+    exports: dict[str, bytes] = {}
     for form in FORMATS.values():
         try:
             if form.files is not None:
@@ -50,19 +52,21 @@ def _exports(name: str) -> dict[str, bytes]:
             else:
                 assert form.files_of_log is not None
                 files = form.files_of_log(events)
-        except InputError as error:  # there is nothing of this kind in the session
+        except InputError as error:  # such as percentile distributions of a session without requests
             files = {"refused": str(error).encode()}
-        found |= {f"{form.name} {file}": content for file, content in files.items()}
-    return found
+        exports |= {f"{form.name} {file}": content for file, content in files.items()}
+    return exports
 
 
 def _comparisons(name: str) -> dict[str, bytes]:
+    """By `compare FORMAT`: the comparison with COMPARED_WITH."""
     folder = SESSIONS[name].parent
     comparison = compare([opened(str(SESSIONS[each]), folder) for each in (COMPARED_WITH, name)])
     return {f"compare {form}": rendered(comparison, form) for form in COMPARISONS}
 
 
 def _digest(content: bytes) -> str:
+    """The first 64 bits of SHA-256 over the content without its appearance."""
     return hashlib.sha256(_APPEARANCE.sub(b"", content)).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Causes, bottlenecks and leaks in every export: with evidence, example and advice, without secrets or names where asked."""
+"""Causes, bottlenecks and leaks in exports: with evidence, example and advice; without secrets; redacted, without host names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from capexplorer.report.summary import summarise
 from capexplorer.session.canonical import canonical
 from trials.marked import marked
 
-from .material import HEADER, HOSTILE, session
+from .exported_sessions import HEADER, HOSTILE, session
 
 PORTS = "ephemeral_port_exhaustion_time_wait"
 
@@ -36,8 +36,8 @@ def mark(id_: str, t_s: float, users: float, evidence: dict[str, Any], kind: Mar
     )  # fmt: skip
 
 
-def troubled(example: str = "OSError, errno 99: Cannot assign requested address") -> list[Event]:
-    """Three levels; ports run out at 50 users, from 00:30 on; a bottleneck and a leak beside."""
+def session_with_causes(example: str = "OSError, errno 99: Cannot assign requested address") -> list[Event]:
+    """Three levels with a cause (ports run out at 50 users from 00:30 on), a bottleneck and a leak. `example`: of the cause."""
     *events, ended = session()
     assert isinstance(ended, Ended)
     counted = {"count": 412, "first_s": 30.0, "last_s": 36.5, "rate_per_s": 63.4}
@@ -62,35 +62,35 @@ SYSCTL = 'sysctl -w net.ipv4.ip_local_port_range="1024 65535"'
 
 @pytest.fixture(scope="module")
 def timeline() -> Timeline:
-    return Timeline(troubled())
+    """The timeline of `session_with_causes`."""
+    return Timeline(session_with_causes())
 
 
 def test_the_summary_lists_causes_with_evidence_and_advice(timeline: Timeline) -> None:
     found = summarise(timeline)
     assert found["verdict"] == VERDICT
     leak, cause = (next(each for each in found["causes"] if each["id"] == id_) for id_ in ("fd_leak", PORTS))
-    assert (cause["severity"], cause["count"], cause["first_s"], cause["last_s"], cause["users"]) == (
-        "critical",
-        412,
-        30.0,
-        36.5,
-        50,
-    )
-    assert cause["evidence"]["endpoints"]["GET /tasks/list"] == 400 and SYSCTL in cause["advice"]
+    assert cause["severity"] == "critical"
+    assert {name: cause[name] for name in ("count", "first_s", "last_s", "users")} == {
+        "count": 412, "first_s": 30.0, "last_s": 36.5, "users": 50,
+    }  # fmt: skip
+    assert cause["evidence"]["endpoints"]["GET /tasks/list"] == 400
+    assert SYSCTL in cause["advice"]
     assert leak["evidence"]["growth_per_hour"] == 7200.0
     assert [(each["id"], each["confidence"]) for each in found["bottlenecks"]] == [("gil_bound", "high")]
 
 
-def test_levels_in_which_the_generator_failed_give_no_knee() -> None:
+def test_levels_limited_by_the_generator_do_not_count_for_the_knee() -> None:
     knee = KneeVerdict(kind="no_knee", users=50, users_high=50)
     curve = CurveFit(low_load_rps_per_user=2.0, low_load_se=0.1, baseline_users=(5.0,))
     found = Verdict(t_s=36.0, capacity=CapacityVerdict(knee=knee, curve=curve))
-    healthy, invalid = (Timeline([*events[:-1], found, events[-1]]) for events in (session(), troubled()))
-    assert (summarise(healthy)["no_knee_up_to_users"], summarise(invalid)["no_knee_up_to_users"]) == (50, 20)
+    healthy, invalid = (Timeline([*events[:-1], found, events[-1]]) for events in (session(), session_with_causes()))
+    assert summarise(healthy)["no_knee_up_to_users"] == 50
+    assert summarise(invalid)["no_knee_up_to_users"] == 20, "the level of 50 users ran out of ports"
     assert "| knee | none up to 20 | – | – | generator | – |" in markdown.render(invalid).decode()
 
 
-def test_markdown_has_each_cause_with_location_evidence_example_and_a_command_to_copy(timeline: Timeline) -> None:
+def test_markdown_has_each_cause_with_location_evidence_example_and_command(timeline: Timeline) -> None:
     text = markdown.render(timeline).decode()
     assert f"**{VERDICT}**" in text
     assert "- generator: **cause: ephemeral ports exhausted (TIME_WAIT) at 50 users (high confidence)**: 412 × at 63.4/s" in text
@@ -103,7 +103,7 @@ def test_markdown_has_each_cause_with_location_evidence_example_and_a_command_to
     assert f"`{SYSCTL}`" in text
 
 
-def test_the_page_has_each_cause_with_the_same_parts(timeline: Timeline) -> None:
+def test_the_html_page_has_each_cause_with_evidence_example_and_command(timeline: Timeline) -> None:
     text = html.render(timeline).decode()
     for sentence in (
         VERDICT.replace("'", "&#39;"),
@@ -115,7 +115,7 @@ def test_the_page_has_each_cause_with_the_same_parts(timeline: Timeline) -> None
         assert sentence in text
 
 
-def test_causes_csv_has_a_line_each(timeline: Timeline) -> None:
+def test_causes_csv_has_a_line_for_each_cause_bottleneck_and_leak(timeline: Timeline) -> None:
     files = csv_report.render(timeline)
     assert set(files) == {"levels.csv", "endpoints.csv", "seconds.csv", "causes.csv"}
     lines = {line["id"]: line for line in csv.DictReader(io.StringIO(files["causes.csv"].decode(), newline=""))}
@@ -123,35 +123,40 @@ def test_causes_csv_has_a_line_each(timeline: Timeline) -> None:
     assert {name: lines[PORTS][name] for name in ("where", "count", "rate_per_s", "first_s")} == {
         "where": "generator", "count": "412", "rate_per_s": "63.4", "first_s": "30.0",
     }  # fmt: skip
-    assert lines["fd_leak"]["count"] == "" and "growth per hour 7,200" in lines["fd_leak"]["readings"]
+    assert lines["fd_leak"]["count"] == ""
+    assert "growth per hour 7,200" in lines["fd_leak"]["readings"]
 
 
-def test_an_example_is_data_in_every_form() -> None:
-    hostile = Timeline(troubled(HOSTILE))
+def test_a_hostile_example_is_inert_in_markdown_and_html() -> None:
+    hostile = Timeline(session_with_causes(HOSTILE))
     page, text = html.render(hostile).decode(), markdown.render(hostile).decode()
-    assert "<img src=x" not in page and "\x1b" not in page + text
+    assert "<img src=x" not in page
+    assert "\x1b" not in page + text
     example = next(line for line in text.splitlines() if line.startswith("  E.g. "))
-    assert example.startswith("  E.g. ``") and example.endswith("``")
+    assert example.startswith("  E.g. ``")
+    assert example.endswith("``")
 
 
-def test_no_secret_reaches_the_example_and_no_name_is_left_where_they_are_to_go() -> None:
-    events = troubled("GET http://ann:pw@db7.corp.internal/x?token=abc: Authorization: Bearer abcdef123=")
+def test_an_example_has_no_secrets_and_after_redaction_no_host_names() -> None:
+    events = session_with_causes("GET http://ann:pw@db7.corp.internal/x?token=abc: Authorization: Bearer abcdef123=")
     recorded = [canonical(event) for event in events]
     assert not any(secret in markdown.render(Timeline(recorded)).decode() for secret in ("pw@", "abcdef123", "token=abc"))
     text = markdown.render(Timeline(redacted(recorded))).decode()
-    assert "db7" not in text and "GET /tasks/list 400" in text
-    assert "/proc/17/fd" in text, "our own advice names files of nobody"
+    assert "db7" not in text
+    assert "GET /tasks/list 400" in text
+    assert "/proc/17/fd" in text, "paths in the advice are not redacted: they are those of every system"
 
 
-def test_retried_attempts_are_redacted_too() -> None:
+def test_failures_of_retried_requests_are_redacted() -> None:
     signature = FailureSignature(types=("OSError",), text="db7.corp.internal reset")
     retried = (FailureTick(name="http://db7.corp.internal:18080/x", method="GET", signature=signature, count=1),)
     tick = Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", retried=retried)
     *_, found = redacted([HEADER, tick])
-    assert isinstance(found, Sample) and "db7" not in str(found.retried)
+    assert isinstance(found, Sample)
+    assert "db7" not in str(found.retried)
 
 
-def test_a_failure_reported_in_full_is_redacted_too_and_is_in_the_page() -> None:
+def test_the_example_of_a_failure_is_in_the_page_and_is_redacted() -> None:
     signature = FailureSignature(types=("CatchResponseError",), text="lost_updates")
     example = "lost_updates: 90 at db7.corp.internal, 60 at 10.1.2.3, token=abc"
     failed = (FailureTick(name="/x", method="GET", signature=signature, count=1, example=example),)
@@ -159,20 +164,23 @@ def test_a_failure_reported_in_full_is_redacted_too_and_is_in_the_page() -> None
     events = [canonical(event) for event in (HEADER, tick)]
     assert "e.g. lost_updates: 90 at db7.corp.internal, 60 at 10.1.2.3, token=***" in html.render(Timeline(events)).decode()
     page = html.render(Timeline(redacted(events))).decode()
-    assert "lost_updates: 90 at redacted-host, 60 at redacted-address" in page and "db7" not in page
+    assert "lost_updates: 90 at redacted-host, 60 at redacted-address" in page
+    assert "db7" not in page
 
 
-def test_compare_lists_the_marks_of_each_session_and_warns_of_a_session_that_does_not_describe_the_service() -> None:
-    comparison = compare([Session(Timeline(session())), Session(Timeline(troubled()))])
+def test_a_comparison_lists_the_marks_of_each_session_and_warns_of_invalid_results() -> None:
+    comparison = compare([Session(Timeline(session())), Session(Timeline(session_with_causes()))])
     first, second = document(comparison)["sessions"]
     assert [each["id"] for each in first["marks"]] == ["ports_exhausted"]
     assert [(each["id"], each["users"], each["count"]) for each in second["marks"]][1:] == [
         (PORTS, 50, 412), ("gil_bound", 20, None), ("fd_leak", 50, None),
     ]  # fmt: skip
-    assert second["verdict"] == VERDICT and f"B: {VERDICT}" in document(comparison)["warnings"]
+    assert second["verdict"] == VERDICT
+    assert f"B: {VERDICT}" in document(comparison)["warnings"]
     text, page = compare_markdown.render(comparison).decode(), compare_page.render(comparison).decode()
     for sentence in (
         "ephemeral ports exhausted (TIME_WAIT) at 50 users, 412 ×",
         "the service's CPU is saturated (GIL) at 20 users",
     ):
-        assert sentence in text and sentence.replace("'", "&#39;") in page
+        assert sentence in text
+        assert sentence.replace("'", "&#39;") in page

@@ -1,4 +1,4 @@
-"""`capexplorer compare` as it is called: what it prints, writes and exits with."""
+"""`capexplorer compare` as a command: its output, its files, its exit code, and input that it refuses."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from capexplorer.model.events import Event, LevelClosed
 from capexplorer.session import titles
 from capexplorer.session.writer import SessionWriter
 
-from .compared import Seen, events
+from .compared import LevelSpec, events
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    save(tmp_path, "old", events([Seen(10), Seen(50)], id="old"))
-    save(tmp_path, "new", events([Seen(10), Seen(50, 80.0)], id="new"))
-    save(tmp_path, "both", events([Seen(10), Seen(10, 50.0, epoch=1)], id="both"))
+    """A folder with three sessions; `both` has two epochs."""
+    save(tmp_path, "old", events([LevelSpec(10), LevelSpec(50)], id="old"))
+    save(tmp_path, "new", events([LevelSpec(10), LevelSpec(50, 80.0)], id="new"))
+    save(tmp_path, "both", events([LevelSpec(10), LevelSpec(10, 50.0, epoch=1)], id="both"))
     return tmp_path
 
 
 def save(folder: Path, name: str, events: Sequence[Event]) -> Path:
+    """Record a session, and return the path of its log."""
     writer = SessionWriter(folder / f"{name}.jsonl")
     for event in events:
         writer.write(event)
@@ -33,15 +35,16 @@ def save(folder: Path, name: str, events: Sequence[Event]) -> Path:
 
 
 def run(folder: Path, *args: str) -> int:
+    """The exit code of `compare` with these arguments."""
     return cli.run(["compare", *args, "--sessions-dir", str(folder)])
 
 
-def test_without_a_terminal_it_prints_markdown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_the_comparison_is_printed_as_markdown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "old", "new") == 0
     assert capsys.readouterr().out.startswith("# Comparison\n\n**B finishes less than A")
 
 
-def test_the_form_is_that_of_the_files_name_and_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_format_follows_the_file_name_and_overwriting_needs_force(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = folder / "out.json"
     assert run(folder, "old", "new", "-o", str(output)) == 0
     assert json.loads(output.read_text())["schema"] == "capexplorer.compare/1"
@@ -60,7 +63,7 @@ def test_the_form_is_that_of_the_files_name_and_nothing_is_overwritten(folder: P
         (("old", "both"), ["old", "both#0", "both#1"]),
     ],
 )
-def test_epochs_are_named_or_stand_for_themselves(
+def test_epochs_are_selected_by_number_and_a_session_without_one_means_all_of_them(
     args: Sequence[str], names: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(folder, *args, "--format", "json") == 0
@@ -68,7 +71,7 @@ def test_epochs_are_named_or_stand_for_themselves(
     assert [each["id"] + ("" if each["epoch"] is None else f"#{each['epoch']}") for each in sessions] == names
 
 
-def test_a_title_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_title_of_a_session_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     titles.write(folder / "new.jsonl", "after the fix")
     assert run(folder, "old", "new") == 0
     assert "new  after the fix" in capsys.readouterr().out
@@ -83,14 +86,16 @@ def test_a_title_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -
         ("goot<-5%", 2, "did you mean `goodput`?"),
     ],
 )
-def test_conditions_decide_the_exit_code(
+def test_the_condition_of_fail_if_decides_the_exit_code(
     condition: str, code: int, sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(folder, "old", "new", "--fail-if", condition) == code
     assert sentence in capsys.readouterr().err
 
 
-def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_condition_has_precedence_over_one_that_cannot_be_judged(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(folder, "old", "new", "--fail-if", "knee<-5%", "--fail-if", "goodput<-5%") == 3
     assert "cannot be judged" in capsys.readouterr().err
 
@@ -104,30 +109,32 @@ def test_one_that_fails_counts_more_than_one_that_cannot_be_judged(folder: Path,
         (("old", "both#x"), "expected a number behind `#`"),
     ],
 )
-def test_wrong_input_is_one_line(args: Sequence[str], sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_sessions_are_refused_in_one_line(
+    args: Sequence[str], sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(folder, *args) == 2
     reported = capsys.readouterr().err
-    assert sentence in reported and len(reported.splitlines()) == 1
+    assert sentence in reported
+    assert len(reported.splitlines()) == 1
 
 
-def test_warnings_are_reported_on_stderr_too_and_a_torn_log_is_compared_as_far_as_it_goes(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    recorded = events([Seen(10, 90.0), Seen(50)], id="torn", complete=False)
+def test_a_truncated_log_is_compared_with_warnings_on_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded = events([LevelSpec(10, 90.0), LevelSpec(50)], id="truncated", complete=False)
     assert isinstance(recorded[-1], LevelClosed)
-    path = save(folder, "torn", recorded)
+    path = save(folder, "truncated", recorded)
     path.write_bytes(path.read_bytes()[:-40])
-    assert run(folder, "old", "torn") == 0
+    assert run(folder, "old", "truncated") == 0
     captured = capsys.readouterr()
-    assert "B ended early" in captured.err and "cut off" in captured.err
+    assert "B ended early" in captured.err
+    assert "cut off" in captured.err
     assert "| 10 | goodput/s | 100.0 | 90.0 |" in captured.out
 
 
-def test_damage_of_a_log_is_a_warning_in_the_comparison_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_lines_of_a_log_are_a_warning_in_the_comparison(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "new.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     lines[-2] = lines[-2].replace(b'"t_s":', b'"t_s":1', 1)
     path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     assert run(folder, "old", "new", "--format", "json") == 0
-    sentence = json.loads(capsys.readouterr().out)["warnings"]
-    assert "B: 2 damaged or missing lines in its log are missing from its figures." in sentence
+    warnings = json.loads(capsys.readouterr().out)["warnings"]
+    assert "B: 2 damaged or missing lines in its log are missing from its figures." in warnings

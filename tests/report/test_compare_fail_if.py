@@ -1,4 +1,4 @@
-"""`--fail-if`: what fails a build, what does not, and what cannot be judged."""
+"""`compare --fail-if`: conditions that fail, that pass with a message, and that cannot be judged."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from capexplorer.model.events import Mark
 from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.fail_if import HELP, NAMES, Condition, Outcome, judge, parse
 
-from .compared import Seen, knee, overheads, session, timeline
+from .compared import LevelSpec, knee, overheads, session, timeline
 
 
-def judged(text: str, before: Sequence[Seen], after: Sequence[Seen], *knees: Mark) -> Outcome:
+def judged(text: str, before: Sequence[LevelSpec], after: Sequence[LevelSpec], *knees: Mark) -> Outcome:
+    """The outcome of a condition on two sessions of these levels; `knees`: the mark of each, or none."""
     marks = knees or (None, None)
     sides = [timeline(levels, more=[mark] if mark else []) for levels, mark in zip((before, after), marks, strict=True)]
     return judge(parse(text), compare([Session(side) for side in sides]))
@@ -28,7 +29,7 @@ def judged(text: str, before: Sequence[Seen], after: Sequence[Seen], *knees: Mar
         ("failure_ratio>+1%", Condition("failure_ratio>+1%", "failure_ratio", ">", 0.01)),
     ],
 )
-def test_a_condition_is_a_figure_an_operator_and_a_per_cent(text: str, condition: Condition) -> None:
+def test_a_condition_is_a_figure_an_operator_and_a_percentage(text: str, condition: Condition) -> None:
     assert parse(text) == condition
 
 
@@ -54,30 +55,33 @@ def test_the_help_names_every_figure_and_operator() -> None:
     assert all(name in HELP.replace("\n", " ") for name in (*NAMES, "< <= > >="))
 
 
-def test_a_fall_beyond_limit_and_noise_fails_and_says_where() -> None:
-    found = judged("goodput<-5%", [Seen(10), Seen(50)], [Seen(10), Seen(50, 80.0)])
+def test_a_decrease_beyond_the_limit_and_the_noise_fails_and_names_the_user_count() -> None:
+    found = judged("goodput<-5%", [LevelSpec(10), LevelSpec(50)], [LevelSpec(10), LevelSpec(50, 80.0)])
     (line,) = found.failed
     assert line == "goodput<-5%: B against A: holds at 50 users: 100.0 to 80.0/s (-20.0%), worse, beyond noise"
-    assert judged("goodput@10<-5%", [Seen(10), Seen(50)], [Seen(10), Seen(50, 80.0)]) == Outcome()
+    assert judged("goodput@10<-5%", [LevelSpec(10), LevelSpec(50)], [LevelSpec(10), LevelSpec(50, 80.0)]) == Outcome()
 
 
 def test_a_change_beyond_the_limit_but_within_noise_passes_with_a_message() -> None:
-    found = judged("goodput<-5%", [Seen(10, 100.0, 10.0)], [Seen(10, 90.0, 10.0)])
-    assert not found.failed and not found.unjudged
-    assert "does not count at 10 users" in found.excused[0] and "within noise" in found.excused[0]
+    found = judged("goodput<-5%", [LevelSpec(10, 100.0, 10.0)], [LevelSpec(10, 90.0, 10.0)])
+    assert found.failed == ()
+    assert found.unjudged == ()
+    (message,) = found.excused
+    assert "does not count at 10 users" in message
+    assert "within noise" in message
 
 
 def test_a_difference_caused_by_the_client_does_not_fail() -> None:
-    slow = session([Seen(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_overhead_ms=overheads(HttpUser=1.9))
-    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
+    slow = session([LevelSpec(50, mean_ms=2.0, mean_se_ms=0.02, p50_ms=2.0)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([LevelSpec(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))
     assert not found.failed
     assert "client overhead" in found.excused[0]
 
 
-def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
-    slow = session([Seen(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_overhead_ms=overheads(HttpUser=1.9))
-    fast = session([Seen(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
+def test_a_difference_that_the_client_may_explain_in_part_cannot_be_judged() -> None:
+    slow = session([LevelSpec(50, mean_ms=4.0, mean_se_ms=0.02, p50_ms=4.0)], client_overhead_ms=overheads(HttpUser=1.9))
+    fast = session([LevelSpec(50, mean_ms=0.9, mean_se_ms=0.008, p50_ms=0.9)], client_overhead_ms=overheads(FastHttpUser=0.5))
     found = judge(parse("p50>5%"), compare([fast, slow]))
     assert (found.failed, found.excused) == ((), ())
     assert "partly client" in found.unjudged[0]
@@ -86,21 +90,21 @@ def test_a_difference_that_may_be_partly_the_clients_cannot_be_judged() -> None:
 @pytest.mark.parametrize(
     ("text", "after", "sentence"),
     [
-        ("goodput<-5%", [Seen(10, 80.0, None)], "cannot be judged at 10 users: 100.0 to 80.0/s (-20.0%), noise unknown"),
-        ("goodput<-5%", [Seen(10, None, None)], "cannot be judged: goodput was not measured in B"),
-        ("knee<-5%", [Seen(10)], "cannot be judged: knee was not measured in A and B"),
-        ("p95@50>1%", [Seen(10)], "cannot be judged: 50 users is no settled level in common"),
-        ("p95>1%", [Seen(20)], "cannot be judged: no user count in common"),
+        ("goodput<-5%", [LevelSpec(10, 80.0, None)], "cannot be judged at 10 users: 100.0 to 80.0/s (-20.0%), noise unknown"),
+        ("goodput<-5%", [LevelSpec(10, None, None)], "cannot be judged: goodput was not measured in B"),
+        ("knee<-5%", [LevelSpec(10)], "cannot be judged: knee was not measured in A and B"),
+        ("p95@50>1%", [LevelSpec(10)], "cannot be judged: 50 users is no settled level in common"),
+        ("p95>1%", [LevelSpec(20)], "cannot be judged: no user count in common"),
     ],
 )
-def test_what_cannot_be_judged_never_passes(text: str, after: Sequence[Seen], sentence: str) -> None:
-    found = judged(text, [Seen(10)], after)
+def test_a_condition_on_unmeasured_figures_cannot_be_judged(text: str, after: Sequence[LevelSpec], sentence: str) -> None:
+    found = judged(text, [LevelSpec(10)], after)
     assert not found.failed
     assert sentence in found.unjudged[0]
 
 
-def test_knees_are_judged_by_their_intervals() -> None:
+def test_knees_are_judged_by_their_intervals_and_capacities_by_their_errors() -> None:
     marks = knee(60, 120.0, users_low=55, users_high=65), knee(45, 90.0, users_low=42, users_high=48)
-    assert judged("knee<-5%", [Seen(10)], [Seen(10)], *marks).failed
-    assert judged("capacity<-5%", [Seen(10)], [Seen(10)], *marks).unjudged
-    assert judged("knee<-50%", [Seen(10)], [Seen(10)], *marks) == Outcome()
+    assert judged("knee<-5%", [LevelSpec(10)], [LevelSpec(10)], *marks).failed
+    assert judged("capacity<-5%", [LevelSpec(10)], [LevelSpec(10)], *marks).unjudged, "these capacities have no errors"
+    assert judged("knee<-50%", [LevelSpec(10)], [LevelSpec(10)], *marks) == Outcome()

@@ -1,4 +1,4 @@
-"""A comparison as Markdown, HTML and JSON: the same bytes every time, and nothing foreign is alive in them."""
+"""A comparison as Markdown, HTML and JSON: the same bytes each time, and hostile text is inert."""
 
 from __future__ import annotations
 
@@ -14,49 +14,51 @@ from capexplorer.report.compare import Comparison, Session, compare, markdown, p
 from capexplorer.report.compare import json as json_form
 from capexplorer.report.compare.curves import capacity, latency
 
-from .compared import Seen, knee, timeline
+from .compared import LevelSpec, knee, timeline
 
-EVIL = "<script>alert(1)</script> | **x** [y](http://z) `q` \x1b[31m \u202e&\"'"
+HOSTILE = "<script>alert(1)</script> | **x** [y](http://z) `q` \x1b[31m \u202e&\"'"
 
 
-def sample(label: str | None = "old") -> Comparison:
-    levels = [Seen(10, 40.0), Seen(50, 90.0, p50_ms=40.0), Seen(80, None, None, settled=False)]
+def comparison(label: str | None = "old") -> Comparison:
+    """Two sessions with this label, with a knee, an unsettled level and a level that only one of them has."""
+    levels = [LevelSpec(10, 40.0), LevelSpec(50, 90.0, p50_ms=40.0), LevelSpec(80, None, None, settled=False)]
     before = timeline(levels, label=label, more=[knee(45, 90.0)])
-    after = timeline([Seen(10, 41.0), Seen(50, 120.0), Seen(60, 130.0, None)], id="b", label=label and label[::-1])
+    after = timeline([LevelSpec(10, 41.0), LevelSpec(50, 120.0), LevelSpec(60, 130.0, None)], id="b", label=label and label[::-1])
     return compare([Session(before, title=label), Session(after)])
 
 
 @pytest.mark.parametrize("render", [markdown.render, page.render, json_form.render], ids=["md", "html", "json"])
 def test_the_same_comparison_gives_the_same_bytes(render: Any) -> None:
-    assert render(sample()) == render(sample())
+    assert render(comparison()) == render(comparison())
 
 
 def test_markdown_has_verdict_levels_and_unmatched_user_counts() -> None:
-    sentence = markdown.render(sample()).decode()
-    assert sentence.startswith(
+    text = markdown.render(comparison()).decode()
+    assert text.startswith(
         "# Comparison\n\n**B finishes more than A beyond noise at 1 of 2 user counts in common (+33.3% at 50 users)"
     )
-    assert "| 50 | goodput/s | 90.0 | 120.0 | +30.0 | +33.3% | 4.15 | better, beyond noise |" in sentence
-    assert "Settled only in B: 60 users." in sentence
-    assert "| A |" in sentence and "| 45 users, 90/s | 10, 50 | 80 |" in sentence
+    assert "| 50 | goodput/s | 90.0 | 120.0 | +30.0 | +33.3% | 4.15 | better, beyond noise |" in text
+    assert "Settled only in B: 60 users." in text
+    assert "| A |" in text
+    assert "| 45 users, 90/s | 10, 50 | 80 |" in text
 
 
-def test_every_markdown_table_has_as_many_cells_in_each_line() -> None:
-    tables = re.findall(r"(?:^\|.*\n)+", markdown.render(sample(EVIL)).decode(), re.MULTILINE)
+def test_all_rows_of_a_markdown_table_have_the_same_number_of_cells() -> None:
+    tables = re.findall(r"(?:^\|.*\n)+", markdown.render(comparison(HOSTILE)).decode(), re.MULTILINE)
     assert len(tables) >= 3
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
 
-def test_foreign_text_is_inert_in_every_form() -> None:
-    found = sample(EVIL)
-    for sentence in (markdown.render(found).decode(), page.render(found).decode()):
-        assert "<script" not in sentence
-        assert not {"\x1b", "\u202e"} & set(sentence)
+def test_hostile_text_is_inert_in_markdown_and_html() -> None:
+    hostile = comparison(HOSTILE)
+    for text in (markdown.render(hostile).decode(), page.render(hostile).decode()):
+        assert "<script" not in text
+        assert not {"\x1b", "\u202e"} & set(text)
 
 
 def test_json_names_its_schema_and_distinguishes_null_from_zero() -> None:
-    document = json.loads(json_form.render(sample()))
+    document = json.loads(json_form.render(comparison()))
     assert document["schema"] == "capexplorer.compare/1"
     assert [session["letter"] for session in document["sessions"]] == ["A", "B"]
     first, second = document["comparisons"][0]["levels"]
@@ -73,9 +75,10 @@ def test_json_names_its_schema_and_distinguishes_null_from_zero() -> None:
 
 
 class Page(html.parser.HTMLParser):
-    """Tags that are open, and every address."""
+    """Collects the tags that are open and all addresses, and asserts that tags are closed in the right order."""
 
     VOID = ("meta", "input")
+    """Tags that are never closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,20 +94,22 @@ class Page(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_whole_and_asks_for_nothing() -> None:
-    content = page.render(sample(EVIL)).decode()
+def test_the_page_is_well_formed_and_refers_to_no_other_file() -> None:
+    content = page.render(comparison(HOSTILE)).decode()
     parser = Page()
     parser.feed(content)
     parser.close()
-    assert (parser.open, parser.addresses) == ([], [])
-    assert "url(" not in content and "@import" not in content
+    assert parser.open == []
+    assert parser.addresses == []
+    assert "url(" not in content
+    assert "@import" not in content
     assert "prefers-color-scheme:dark" in content
 
 
-def test_curves_are_drawn_well_formed_also_of_nothing() -> None:
-    nothing = compare([Session(timeline([Seen(1, settled=False)])), Session(timeline([]))])
-    for found in (sample(), nothing):
-        for drawn in (capacity(found.curves), latency(found.curves), latency(found.curves, log=True)):
+def test_charts_are_well_formed_svg_also_without_levels() -> None:
+    nothing = compare([Session(timeline([LevelSpec(1, settled=False)])), Session(timeline([]))])
+    for compared in (comparison(), nothing):
+        for drawn in (capacity(compared.curves), latency(compared.curves), latency(compared.curves, log=True)):
             assert "nan" not in drawn
             xml.etree.ElementTree.fromstring(drawn)
-    assert "knee of A" in capacity(sample().curves)
+    assert "knee of A" in capacity(comparison().curves)

@@ -1,4 +1,4 @@
-"""Noise of a comparison: how large a difference must be to count, of a row, of a headline, beside busy neighbours."""
+"""The noise of a comparison: which differences are significant at one level, over all levels, and on a busy machine."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from capexplorer.report.compare.sentences.latency_outcome import latency
 from capexplorer.report.compare.shared_machine import is_disturbed
 from capexplorer.report.compare.significance import probability, significant_by_holm, threshold, welch
 
-from .compared import Seen, session
+from .compared import LevelSpec, session
 
 # -- significance
 
 
 @pytest.mark.parametrize(("degrees", "p", "student"), [(3, 0.05, 3.182), (5, 0.05, 2.571), (10, 0.01, 3.169), (1e6, 0.05, 1.960)])
-def test_thresholds_are_those_of_students_tables(degrees: float, p: float, student: float) -> None:
+def test_thresholds_are_those_of_students_t_distribution(degrees: float, p: float, student: float) -> None:
     assert threshold(degrees, p) == pytest.approx(student, rel=0.015)
     assert probability(student, 1.0, degrees) == pytest.approx(p, rel=0.03)
 
@@ -37,7 +37,7 @@ def test_with_errors_of_zero_any_change_is_certain() -> None:
     assert (probability(1.0, 0.0, 5), probability(0.0, 0.0, 5)) == (0.0, 1.0)
 
 
-def test_degrees_of_two_equal_spreads_add_up_and_a_rough_one_alone_stays_rough() -> None:
+def test_welch_adds_the_degrees_of_equal_errors_and_keeps_those_of_a_dominant_one() -> None:
     assert welch((1.0, 3), (1.0, 3)) == pytest.approx((math.sqrt(2), 6))
     assert welch((1.0, 3), (0.01, 1_000)) == pytest.approx((1.0, 3), rel=0.01)
 
@@ -48,14 +48,15 @@ def test_among_many_figures_only_a_small_probability_counts() -> None:
     assert significant_by_holm({"a": 0.001, "b": 0.02, "c": 0.9}, 0.05) == {"a", "b"}
 
 
-# -- overlapping batches
+# -- errors from moving blocks of seconds
 
 
 def mean_between(sums: NDArray[np.float64], first: int, end: int) -> float:
+    """The mean of the seconds from `first` to before `end`; `sums`: cumulative sums of the seconds, from 0 on."""
     return float(sums[end] - sums[first]) / (end - first)
 
 
-def test_the_error_of_correlated_seconds_is_that_of_repeated_levels() -> None:
+def test_the_error_of_correlated_seconds_is_the_scatter_of_repeated_levels() -> None:
     random = np.random.default_rng(11)
     wholes, variances = [], []
     for _ in range(300):
@@ -70,88 +71,94 @@ def test_the_error_of_correlated_seconds_is_that_of_repeated_levels() -> None:
     assert math.sqrt(np.mean(variances)) == pytest.approx(np.std(wholes), rel=0.25)
 
 
-def test_under_six_seconds_and_with_an_empty_batch_there_is_no_error() -> None:
+def test_below_six_seconds_or_with_an_empty_batch_there_is_no_error() -> None:
     assert moving_block_error(5, 1.0, lambda first, end: 1.0) is None
     assert moving_block_error(6, 1.0, lambda first, end: None if first == 2 else 1.0) is None
     assert parts(range(5)) == []
 
 
-def test_a_long_level_is_cut_into_equal_parts() -> None:
+def test_a_long_level_is_divided_into_24_parts() -> None:
     cut = parts(range(100))
     assert len(cut) == 24
     assert [tick for part in cut for tick in part] == list(range(100))
 
 
-def test_a_percentile_that_moves_in_time_has_more_noise_than_one_that_does_not() -> None:
-    steady = session([Seen(10)])
+def test_a_percentile_that_changes_over_time_has_a_larger_error() -> None:
+    steady = session([LevelSpec(10)])
     random = np.random.default_rng(3)
-    moving = session([Seen(10, shares=tuple(float(share) for share in random.uniform(0.5, 1.5, 8)))])
-    (still,), (moved,) = (compare([each, each]).pairs for each in (steady, moving))
+    moving = session([LevelSpec(10, latency_factors=tuple(float(factor) for factor in random.uniform(0.5, 1.5, 8)))])
+    (steady_pair,), (moving_pair,) = (compare([each, each]).pairs for each in (steady, moving))
     for figure in ("p50", "p95", "p99"):
-        error, wider = still.levels[0][figure].before.se, moved.levels[0][figure].before.se
-        assert error is not None and wider is not None
-        assert wider > 5 * error
+        steady_error, moving_error = steady_pair.levels[0][figure].before.se, moving_pair.levels[0][figure].before.se
+        assert steady_error is not None
+        assert moving_error is not None
+        assert moving_error > 5 * steady_error, figure
 
 
-# -- from level to level
+# -- changes over all levels
 
 
 @pytest.mark.parametrize(
-    ("shares", "judgement"),
+    ("cpu_factors", "judgement"),
     [((1.3, 1.3, 1.3, 1.3), "beyond"), ((1.3, 0.8, 1.3, 0.9), "within"), ((1.3, 1.3), "unknown")],
     ids=["even", "uneven", "two-levels"],
 )
-def test_target_cpu_is_judged_by_its_scatter_from_level_to_level(shares: tuple[float, ...], judgement: str) -> None:
-    counts = range(10, 10 + len(shares))
-    before = session([Seen(users, cpu_ratio=0.5) for users in counts])
-    after = session([Seen(users, cpu_ratio=0.5 * share) for users, share in zip(counts, shares, strict=True)])
+def test_target_cpu_is_judged_by_its_scatter_from_level_to_level(cpu_factors: tuple[float, ...], judgement: str) -> None:
+    counts = range(10, 10 + len(cpu_factors))
+    before = session([LevelSpec(users, cpu_ratio=0.5) for users in counts])
+    after = session([LevelSpec(users, cpu_ratio=0.5 * factor) for users, factor in zip(counts, cpu_factors, strict=True)])
     (pair,) = compare([before, after]).pairs
     assert {level["target_cpu"].judgement for level in pair.levels} == {judgement}
 
 
 def test_small_equal_changes_of_many_levels_make_one_significant_change() -> None:
     pairs = [
-        (Estimate(100.0, 4.0, degrees=3), Estimate(110.0 + wander, 4.0, degrees=3)) for wander in (1, -1, 0, 2, -2, 0, 1, -1)
+        (Estimate(100.0, 4.0, degrees=3), Estimate(110.0 + deviation, 4.0, degrees=3))
+        for deviation in (1, -1, 0, 2, -2, 0, 1, -1)
     ]
     found = overall_change("mean", pairs)
     assert found is not None
-    assert found.counts and found.ratio == pytest.approx(0.1, abs=0.01)
-    assert not any(probability(10.0, math.hypot(4, 4), 6) < 0.05 for _ in pairs)
+    assert found.counts
+    assert found.ratio == pytest.approx(0.1, abs=0.01)
+    assert probability(10.0, math.hypot(4, 4), 6) >= 0.05, "the change of one level alone is not significant"
 
 
-@pytest.mark.parametrize("wild", [0.5, 2.0, 7.0])
-def test_a_level_at_which_one_run_collapsed_does_not_hide_what_the_others_show(wild: float) -> None:
-    ratios = [1.08, 1.12, 1.10, 1.13, wild, 1.07, 1.11, 1.09]
+@pytest.mark.parametrize("outlier", [0.5, 2.0, 7.0])
+def test_one_level_with_a_very_different_ratio_does_not_hide_the_change_of_the_others(outlier: float) -> None:
+    ratios = [1.08, 1.12, 1.10, 1.13, outlier, 1.07, 1.11, 1.09]
     found = overall_change("mean", [(Estimate(100.0, 4.0), Estimate(100.0 * ratio, 4.0)) for ratio in ratios])
     assert found is not None
-    assert found.p < 0.001 and found.ratio == pytest.approx(0.1, abs=0.02)
+    assert found.p < 0.001
+    assert found.ratio == pytest.approx(0.1, abs=0.02)
 
 
-def test_values_without_a_wild_one_have_the_mean_and_the_error_of_the_mean() -> None:
+def test_without_an_outlier_the_robust_mean_is_the_mean() -> None:
     mean, se = robust_mean([1.0, 2.0, 3.0, 4.0], [1.0] * 4)
-    assert mean == pytest.approx(2.5) and se == pytest.approx(math.sqrt(5 / 3 / 4), rel=0.01)
+    assert mean == pytest.approx(2.5)
+    assert se == pytest.approx(math.sqrt(5 / 3 / 4), rel=0.01)
 
 
-def test_equal_values_have_no_error() -> None:
+def test_the_robust_mean_of_equal_values_has_no_error() -> None:
     mean, se = robust_mean([0.1, 0.1, 0.1], [1.0, 2.0, 3.0])
-    assert mean == pytest.approx(0.1) and se == pytest.approx(0.0, abs=1e-12)
+    assert mean == pytest.approx(0.1)
+    assert se == pytest.approx(0.0, abs=1e-12)
 
 
-def test_two_levels_have_no_scatter_between_levels() -> None:
+def test_two_levels_are_too_few_for_a_scatter_between_levels() -> None:
     two = [(Estimate(100.0, 1.0), Estimate(150.0, 1.0))] * 2
     assert overall_change("mean", two) is None
     assert [before.se for before, _ in with_scatter(two)] == [None, None]
 
 
-# -- headlines and conditions
+# -- the verdict and the conditions of --fail-if
 
 
-def test_a_row_that_counts_by_itself_is_not_a_headline_among_many() -> None:
+def test_a_significant_figure_of_one_level_among_many_is_not_claimed_in_the_verdict() -> None:
     """At 36 users p95 differs by less than three errors, as one of some thirty figures may by chance."""
     counts = [9, 18, 27, 36, 45, 54, 63]
-    wandering = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
-    before = session([Seen(n, shares=wandering) for n in counts])
-    after = session([Seen(n, p50_ms=10.9 if n == 36 else 10.0, shares=wandering) for n in counts])
+    uneven = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
+    before = session([LevelSpec(n, latency_factors=uneven) for n in counts])
+    after = session([LevelSpec(n, p50_ms=10.9 if n == 36 else 10.0, latency_factors=uneven) for n in counts])
     comparison = compare([before, after])
     (pair,) = comparison.pairs
     level = next(level for level in pair.levels if level.users == 36)
@@ -161,19 +168,19 @@ def test_a_row_that_counts_by_itself_is_not_a_headline_among_many() -> None:
     assert "but not among 7 user counts" in judge(parse("p50>5%"), comparison).excused[0]
 
 
-COUNTS = range(10, 90, 10)
-WANDERING = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
+USER_COUNTS = range(10, 90, 10)
+UNEVEN = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
 
 
 def slower_at(*slow: int) -> Pair:
-    """Eight user counts of wandering latency; at these of the second session it is four times as long."""
-    before = session([Seen(n, p50_ms=10.0 + n % 3, shares=WANDERING) for n in COUNTS])
-    after = session([Seen(n, p50_ms=40.0 if n in slow else 10.0 + n % 3, shares=WANDERING) for n in COUNTS])
+    """Two sessions of eight user counts; at those in `slow` the second has about four times the latency."""
+    before = session([LevelSpec(n, p50_ms=10.0 + n % 3, latency_factors=UNEVEN) for n in USER_COUNTS])
+    after = session([LevelSpec(n, p50_ms=40.0 if n in slow else 10.0 + n % 3, latency_factors=UNEVEN) for n in USER_COUNTS])
     (pair,) = compare([before, after]).pairs
     return pair
 
 
-def test_a_jump_at_one_of_many_user_counts_stands_out_and_is_not_claimed() -> None:
+def test_a_large_change_at_a_single_user_count_is_mentioned_and_not_claimed() -> None:
     pair = slower_at(40)
     level = next(level for level in pair.levels if level.users == 40)
     assert level["p95"].counts
@@ -182,92 +189,97 @@ def test_a_jump_at_one_of_many_user_counts_stands_out_and_is_not_claimed() -> No
     assert "latency does not differ beyond noise" in latency(pair) and "stands out at 40 users alone" in latency(pair)
 
 
-def test_a_jump_at_all_user_counts_from_one_up_is_claimed_there() -> None:
+def test_a_large_change_at_all_user_counts_above_one_is_claimed() -> None:
     pair = slower_at(60, 70, 80)
     assert [level.users for level in pair.levels if level["p95"].claimed] == [60, 70, 80]
     assert "its p95 is higher" in latency(pair)
 
 
-def test_a_verdict_that_claims_nothing_says_which_change_it_would_have_found() -> None:
+def test_a_verdict_without_a_difference_names_the_change_that_would_be_found() -> None:
     pair = slower_at()
     detectable = {one.figure: one.detectable for one in pair.overall}
     assert all(size is not None and 0.02 <= size < 0.5 for size in detectable.values())
-    assert "a change of" in latency(pair) and "would be found" in latency(pair)
+    assert "a change of" in latency(pair)
+    assert "would be found" in latency(pair)
 
 
-def test_a_smaller_error_or_a_larger_share_of_mistakes_finds_smaller_changes() -> None:
-    steady, uneven = (overall_change("mean", [(Estimate(100.0, 1.0), Estimate(100.0 + each, 1.0)) for each in wander])
-                      for wander in ((1, -1, 1, -1), (9, -9, 9, -9)))  # fmt: skip
-    assert steady is not None and uneven is not None
+def test_the_detectable_change_is_smaller_with_smaller_errors_or_a_higher_error_rate() -> None:
+    steady, uneven = (overall_change("mean", [(Estimate(100.0, 1.0), Estimate(100.0 + each, 1.0)) for each in deviation])
+                      for deviation in ((1, -1, 1, -1), (9, -9, 9, -9)))  # fmt: skip
+    assert steady is not None
+    assert uneven is not None
     assert steady.found_from(0.05) < steady.found_from(0.01) < uneven.found_from(0.01)
 
 
-USERS = (4, 8, 12, 16, 20, 24, 28, 32)
+LEVELS = (4, 8, 12, 16, 20, 24, 28, 32)
 KNEE = 20
 
 
 def changed(values: tuple[float, ...], ratios: tuple[float, ...]) -> list[tuple[Estimate, Estimate]]:
-    """Before and after, with errors of 2%."""
+    """Each value before and after it changed by its ratio, with errors of 2%."""
     return [
         (Estimate(each, 0.02 * each), Estimate(each * ratio, 0.02 * each)) for each, ratio in zip(values, ratios, strict=True)
     ]
 
 
 def a_tenth_slower() -> tuple[list[tuple[Estimate, Estimate]], list[tuple[Estimate, Estimate]]]:
-    """Mean latency and goodput of a service of 100/s whose service time grows by 10%: latency grows by most at the knee."""
+    """Mean latency and goodput at LEVELS, before and after the service time of a service of 100/s grew by 10%."""
     mean = changed((50, 52, 56, 70, 120, 180, 240, 300), (1.10, 1.12, 1.15, 1.30, 1.60, 1.35, 1.20, 1.15))
     goodput = changed((20, 40, 60, 79, 94, 99, 100, 100), (0.99, 0.99, 0.98, 0.96, 0.915, 0.91, 0.905, 0.91))
     return mean, goodput
 
 
 def known(found: OverallChange | None) -> OverallChange:
+    """The change, which must be known."""
     assert found is not None
     return found
 
 
-def test_each_level_shows_by_how_much_a_service_is_slower_though_its_latency_grows_differently_at_each() -> None:
+def test_the_change_of_the_service_time_is_found_although_latencies_change_unequally() -> None:
     mean, goodput = a_tenth_slower()
-    found, of_latency = known(service_time_change(USERS, mean, goodput, KNEE, KNEE)), known(overall_change("mean", mean))
-    assert found.levels == 8 and found.ratio == pytest.approx(0.12, abs=0.03)
-    assert found.se < 0.6 * of_latency.se and found.p < 0.001
+    found, of_latency = known(service_time_change(LEVELS, mean, goodput, KNEE, KNEE)), known(overall_change("mean", mean))
+    assert found.levels == 8
+    assert found.ratio == pytest.approx(0.12, abs=0.03)
+    assert found.se < 0.6 * of_latency.se
+    assert found.p < 0.001
 
 
-def test_levels_between_two_knees_show_neither_a_latency_nor_a_goodput_of_the_same_kind() -> None:
-    assert known(service_time_change(USERS, *a_tenth_slower(), 15, 21)).levels == 6
+def test_levels_between_the_two_knees_do_not_count_for_the_service_time() -> None:
+    assert known(service_time_change(LEVELS, *a_tenth_slower(), 15, 21)).levels == 6
 
 
 def test_without_a_knee_the_service_time_is_the_latency() -> None:
     mean, goodput = a_tenth_slower()
     assert (
-        known(service_time_change(USERS, mean, goodput, math.inf, math.inf)).log_ratio
+        known(service_time_change(LEVELS, mean, goodput, math.inf, math.inf)).log_ratio
         == known(overall_change("mean", mean)).log_ratio
     )
 
 
 def widening(*afters: float) -> float:
-    """How much wider the errors of 1% become, where the second session has these values instead of 100."""
+    """The factor by which errors of 1 are widened if the second session has these values instead of 100."""
     pairs = widened("mean", [(Estimate(100.0, 1.0), Estimate(after, 1.0)) for after in afters])
     return pairs[0][0].se or 0.0
 
 
-def test_differences_of_neighbouring_levels_widen_errors_and_never_narrow_them() -> None:
+def test_differences_that_alternate_between_levels_widen_errors() -> None:
     assert widening(100, 100, 100, 100, 100) == 1.0
     assert widening(100, 120, 100, 120, 100) > 3
 
 
-def test_a_change_that_grows_with_users_or_jumps_once_is_not_noise() -> None:
+def test_a_change_that_grows_with_users_or_starts_at_one_level_does_not_widen_errors() -> None:
     assert widening(100, 101, 102, 103, 104, 105) == 1.0
     assert widening(100, 100, 100, 400, 400, 400) == 1.0
     assert widening(100, 150, 100) == 1.0
 
 
-# -- neighbours
+# -- other processes on the machine
 
 
-def test_no_difference_is_claimed_if_others_use_a_saturated_machine() -> None:
-    quiet = Seen(10, 100.0, cpu_ratio=0.2, host_cpu_ratio=0.4)
-    held = Seen(10, 50.0, p50_ms=40.0, cpu_ratio=0.2, host_cpu_ratio=1.95)
-    comparison = compare([session([quiet]), session([held])])
+def test_no_difference_is_claimed_if_other_processes_saturate_the_machine() -> None:
+    quiet = LevelSpec(10, 100.0, cpu_ratio=0.2, host_cpu_ratio=0.4)
+    disturbed = LevelSpec(10, 50.0, p50_ms=40.0, cpu_ratio=0.2, host_cpu_ratio=1.95)
+    comparison = compare([session([quiet]), session([disturbed])])
     (pair,) = comparison.pairs
     assert {one.judgement for one in pair.levels[0].differences} <= {"neighbours", "within", "unknown"}
     assert pair.levels[0]["p95"].judgement == "neighbours"
@@ -277,14 +289,14 @@ def test_no_difference_is_claimed_if_others_use_a_saturated_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "target", "generator", "held"),
+    ("host", "target", "generator", "disturbed"),
     [(1.95, 0.3, 0.1, True), (1.95, 1.5, 0.4, False), (1.2, 0.1, 0.1, False), (None, 0.1, 0.1, False), (1.95, None, 0.1, False)],
 )
-def test_a_machine_is_disturbed_if_it_is_saturated_and_others_use_a_share(
-    host: float | None, target: float | None, generator: float | None, held: bool
+def test_a_level_is_disturbed_if_the_machine_is_saturated_and_other_processes_use_a_share(
+    host: float | None, target: float | None, generator: float | None, disturbed: bool
 ) -> None:
     cpus = {"host.cpu_ratio": host, "target.cpu_ratio": target, "generator.process_cpu_ratio": generator}
     readings = {name: cpu for name, cpu in cpus.items() if cpu is not None}
     figures = LevelFigures(settled=True, host_cpu_ratio=host, readings=readings)
-    assert is_disturbed(figures, 2) is held
-    assert not is_disturbed(figures, None), "how many CPUs there are was not recorded"
+    assert is_disturbed(figures, 2) is disturbed
+    assert not is_disturbed(figures, None), "without the number of CPUs no level is disturbed"

@@ -1,4 +1,4 @@
-"""One meaning of `±` and one of brackets, in every export, and said once in each."""
+"""`±` and brackets have one meaning in all exports, and each export explains them once."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from capexplorer.wording import CONVENTIONS, INTERVALS
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sessions" / "sample.jsonl"
-LETTERS = re.compile(r"[^\w±\[\]%().,:;–-]+")
+BETWEEN_WORDS = re.compile(r"[^\w±\[\]%().,:;–-]+")
 
 
-def sample() -> Timeline:
+def sample_timeline() -> Timeline:
+    """The timeline of the first sample session."""
     with open_session(SAMPLE) as log:
         return Timeline(log)
 
 
-def plain(sentence: str) -> str:
-    """Without layout and escapes."""
-    return LETTERS.sub(" ", sentence.replace("\\", "").replace("&#x27;", "'"))
+def without_layout(sentence: str) -> str:
+    """The text without layout and escapes, so that it can be found in Markdown, HTML and JSON alike."""
+    return BETWEEN_WORDS.sub(" ", sentence.replace("\\", "").replace("&#x27;", "'"))
 
 
-def half(printed: str) -> float:
+def half_width(printed: str) -> float:
     """The number after the ±."""
     found = re.search(r"±\s*([\d.]+)", printed)
     assert found is not None, printed
@@ -41,37 +42,40 @@ def half(printed: str) -> float:
 
 
 @pytest.mark.parametrize("form", ["md", "html", "json"])
-def test_each_export_says_once_what_its_signs_mean(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_export_explains_its_signs_once(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["export", str(SAMPLE), "--format", form]) == 0
-    assert plain(capsys.readouterr().out).count(plain(INTERVALS)) == 1
+    assert without_layout(capsys.readouterr().out).count(without_layout(INTERVALS)) == 1
 
 
 @pytest.mark.parametrize("form", ["md", "html", "json"])
-def test_each_comparison_says_once_what_its_signs_mean(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_comparison_explains_its_signs_once(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["compare", str(SAMPLE), str(ROOT / "sessions" / "sample-4-threads.jsonl"), "--format", form]) == 0
-    assert plain(capsys.readouterr().out).count(plain(INTERVALS)) == 1
+    assert without_layout(capsys.readouterr().out).count(without_layout(INTERVALS)) == 1
 
 
-def test_the_help_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_the_screen_and_of_export_explains_the_signs(capsys: pytest.CaptureFixture[str]) -> None:
     assert dict(MEANINGS["live"])["±"] == CONVENTIONS.removeprefix("± ")
     assert cli.run(["export", "--help"]) == 0
-    assert plain(CONVENTIONS) in plain(capsys.readouterr().out)
+    assert without_layout(CONVENTIONS) in without_layout(capsys.readouterr().out)
 
 
-def test_every_plus_minus_is_196_standard_errors() -> None:
-    timeline = sample()
+def test_a_plus_minus_is_196_standard_errors() -> None:
+    timeline = sample_timeline()
     verdict: Verdict = timeline.verdicts[0]
-    assert verdict.capacity.curve is not None and verdict.capacity.curve.capacity_se_rps is not None
+    assert verdict.capacity.curve is not None
+    assert verdict.capacity.curve.capacity_se_rps is not None
     expected = pytest.approx(1.96 * verdict.capacity.curve.capacity_se_rps, rel=0.05)
-    row = next(line for line in lines(timeline) if line[0] == "knee")
+    knee_row = next(row for row in lines(timeline) if row[0] == "knee")
     (curve, _) = compare([Session(timeline), Session(timeline)]).curves
-    assert half(row[3]) == expected
-    assert half(knee(curve)) == expected
+    assert half_width(knee_row[3]) == expected, "the table of knees"
+    assert half_width(knee(curve)) == expected, "a comparison"
     level = timeline.levels[3]
-    assert level.closed is not None and level.figures.goodput_se_rps is not None
-    assert half(level_line(level.closed)) == pytest.approx(1.96 * level.figures.goodput_se_rps, rel=0.1)
+    assert level.closed is not None
+    assert level.figures.goodput_se_rps is not None
+    assert half_width(level_line(level.closed)) == pytest.approx(1.96 * level.figures.goodput_se_rps, rel=0.1)
 
 
 def test_the_threshold_of_a_difference_is_not_shown_as_plus_minus() -> None:
-    pair = compare([Session(sample()), Session(sample())]).pairs[0]
-    assert not [one for level in pair.levels for one in level.differences if "±" in noise(one)]
+    pair = compare([Session(sample_timeline()), Session(sample_timeline())]).pairs[0]
+    shown = [noise(difference) for level in pair.levels for difference in level.differences]
+    assert [text for text in shown if "±" in text] == []

@@ -1,4 +1,4 @@
-"""`capexplorer export`: what goes where, what is reported, and what is refused."""
+"""`capexplorer export` as a command: files and standard output, messages, and damaged logs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from capexplorer.session.codec import encode
 from capexplorer.session.seal import sealed
 from capexplorer.session.writer import SessionWriter
 
-from .material import HEADER, session
+from .exported_sessions import HEADER, session
 
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> Path:
+    """A folder with one recorded session."""
     folder = tmp_path / "sessions"
     folder.mkdir()
     writer = SessionWriter(folder / f"{HEADER.id}.jsonl")
@@ -31,11 +32,12 @@ def sessions(tmp_path: Path) -> Path:
 
 
 def export(sessions: Path, *args: str | Path) -> int:
+    """The exit code of exporting the newest session."""
     return cli.run(["export", "last", "--sessions-dir", str(sessions), *map(str, args)])
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_each_format_is_written_and_says_nothing(
+def test_each_format_is_written_without_a_message(
     form: str, sessions: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert export(sessions, "--format", form, "-o", tmp_path / "out") == 0
@@ -46,13 +48,13 @@ def test_each_format_is_written_and_says_nothing(
 @pytest.mark.parametrize(
     ("form", "first"), [("md", b"# Capacity"), ("html", b"<!doctype html>"), ("csv", b"index,"), ("json", b"{")]
 )
-def test_stdout_has_the_export_and_stderr_lists_what_is_missing(
+def test_stdout_has_the_export_and_stderr_names_files_that_are_left_out(
     form: str, first: bytes, sessions: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert export(sessions, "--format", form) == 0
     out, err = capfdbinary.readouterr()
     assert out.startswith(first)
-    assert err.count(b"\n") == (form in ("md", "csv"))
+    assert err.count(b"\n") == (form in ("md", "csv")), "the picture or the other tables are left out"
     assert export(sessions, "--format", form, "-o", "-") == 0
     assert capfdbinary.readouterr().out == out
 
@@ -64,19 +66,22 @@ def test_an_existing_file_is_not_overwritten_without_force(
     path.write_text("mine")
     assert export(sessions, "--format", "md", "-o", path) == 2
     assert capfd.readouterr().err == f"capexplorer: {path}: exists already; --force overwrites it\n"
-    assert path.read_text() == "mine" and not (tmp_path / "out-capacity.svg").exists()
+    assert path.read_text() == "mine"
+    assert not (tmp_path / "out-capacity.svg").exists()
     assert export(sessions, "--format", "md", "-o", path, "--force") == 0
     assert path.read_text() != "mine"
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_missing_folder_is_one_line(form: str, sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_is_an_error_in_one_line(
+    form: str, sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert export(sessions, "--format", form, "-o", tmp_path / "no" / "out") == 2
     assert capfd.readouterr().err == f"capexplorer: {tmp_path}/no/out: there is no folder {tmp_path}/no\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
-def test_a_folder_that_takes_no_file_is_one_line(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error_in_one_line(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert export(sessions, "-o", "/proc/self/x.json") == 2
     assert capfd.readouterr().err.startswith("capexplorer: /proc/self/x.json: cannot be written: ")
 
@@ -87,37 +92,40 @@ def test_redacted_json_is_the_same_document_without_names(sessions: Path, capfdb
         assert export(sessions, *args) == 0
         documents.append(json.loads(capfdbinary.readouterr().out))
     plain, redacted = documents
-    assert plain["levels"] == redacted["levels"] and plain.keys() == redacted.keys()
+    assert plain["levels"] == redacted["levels"]
+    assert plain.keys() == redacted.keys()
     assert plain["notes"] != redacted["notes"]
 
 
 # -- damaged logs
 
 
-def log_of(sessions: Path) -> Path:
+def log_path(sessions: Path) -> Path:
     return sessions / f"{HEADER.id}.jsonl"
 
 
-def test_a_flipped_digit_costs_its_line_and_is_reported(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    log = log_of(sessions)
+def test_a_line_with_a_wrong_checksum_is_skipped_and_reported(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = log_path(sessions)
     lines = log.read_bytes().splitlines(keepends=True)
-    [number] = [number for number, line in enumerate(lines) if line.startswith(b'{"type":"level_closed"')][-1:]
+    number = max(number for number, line in enumerate(lines) if line.startswith(b'{"type":"level_closed"'))
     lines[number] = lines[number].replace(b'"requests":', b'"requests":1', 1)
     log.write_bytes(b"".join(lines))
     assert export(sessions) == 0
     assert f"capexplorer: {log}: line {number + 1}: skipped: damaged: its checksum is " in capfd.readouterr().err
 
 
-def test_a_damaged_header_is_one_line(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    log = log_of(sessions)
+def test_a_damaged_header_is_an_error_in_one_line(sessions: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log = log_path(sessions)
     log.write_bytes(log.read_bytes().replace(b'"cpus":2', b'"cpus":9', 1))
     for command in ("export", "compare", "replay"):
         assert cli.run([command, str(log)]) == 2
         out, err = capfd.readouterr()
-        assert (out, err.count("\n")) == ("", 1) and "line 1, its header, is damaged" in err
+        assert out == ""
+        assert err.count("\n") == 1
+        assert "line 1, its header, is damaged" in err
 
 
-def test_a_named_pipe_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_named_pipe_is_an_error_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
     for command in ("export", "compare", "replay"):
@@ -126,10 +134,10 @@ def test_a_named_pipe_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_damaged_histogram_in_a_log_without_checksums_costs_its_line(
+def test_in_a_log_without_checksums_a_line_with_an_invalid_histogram_is_skipped(
     form: str, sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    log = log_of(sessions)
+    log = log_path(sessions)
     events = [msgspec.structs.replace(HEADER, schema=1), *session()[1:]]
     lines = [
         encode(event).replace(b'"latency":"HISTF', b'"latency":"HITSF', int(index == 8)) for index, event in enumerate(events)
@@ -139,8 +147,8 @@ def test_a_damaged_histogram_in_a_log_without_checksums_costs_its_line(
     assert f"capexplorer: {log}: line 9: skipped: not a latency histogram: " in capfd.readouterr().err
 
 
-def test_a_histogram_that_cannot_be_read_is_left_out_where_a_checksum_vouches_for_it(sessions: Path, tmp_path: Path) -> None:
-    log = log_of(sessions)
+def test_an_invalid_histogram_with_a_valid_checksum_is_left_out_of_the_export(sessions: Path, tmp_path: Path) -> None:
+    log = log_path(sessions)
     lines = [encode(event).replace(b'"latency":"HISTF', b'"latency":"HITSF') for event in session()]
     log.write_bytes(b"".join(sealed(line, number) + b"\n" for number, line in enumerate(lines, start=1)))
     assert export(sessions, "--format", "locust-csv", "-o", tmp_path / "locust") == 0
@@ -148,7 +156,7 @@ def test_a_histogram_that_cannot_be_read_is_left_out_where_a_checksum_vouches_fo
 
 
 @pytest.mark.parametrize("form", ["md", "html"])
-def test_a_wait_of_a_fixed_time_can_be_exported(form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_with_a_constant_wait_can_be_exported(form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     header = msgspec.structs.replace(HEADER, profile={"name": "x", "users": {"wait_s": 1.5}})
     writer = SessionWriter(tmp_path / "x.jsonl")
     for event in session(header=header):

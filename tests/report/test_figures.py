@@ -1,4 +1,4 @@
-"""Figures are written as people read them."""
+"""Figures as text: three digits, errors, and the ticks of an axis."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from capexplorer.report import axis, figures
 
 
 @pytest.mark.parametrize(
-    ("value", "sentence"),
+    ("value", "expected"),
     [
         (None, "–"), (float("nan"), "–"), (0.0, "0"), (5.0, "5"), (0.02134, "0.0213"), (4.068, "4.07"), (141.2, "141"),
         (12345.6, "12,346"), (-3.2, "-3.20"), (9.996, "10.0"),
     ],
 )  # fmt: skip
-def test_a_number_has_three_digits_and_an_unmeasured_one_is_a_dash(value: float | None, sentence: str) -> None:
-    assert figures.number(value) == sentence
+def test_a_number_has_three_digits_and_an_unmeasured_one_is_a_dash(value: float | None, expected: str) -> None:
+    assert figures.number(value) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "sentence"),
+    ("value", "error", "expected"),
     [
         (141.44, 2.13, "141.4 ± 2.1"), (141.44, 21.3, "141 ± 21"), (141.44, None, "141 ± –"), (None, None, "–"),
         (0.5123, 0.0121, "0.512 ± 0.012"), (7.0, 0.0, "7.0 ± 0.0"),
     ],
 )  # fmt: skip
-def test_an_error_says_how_many_digits_count(value: float | None, error: float | None, sentence: str) -> None:
-    assert figures.with_error(value, error) == sentence
+def test_a_figure_has_the_digits_that_its_error_allows(value: float | None, error: float | None, expected: str) -> None:
+    assert figures.with_error(value, error) == expected
 
 
-@pytest.mark.parametrize("top", [0.003, 0.9, 1.0, 7.0, 99.0, 100.0, 101.0, 12345.0])
-def test_ticks_are_round_begin_at_zero_and_hold_the_greatest(top: float) -> None:
-    found = axis.ticks(top, 5)
-    assert found[0] == 0
-    assert found[-1] >= top
-    assert 2 <= len(found) <= 6
+@pytest.mark.parametrize("greatest", [0.003, 0.9, 1.0, 7.0, 99.0, 100.0, 101.0, 12345.0])
+def test_ticks_begin_at_zero_and_end_at_or_above_the_greatest_value(greatest: float) -> None:
+    ticks = axis.ticks(greatest, 5)
+    assert ticks[0] == 0
+    assert ticks[-1] >= greatest
+    assert 2 <= len(ticks) <= 6
 
 
-def test_an_empty_axis_has_ticks() -> None:
+def test_an_axis_without_values_has_two_ticks() -> None:
     assert axis.ticks(0.0, 5) == [0.0, 1.0] == axis.ticks(float("nan"), 5)

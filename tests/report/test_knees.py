@@ -1,4 +1,4 @@
-"""Knees in reports: the picture with its lines and bands, the table of knees, rows of recovery, comparisons with intervals."""
+"""Knees in reports: lines and bands in the picture, the table of knees, levels of recovery, and comparisons."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from capexplorer.report.knees import lines
 from capexplorer.report.listed_findings import marked_s
 from trials.marked import marked
 
-from .compared import Seen, timeline
+from .compared import LevelSpec, timeline
 from .compared import knee as knee_mark
-from .material import ramp, session
+from .exported_sessions import ramp, session
 
 KNEE = KneeVerdict(
     kind="knee",
@@ -40,32 +40,39 @@ CURVE = CurveFit(
 VERDICT = CapacityVerdict(knee=KNEE, curve=CURVE)
 
 
-def judged(verdict: CapacityVerdict = VERDICT, *, recovery: tuple[int, ...] = (), slo: tuple[SloVerdict, ...] = ()) -> Timeline:
+def with_verdict(
+    verdict: CapacityVerdict = VERDICT, *, recovery: tuple[int, ...] = (), slo: tuple[SloVerdict, ...] = ()
+) -> Timeline:
+    """A session of 5, 20 and 50 users with this verdict; `recovery`: the indices of levels of recovery from overload."""
     return Timeline([*session((5, 20, 50)), Verdict(t_s=38.0, capacity=verdict, slo=slo, recovery_levels=recovery)])
 
 
 def drawing(shown: Timeline) -> str:
-    found = capacity.drawing(shown)
-    assert found is not None
-    ElementTree.fromstring(found)
-    return found
+    """The picture as SVG, which is well-formed."""
+    svg = capacity.drawing(shown)
+    assert svg is not None
+    ElementTree.fromstring(svg)
+    return svg
 
 
-# -- the picture
+# -- the picture of goodput and latency by users
 
 
-def test_the_picture_has_knee_band_lines_and_their_figures() -> None:
-    found = drawing(judged())
-    assert found.count('class="band"') == found.count('class="capacity"') == found.count('class="linear"') == 1
-    assert ">knee 30 [26–35] at 122/s<" in found and ">capacity 122/s<" in found
-    assert "low load 4/s per user" in found and "USL fit (thin): λ 4.2/s, σ 0.031, κ 0.0004, peak at 49 users" in found
+def test_the_picture_has_the_knee_its_interval_the_capacity_and_the_fits() -> None:
+    found = drawing(with_verdict())
+    assert [found.count(f'class="{name}"') for name in ("band", "capacity", "linear")] == [1, 1, 1]
+    assert ">knee 30 [26–35] at 122/s<" in found
+    assert ">capacity 122/s<" in found
+    assert "low load 4/s per user" in found
+    assert "USL fit (thin): λ 4.2/s, σ 0.031, κ 0.0004, peak at 49 users" in found
 
 
 def test_the_band_spans_the_interval() -> None:
-    found = drawing(judged())
+    found = drawing(with_verdict())
     band = re.search(r'class="band" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', found)
     line = re.search(r'<line class="knee" x1="([\d.]+)"', found)
-    assert band and line
+    assert band
+    assert line
     left, width, x = float(band[1]), float(band[2]), float(line[1])
     assert left < x < left + width
     assert (x - left) / width == pytest.approx((30 - 26) / (35 - 26), abs=0.01)
@@ -76,36 +83,39 @@ def test_an_unreliable_usl_fit_is_grey_and_says_why() -> None:
     assert 'class="usl grey"' in found and "too few levels" in found
 
 
-def test_a_bend_has_no_band_and_no_knee_has_no_line() -> None:
-    bend = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="bend", users=30, users_low=20))))
+def test_a_bend_has_no_interval_and_without_a_knee_there_is_no_line() -> None:
+    bend = drawing(with_verdict(replace(VERDICT, knee=KneeVerdict(kind="bend", users=30, users_low=20))))
     assert 'class="band"' not in bend
     assert 'class="knee soft"' in bend
     assert "scaling flattens from 30 users" in bend
-    none = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="no_knee", users=50))))
-    assert 'class="knee' not in none and "no knee up to 50 users" in none
+    none = drawing(with_verdict(replace(VERDICT, knee=KneeVerdict(kind="no_knee", users=50))))
+    assert 'class="knee' not in none
+    assert "no knee up to 50 users" in none
 
 
-def test_a_knee_at_or_below_the_lowest_level_draws_no_line_of_low_load() -> None:
-    found = drawing(judged(replace(VERDICT, knee=KneeVerdict(kind="at_or_below", users=5, users_high=6))))
+def test_a_knee_at_or_below_the_lowest_level_has_no_line_of_linear_scaling() -> None:
+    found = drawing(with_verdict(replace(VERDICT, knee=KneeVerdict(kind="at_or_below", users=5, users_high=6))))
     assert "knee at or below 5 users" in found
     assert 'class="band"' in found
     assert 'class="linear"' not in found
 
 
-def test_the_latency_knee_is_in_the_latency_panel() -> None:
-    found = drawing(judged(replace(VERDICT, latency_knee=KneeVerdict(kind="latency_knee", users=20))))
+def test_the_picture_has_the_latency_knee() -> None:
+    found = drawing(with_verdict(replace(VERDICT, latency_knee=KneeVerdict(kind="latency_knee", users=20))))
     assert "latency climbs from 20" in found
 
 
-def test_levels_of_recovery_are_squares_and_on_no_line() -> None:
-    plain, apart = drawing(judged()), drawing(judged(recovery=(2,)))
+def test_levels_of_recovery_are_squares_and_not_on_the_curve() -> None:
+    plain, with_recovery = drawing(with_verdict()), drawing(with_verdict(recovery=(2,)))
     curve = re.compile(r'<polyline class="e0" points="([^"]*)"')
-    assert len(curve.findall(plain)[0].split()) == 3 and len(curve.findall(apart)[0].split()) == 2
-    assert "squares: recovery" in apart and "squares" not in plain
-    assert re.search(r'<rect class="e0 hollow"', apart)
+    assert len(curve.findall(plain)[0].split()) == 3, "points of the curve"
+    assert len(curve.findall(with_recovery)[0].split()) == 2, "points of the curve without the level of recovery"
+    assert "squares: recovery" in with_recovery
+    assert "squares" not in plain
+    assert re.search(r'<rect class="e0 hollow"', with_recovery)
 
 
-def test_every_epoch_has_its_lines() -> None:
+def test_every_epoch_has_its_own_knee_and_interval() -> None:
     other = replace(KNEE, users=10, users_low=8, users_high=12, epoch=1)
     events = session((5, 20, 50, 5, 20, 40))
     verdicts = [Verdict(t_s=75.0, capacity=VERDICT), Verdict(t_s=75.0, epoch=1, capacity=replace(VERDICT, knee=other))]
@@ -115,7 +125,7 @@ def test_every_epoch_has_its_lines() -> None:
     assert found.count('class="band"') == 2
 
 
-def test_a_log_without_verdicts_has_its_marks_and_the_proportional_line() -> None:
+def test_a_log_without_verdicts_shows_its_mark_and_linear_scaling_from_the_lowest_level() -> None:
     mark = marked(
         t_s=30.0, key="knee:0", state="open", kind="knee", id="knee", users=30, evidence={"users_low": 26, "users_high": 35}
     )
@@ -125,65 +135,70 @@ def test_a_log_without_verdicts_has_its_marks_and_the_proportional_line() -> Non
     assert "linear scaling from the lowest level" in found
 
 
-def test_a_ramp_and_its_verdict_are_one_picture() -> None:
+def test_the_picture_of_a_ramp_has_its_knee() -> None:
     verdict = Verdict(t_s=31.0, capacity=replace(VERDICT, knee=replace(KNEE, users=20, users_low=18, users_high=23)))
     found = drawing(Timeline([*ramp(), verdict]))
-    assert "knee 20" in found and "hollow: a ramp" in found
+    assert "knee 20" in found
+    assert "hollow: a ramp" in found
 
 
 def test_the_picture_is_the_same_every_time() -> None:
-    assert capacity.picture(judged()) == capacity.picture(judged())
+    assert capacity.picture(with_verdict()) == capacity.picture(with_verdict())
 
 
 # -- tables
 
 
 def test_the_table_of_knees_has_interval_capacity_limit_and_confidence() -> None:
-    assert lines(judged()) == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
-    text = markdown.render(judged()).decode()
+    assert lines(with_verdict()) == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
+    text = markdown.render(with_verdict()).decode()
     assert "| knee | 30 | 26–35 | 122.0 ± 3.9 | queueing | medium, provisional |" in text
-    assert "<td>26–35</td>" in html.render(judged()).decode()
+    assert "<td>26–35</td>" in html.render(with_verdict()).decode()
 
 
-def test_peak_latency_knee_and_objectives_are_lines_of_their_own() -> None:
+def test_peak_latency_knee_and_objectives_have_rows_in_the_table() -> None:
     peak = Peak(users=40, goodput_rps=125.0, shape="retrograde", fall_ratio=0.2)
     latency = KneeVerdict(kind="latency_knee", users=20, users_low=10, users_high=30, confidence="high")
     slo = (
         SloVerdict(name="p95_ms", limit=300, state="crossed", users=22, users_low=20, users_high=25, goodput_rps=80.0, thin=True),
         SloVerdict(name="failure_ratio", limit=0.01, state="broken", users_high=5.0),
     )
-    found = lines(judged(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
+    found = lines(with_verdict(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
     assert [line[0] for line in found[:4]] == ["knee", "peak", "latency knee", "p95 ≤ 300 ms"]
     assert found[1][1:5] == ("40", "–", "125", "goodput falls by 20%")
-    assert found[2][1:3] == ("20", "–")  # its neighbours are no 90% interval
+    assert found[2][1:3] == ("20", "–")  # its bounds are the levels beside it, no 90% interval
     assert found[3][1:] == ("22", "20–25", "80", "–", "few values at its limit")
     assert found[4][:2] == ("failures ≤ 1%", "under 5")
 
 
-def test_no_knee_is_a_line_too() -> None:
-    found = lines(judged(CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=50), curve=replace(CURVE, capacity_rps=None))))
+def test_the_table_has_a_row_if_there_is_no_knee() -> None:
+    found = lines(
+        with_verdict(CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=50), curve=replace(CURVE, capacity_rps=None)))
+    )
     assert found == [("knee", "none up to 50", "–", "–", "–", "–")]
 
 
-def test_rows_of_recovery_are_distinguished_and_the_table_of_levels_keeps_them() -> None:
-    text = markdown.render(judged(recovery=(2,))).decode()
-    assert "| ↓ 50 |" in text and "recovery from overload" in text
-    assert "way down" not in markdown.render(judged()).decode()
-    assert ">↓50<" in html.render(judged(recovery=(2,))).decode()
-    assert len(csv_levels(judged(recovery=(2,))).splitlines()) == 4
+def test_levels_of_recovery_are_marked_in_tables_and_remain_in_the_csv() -> None:
+    text = markdown.render(with_verdict(recovery=(2,))).decode()
+    assert "| ↓ 50 |" in text
+    assert "recovery from overload" in text
+    assert "recovery from overload" not in markdown.render(with_verdict()).decode()
+    assert ">↓50<" in html.render(with_verdict(recovery=(2,))).decode()
+    assert len(csv_levels(with_verdict(recovery=(2,))).splitlines()) == 4
 
 
-# -- over time
+# -- charts by time
 
 
-def test_marks_have_the_time_since_which_they_have_had_their_kind() -> None:
+def test_the_time_of_a_mark_is_when_it_got_its_present_kind() -> None:
     def mark(t_s: float, revision: int, kind: str, **evidence: object) -> Mark:
         return marked(t_s=t_s, key="knee:epoch0", revision=revision, state="updated", kind=kind, id=kind, evidence=evidence)
 
     moved: list[Event] = [mark(5.0, 1, "bend"), mark(9.0, 2, "knee"), mark(20.0, 3, "knee")]
     shift = marked(t_s=30.0, key="shift:level3", state="open", kind="shift", id="goodput_fell", evidence={"at_s": 22.0})
     found = Timeline([*session((5, 20, 50)), *moved, shift])
-    assert marked_s(found)["knee:epoch0"] == 9.0 and marked_s(found)["shift:level3"] == 22.0
+    assert marked_s(found)["knee:epoch0"] == 9.0, "when the bend became a knee"
+    assert marked_s(found)["shift:level3"] == 22.0, "when the service changed"
     times = [each["t_s"] for each in charts.data(found)["marks"]]
     assert times == sorted(times)
     assert 9.0 in times
@@ -191,7 +206,7 @@ def test_marks_have_the_time_since_which_they_have_had_their_kind() -> None:
     assert 20.0 not in times
 
 
-def test_a_level_that_a_shift_split_off_begins_where_the_service_changed() -> None:
+def test_a_level_that_a_shift_split_begins_when_the_service_changed() -> None:
     opened = LevelOpened(t_s=38.0, index=3, users=50, spawn_rate=1, by="shift", since_s=33.0)
     levels = charts.data(Timeline([*session((5, 20, 50)), opened]))["levels"]
     assert (levels[-1]["started_s"], levels[-1]["shift"]) == (33.0, True)
@@ -201,6 +216,7 @@ def test_a_level_that_a_shift_split_off_begins_where_the_service_changed() -> No
 
 
 def compared(*shown: Timeline) -> Comparison:
+    """The comparison of these sessions."""
     return compare([Session(each) for each in shown])
 
 
@@ -209,7 +225,7 @@ def test_knees_are_compared_with_their_intervals() -> None:
         knee_mark(60, 120.0, users_low=55, users_high=65, capacity_se_rps=2.0),
         knee_mark(45, 90.0, users_low=42, users_high=48, capacity_se_rps=1.0),
     ]
-    found = compared(*(timeline([Seen(10)], more=[mark]) for mark in marks))
+    found = compared(*(timeline([LevelSpec(10)], more=[mark]) for mark in marks))
     knee, capacity_ = found.pairs[0].knee
     assert knee.before.se == pytest.approx(10 / 2 / 1.645)
     assert (knee.judgement, capacity_.judgement) == ("beyond", "beyond")
@@ -217,16 +233,16 @@ def test_knees_are_compared_with_their_intervals() -> None:
     assert page(found).decode().count('class="band"') == 2
 
 
-def test_a_side_without_a_knee_says_up_to_where_there_was_none() -> None:
+def test_a_session_without_a_knee_is_compared_with_its_highest_users() -> None:
     without = Verdict(t_s=9.0, capacity=CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=80)))
-    found = compared(timeline([Seen(10)], more=[knee_mark(45, 90.0)]), timeline([Seen(10)], more=[without]))
+    found = compared(timeline([LevelSpec(10)], more=[knee_mark(45, 90.0)]), timeline([LevelSpec(10)], more=[without]))
     assert "only A has a knee (B: no knee up to 80 users)" in sentences.verdict(found)
     assert sentences.knee(found.curves[1]) == "no knee up to 80 users"
 
 
-def test_recovery_is_not_compared() -> None:
-    aside = Verdict(t_s=29.0, capacity=CapacityVerdict(), recovery_levels=(2,))
-    climbed = [Seen(10, 100.0), Seen(50, 120.0), Seen(10, 60.0)]
-    found = compared(timeline(climbed, more=[aside]), timeline(climbed))
-    means = [curve.points[0].figures["goodput"].value for curve in found.curves]
-    assert means[0] == 100.0 and means[1] != 100.0
+def test_levels_of_recovery_are_not_compared() -> None:
+    with_recovery = Verdict(t_s=29.0, capacity=CapacityVerdict(), recovery_levels=(2,))
+    levels = [LevelSpec(10, 100.0), LevelSpec(50, 120.0), LevelSpec(10, 60.0)]
+    found = compared(timeline(levels, more=[with_recovery]), timeline(levels))
+    goodputs = [curve.points[0].figures["goodput"].value for curve in found.curves]
+    assert goodputs == [100.0, 80.0], "at 10 users: without and with the level of recovery"

@@ -1,4 +1,4 @@
-"""Locust's four files: its columns to the letter, its figures as far as the log holds them."""
+"""The export `locust-csv`: four files with the columns that Locust writes and the figures of the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from capexplorer.model.events import Sample
 from capexplorer.report import locust_csv
 
-from .material import HEADER, HOSTILE, session
+from .exported_sessions import HEADER, HOSTILE, session
 
 FILES = ("stats", "stats_history", "failures", "exceptions")
 
@@ -25,33 +25,36 @@ LOCUSTFILE = """
 from pathlib import Path
 from locust import HttpUser, constant, task
 
-class Someone(HttpUser):
+class User(HttpUser):
     wait_time = constant(0.05)
 
     @task
-    def there(self):
-        self.client.get("/there")
+    def request_both(self):
+        self.client.get("/found")
         self.client.get("/missing")
-        if "/missing" in Path("theirs_failures.csv").read_text():
+        if "/missing" in Path("of_locust_failures.csv").read_text():
             self.environment.runner.quit()
 """
 
 
-def read(content: bytes) -> list[dict[str, str]]:
+def csv_lines(content: bytes) -> list[dict[str, str]]:
+    """The lines of a CSV file below its heading, by column."""
     return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
 
 
-def files(text: str = "") -> dict[str, bytes]:
-    """By Locust's names, without the prefix."""
+def csv_files(text: str = "") -> dict[str, bytes]:
+    """The files of an export by Locust's names, such as `stats`; `text`: the name of all endpoints."""
     rendered = locust_csv.render(session(text=text))
     return {name.removeprefix(f"{HEADER.id}_").removesuffix(".csv"): content for name, content in rendered.items()}
 
 
-class _Answers(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
+    """Answers 200 for /found and 404 for all else."""
+
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/there" else 404)
+        self.send_response(200 if self.path == "/found" else 404)
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"ok")
@@ -62,7 +65,8 @@ class _Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+    """A server for the run of Locust."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         server.daemon_threads = True
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -74,21 +78,22 @@ def url() -> Iterator[str]:
 @pytest.mark.slow
 def test_the_columns_are_those_that_the_installed_locust_writes(url: str, tmp_path: Path) -> None:
     (tmp_path / "locustfile.py").write_text(LOCUSTFILE)
-    command = [sys.executable, "-m", "locust", "--headless", "-u", "1", "-H", url, "--csv", "theirs"]
-    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # 1: there were failures
-    for name, content in files().items():
-        theirs = (tmp_path / f"theirs_{name}.csv").read_text().splitlines()
-        assert content.decode().splitlines()[0] == theirs[0], name
-    assert len((tmp_path / "theirs_failures.csv").read_text().splitlines()) == 2  # so the comparison was of a real run
+    command = [sys.executable, "-m", "locust", "--headless", "-u", "1", "-H", url, "--csv", "of_locust"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # exit code 1: there were failures
+    for name, content in csv_files().items():
+        expected = (tmp_path / f"of_locust_{name}.csv").read_text().splitlines()
+        assert content.decode().splitlines()[0] == expected[0], name
+    assert len((tmp_path / "of_locust_failures.csv").read_text().splitlines()) == 2  # a heading and the failures of /missing
 
 
 def test_there_are_four_files_named_after_the_session() -> None:
-    assert tuple(files()) == FILES and all(name.startswith(HEADER.id) for name in locust_csv.render(session()))
+    assert tuple(csv_files()) == FILES
+    assert all(name.startswith(HEADER.id) for name in locust_csv.render(session()))
 
 
-def test_counts_are_of_all_requests_from_the_first_on() -> None:
+def test_counts_include_the_requests_before_levels_settled() -> None:
     ticks = [tick for event in session() if isinstance(event, Sample) for tick in event.endpoints]
-    aggregated = read(files()["stats"])[-1]
+    aggregated = csv_lines(csv_files()["stats"])[-1]
     assert (aggregated["Type"], aggregated["Name"]) == ("", "Aggregated")
     assert int(aggregated["Request Count"]) == sum(tick.requests + tick.warmup_requests for tick in ticks)
     assert int(aggregated["Failure Count"]) == sum(tick.failures for tick in ticks) > 0
@@ -96,51 +101,56 @@ def test_counts_are_of_all_requests_from_the_first_on() -> None:
 
 
 def test_endpoints_are_in_the_order_of_their_names() -> None:
-    names = [line["Name"] for line in read(files()["stats"])]
+    names = [line["Name"] for line in csv_lines(csv_files()["stats"])]
     assert names == ["/cpu", "/health", "/io", "/tasks/{id}", "Aggregated"]
 
 
-def test_percentiles_rise_to_the_greatest() -> None:
-    for line in read(files()["stats"]):
-        found = [int(line[name]) for name in line if name.endswith("%")]
-        assert found == sorted(found) and found[-1] == round(float(line["Max Response Time"]))
+def test_percentiles_increase_up_to_the_maximum() -> None:
+    for line in csv_lines(csv_files()["stats"]):
+        percentiles_ms = [int(line[name]) for name in line if name.endswith("%")]
+        assert percentiles_ms == sorted(percentiles_ms)
+        assert percentiles_ms[-1] == round(float(line["Max Response Time"]))
 
 
-def test_history_has_a_line_a_tick_whose_totals_end_at_the_stats() -> None:
-    history, stats = read(files()["stats_history"]), read(files()["stats"])
-    assert len(history) == 36 and {line["Name"] for line in history} == {"Aggregated"}
+def test_the_history_has_a_line_for_each_second_and_ends_with_the_totals() -> None:
+    history, stats = csv_lines(csv_files()["stats_history"]), csv_lines(csv_files()["stats"])
+    assert len(history) == 36
+    assert {line["Name"] for line in history} == {"Aggregated"}
     assert history[-1]["Total Request Count"] == stats[-1]["Request Count"]
     assert history[-1]["99%"] == stats[-1]["99%"]
     assert int(history[1]["Timestamp"]) - int(history[0]["Timestamp"]) == 1
     assert history[0]["Timestamp"] == str(1_767_265_200 + 2)  # 2026-01-01T12:00:00+01:00, and 2 s
 
 
-def test_the_rates_of_history_are_over_ten_seconds() -> None:
+def test_the_rates_of_the_history_are_means_over_ten_seconds() -> None:
     counts = [
         sum(tick.requests + tick.warmup_requests for tick in event.endpoints) for event in session() if isinstance(event, Sample)
     ]
-    assert float(read(files()["stats_history"])[20]["Requests/s"]) == pytest.approx(sum(counts[11:21]) / 10)
+    assert float(csv_lines(csv_files()["stats_history"])[20]["Requests/s"]) == pytest.approx(sum(counts[11:21]) / 10)
 
 
-def test_failures_show_when_they_were_seen_and_how_often() -> None:
-    (failure,) = read(files()["failures"])
-    assert failure["Error"] == "ConnectionError, errno 111: refused" and failure["Occurrences"] == "12"
+def test_failures_have_their_count_and_the_times_of_the_first_and_the_last() -> None:
+    (failure,) = csv_lines(csv_files()["failures"])
+    assert failure["Error"] == "ConnectionError, errno 111: refused"
+    assert failure["Occurrences"] == "12"
     assert (failure["First Seen"], failure["Last Seen"]) == ("2026-01-01T11:00:26Z", "2026-01-01T11:00:37Z")
 
 
-def test_before_the_first_success_percentiles_are_not_there() -> None:
+def test_percentiles_before_the_first_success_are_not_available() -> None:
     tick = next(event for event in session() if isinstance(event, Sample))
     rendered = locust_csv.render([HEADER, msgspec.structs.replace(tick, endpoints=(), failures=())])
-    line = read(rendered[f"{HEADER.id}_stats_history.csv"])[0]
-    assert line["50%"] == line["100%"] == "N/A" and line["Total Request Count"] == "0"
+    line = csv_lines(rendered[f"{HEADER.id}_stats_history.csv"])[0]
+    assert line["50%"] == line["100%"] == "N/A"
+    assert line["Total Request Count"] == "0"
 
 
-def test_hostile_names_stay_in_their_cells() -> None:
-    for line in read(files(text="=cmd()" + HOSTILE)["stats"])[:-1]:
-        assert line["Name"].startswith("'=cmd()") and line["Request Count"].isdigit()
+def test_hostile_endpoint_names_are_no_formulas_and_do_not_shift_columns() -> None:
+    for line in csv_lines(csv_files(text="=cmd()" + HOSTILE)["stats"])[:-1]:
+        assert line["Name"].startswith("'=cmd()")
+        assert line["Request Count"].isdigit()
 
 
-def test_a_session_of_unknown_date_begins_in_1970() -> None:
+def test_timestamps_of_a_session_of_unknown_date_begin_in_1970() -> None:
     unknown = msgspec.structs.replace(HEADER, started_at="")
     rendered = locust_csv.render(session(header=unknown))
-    assert read(rendered[f"{HEADER.id}_stats_history.csv"])[0]["Timestamp"] == "2"
+    assert csv_lines(rendered[f"{HEADER.id}_stats_history.csv"])[0]["Timestamp"] == "2"

@@ -1,4 +1,4 @@
-"""Whatever a page's template prints is text, unless it was made as markup."""
+"""Templates of pages escape all text that is not markup, and none turns escaping off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from capexplorer.report import page_templates
 
-from .material import HOSTILE
+from .exported_sessions import HOSTILE
 
 TEMPLATES = sorted(
     path.name for path in resources.files("capexplorer.report").joinpath("templates").iterdir() if path.name.endswith(".html")
@@ -19,8 +19,8 @@ TEMPLATES = sorted(
 
 
 @pytest.fixture
-def printed(monkeypatch: pytest.MonkeyPatch) -> jinja2.Environment:
-    """The pages' environment, over templates that are texts."""
+def text_template(monkeypatch: pytest.MonkeyPatch) -> jinja2.Environment:
+    """A template `text.html`, in the environment of the pages, that has `text` in an element and in an attribute."""
     environment = page_templates._environment().overlay(
         loader=jinja2.DictLoader({"text.html": "<p title='{{ text }}'>{{ text }}</p>"})
     )
@@ -28,21 +28,21 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> jinja2.Environment:
     return environment
 
 
-@pytest.mark.usefixtures("printed")
+@pytest.mark.usefixtures("text_template")
 def test_hostile_text_is_inert_in_an_element_and_in_an_attribute() -> None:
     shown = page_templates.render("text.html", text=HOSTILE).decode()
-    assert shown.count("<") == 2
+    assert shown.count("<") == 2, "the tags of the template only"
+    assert shown.count("'") == 2, "the quotes of the template only"
     assert "\u202e" not in shown
     assert "\x1b" not in shown
-    assert shown.count("'") == 2
 
 
-@pytest.mark.usefixtures("printed")
+@pytest.mark.usefixtures("text_template")
 def test_markup_is_not_escaped_twice() -> None:
     assert page_templates.render("text.html", text=Markup("<b>x</b>")) == b"<p title='<b>x</b>'><b>x</b></p>"
 
 
-@pytest.mark.usefixtures("printed")
+@pytest.mark.usefixtures("text_template")
 def test_a_missing_template_value_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError, match="text"):
         page_templates.render("text.html")

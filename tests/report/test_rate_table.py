@@ -1,4 +1,4 @@
-"""Levels of offered rates in reports and comparisons: tables of their own, never among levels of users."""
+"""Rate levels in reports and comparisons of two simulated services: in tables of their own, apart from levels of users."""
 
 from __future__ import annotations
 
@@ -34,39 +34,48 @@ def timeline(capacity: float) -> Timeline:
     return session(capacity)[0]
 
 
-def test_each_level_is_a_line_with_its_state() -> None:
+def test_each_rate_level_has_a_row_that_ends_with_its_state() -> None:
     rows = rate_table.lines(timeline(100))
     assert [row[0] for row in rows] == ["40/s", "60/s", "80/s", "160/s"]
-    assert rows[0][-1] == "served in full" and rows[-1][-1].startswith("not stationary: the queue grows by ")
-    assert all(len(row) == len(rate_table.titles()) for row in rows)
+    assert rows[0][-1] == "served in full"
+    assert rows[-1][-1].startswith("not stationary: the queue grows by ")
+    assert {len(row) for row in rows} == {len(rate_table.titles())}
 
 
-def test_markdown_and_page_have_the_table_and_the_capacity() -> None:
+def test_markdown_and_html_have_the_table_of_rates_and_the_capacity() -> None:
     written = markdown.render(timeline(100)).decode()
-    assert "## Offered rates" in written and "## Levels" not in written
+    assert "## Offered rates" in written
+    assert "## Levels" not in written
     assert "| capacity as a rate |" in written
     page = html.render(timeline(100)).decode()
-    assert "<h2>Offered rates</h2>" in page and "not stationary" in page
+    assert "<h2>Offered rates</h2>" in page
+    assert "not stationary" in page
 
 
-def test_the_json_has_the_verdict() -> None:
-    found = summarise(timeline(100))["rates"]
-    assert found["capacity"]["kind"] == "capacity" and found["capacity"]["overload"]["kind"] == "queues"
-    assert [each["state"] for each in found["levels"]] == ["kept", "kept", "kept", "queue_grows"]
+def test_the_json_has_the_capacity_as_a_rate_and_the_state_of_each_level() -> None:
+    rates = summarise(timeline(100))["rates"]
+    assert rates["capacity"]["kind"] == "capacity"
+    assert rates["capacity"]["overload"]["kind"] == "queues"
+    assert [level["state"] for level in rates["levels"]] == ["kept", "kept", "kept", "queue_grows"]
 
 
 def test_two_sessions_are_compared_at_equal_rates_and_by_their_capacity() -> None:
-    found = compare([Session(timeline(100)), Session(timeline(130))])
-    (pair,) = found.pairs
-    assert [each.per_s for each in pair.rates] == [40, 60, 80, 160] and not pair.levels
+    comparison = compare([Session(timeline(100)), Session(timeline(130))])
+    (pair,) = comparison.pairs
+    assert [rate.per_s for rate in pair.rates] == [40, 60, 80, 160]
+    assert not pair.levels, "levels of users"
     assert pair.rates[-1]["goodput"].better
-    written = render(found).decode()
-    assert "**The capacity as a rate is 1" in written and "| 160/s | goodput/s |" in written
-    assert document(found)["comparisons"][0]["rate_capacity"]["better"] is True
+    written = render(comparison).decode()
+    assert "**The capacity as a rate is 1" in written
+    assert "| 160/s | goodput/s |" in written
+    assert document(comparison)["comparisons"][0]["rate_capacity"]["better"] is True
 
 
-def test_percentiles_from_plan_have_their_noise_by_batches_unless_the_queue_grew() -> None:
-    played, latencies = session(100)
-    errors = [point.figures["p95"].se for point in rate_points(played, 0, latencies)]
-    assert [error is not None and 0 < error < 100 for error in errors] == [True, True, True, False]
-    assert [point.figures["p95"].se for point in rate_points(played, 0, SecondLatencies())] == [None] * 4
+def test_percentiles_from_plan_have_errors_except_where_the_queue_grew() -> None:
+    recorded, latencies = session(100)
+    *errors, error_of_growing_queue = (point.figures["p95"].se for point in rate_points(recorded, 0, latencies))
+    assert len(errors) == 3
+    assert all(error is not None and 0 < error < 100 for error in errors), f"in ms: {errors}"
+    assert error_of_growing_queue is None
+    without_seconds = rate_points(recorded, 0, SecondLatencies())
+    assert [point.figures["p95"].se for point in without_seconds] == [None] * 4

@@ -1,4 +1,4 @@
-"""Readings of marks in reports: words that an engineer who opens one report understands."""
+"""The sentences of marks in reports, with their readings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report.listed_findings import findings
 from trials.marked import marked
 
-from .material import HEADER
+from .exported_sessions import HEADER
 
 
 def reported(kind: str, id_: str, **evidence: object) -> str:
+    """What a report says of a mark at 8 users with this evidence."""
     mark = marked(t_s=1.0, key="x", state="open", kind=kind, id=id_, users=8.0, confidence="low", evidence=evidence)
     (found,) = findings(Timeline([HEADER, mark]))
     return f"{found.sentence}: {found.evidence}" if found.evidence else found.sentence
@@ -48,5 +49,5 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
          "cause: the generator's CPU is saturated at 8 users (low confidence): grounds busy, idle target"),
     ],
 )  # fmt: skip
-def test_a_mark_states_its_readings_in_a_sentence(sentence: str, expected: str) -> None:
+def test_the_sentence_of_a_mark_has_its_readings(sentence: str, expected: str) -> None:
     assert sentence == expected

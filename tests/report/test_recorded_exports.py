@@ -1,4 +1,4 @@
-"""Every recorded session opens, is replayed, exported in each format and compared, with the bytes of before."""
+"""The exports, comparisons and replays of every recorded session have not changed: their digests are those in the repository."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from capexplorer.session.reader import open_session
 from .recorded_exports import DIGESTS, SESSIONS, digests
 
 RECORDED: dict[str, dict[str, str]] = json.loads(DIGESTS.read_text("utf-8"))
-HOW = (
-    "if the change is meant: `python -m tests.report.recorded_exports`, and a line in CHANGELOG.md that says what differs and why"
+HOW_TO_RENEW = (
+    "if the change is intended, run `python -m tests.report.recorded_exports`, and say in CHANGELOG.md what differs and why"
 )
 
 
-def test_each_session_has_digests_of_each_format_and_of_its_comparison() -> None:
-    assert set(RECORDED) == set(SESSIONS)
+def test_each_recorded_session_has_digests_of_each_format_and_each_comparison() -> None:
+    assert set(RECORDED) == set(SESSIONS), HOW_TO_RENEW
     for name, found in RECORDED.items():
-        assert {what.split()[0] for what in found} == {*FORMATS, "compare"}, name
-        assert {what.split()[1] for what in found if what.startswith("compare ")} == set(COMPARISONS), name
+        assert {export.split()[0] for export in found} == {*FORMATS, "compare"}, name
+        assert {export.split()[1] for export in found if export.startswith("compare ")} == set(COMPARISONS), name
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_the_exports_of_a_recorded_session_are_the_same_as_before(name: str) -> None:
+def test_the_exports_of_a_recorded_session_have_not_changed(name: str) -> None:
     found = digests(name)
-    changed = sorted(what for what in {*found, *RECORDED[name]} if found.get(what) != RECORDED[name].get(what))
-    assert changed == [], HOW
+    changed = sorted(export for export in {*found, *RECORDED[name]} if found.get(export) != RECORDED[name].get(export))
+    assert changed == [], f"{name}: {HOW_TO_RENEW}"
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_a_replay_ends_with_what_the_log_shows(name: str) -> None:
+def test_the_replay_of_a_recorded_session_ends_with_the_summary_of_its_log(name: str) -> None:
     with open_session(SESSIONS[name]) as log:
         expected = json_report.render(summarise(Timeline(log)))
     replay = Replay(SESSIONS[name])

@@ -1,4 +1,4 @@
-"""`--redact`: no host name, address or path of a file of the session is in any format."""
+"""`export --redact`: no format contains host names, addresses or paths of the session."""
 
 from __future__ import annotations
 
@@ -17,22 +17,26 @@ from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report.formats import FORMATS, to_disk
 from capexplorer.report.redaction import redacted
 
-from .material import HEADER, session
+from .exported_sessions import HEADER, session
 
-TELLING = (
+IDENTIFYING = (
     "bench-7", "db7", "corp.internal", "10.1.2.3", "fe80::1", "/home", "jd0", "/srv", "/etc", "venv", "limits.conf", "10.9.8.7",
     "cache-3", "build01", "C:\\Users",
 )  # fmt: skip
-TEXT = (
+IDENTIFYING_TEXT = (
     "bench-7: http://jd0:pw@10.9.8.7:8080/v1 refused, fe80::1 too; see /etc/app/limits.conf, ~/venv/bin/x, C:\\Users\\jd0\\x.log;"
     " HTTPConnectionPool(host='cache-3', port=6379) at build01:9000 via DB7.corp.internal"
 )
 
 
-def rich() -> list[Event]:
-    """A session that names its machine wherever a session can."""
-    died = Target(t_s=3.0, state="died", reason=TEXT, output=(TEXT,), params={"store": "/srv/data/store.db"})
-    header = msgspec.structs.replace(HEADER, label=TEXT, profile={**HEADER.profile, "guards": {"allow_hosts": ["build01"]}})
+def identifying_session() -> list[Event]:
+    """A session with identifying text in every place that can have some."""
+    died = Target(
+        t_s=3.0, state="died", reason=IDENTIFYING_TEXT, output=(IDENTIFYING_TEXT,), params={"store": "/srv/data/store.db"}
+    )
+    header = msgspec.structs.replace(
+        HEADER, label=IDENTIFYING_TEXT, profile={**HEADER.profile, "guards": {"allow_hosts": ["build01"]}}
+    )
     endpoint = "http://db7.corp.internal:18080/orders"
     first = EndpointDegradation(method="GET", name=endpoint, users=20, column="latency", before=1.0, after=9.0)
     verdict = Verdict(t_s=3.0, first_endpoint=first)
@@ -40,25 +44,27 @@ def rich() -> list[Event]:
         *session(header=header, text=endpoint),
         verdict,
         died,
-        Note(t_s=3.0, text=TEXT),
-        Log(t_s=3.0, source="target", text=TEXT),
+        Note(t_s=3.0, text=IDENTIFYING_TEXT),
+        Log(t_s=3.0, source="target", text=IDENTIFYING_TEXT),
     ]
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_format_contains_identifying_text(form: str, tmp_path: Path) -> None:
-    to_disk(form, redacted(rich()), tmp_path / "out", force=False)
+    to_disk(form, redacted(identifying_session()), tmp_path / "out", force=False)
     paths = [path for path in tmp_path.rglob("*") if path.is_file()]
     content = "\n".join(f"{path.name}\n{path.read_text()}" for path in paths).lower()
-    assert [word for word in TELLING if word.lower() in content.replace("cancel", "")] == []
+    assert [word for word in IDENTIFYING if word.lower() in content.replace("cancel", "")] == []
 
 
-def test_the_redacted_report_still_names_its_subject() -> None:
+def test_redaction_keeps_the_target_name_ports_and_cores() -> None:
     header = next(iter(redacted(session())))
     assert isinstance(header, Header)
-    assert header.target.name == "mixed" and header.target.url == "http://redacted-host:18080"
+    assert header.target.name == "mixed"
+    assert header.target.url == "http://redacted-host:18080"
     assert header.target.command == ("redacted-path", "redacted-path", "--port", "18080")
-    assert header.host.name is None and header.host.cpus == 2
+    assert header.host.name is None
+    assert header.host.cpus == 2
 
 
 @pytest.mark.parametrize(
@@ -76,29 +82,32 @@ def test_the_redacted_report_still_names_its_subject() -> None:
 )
 def test_only_identifying_text_is_removed(sentence: str, shown: str) -> None:
     *_, note = redacted([HEADER, Note(t_s=1.0, text=sentence)])
-    assert isinstance(note, Note) and note.text == shown
+    assert isinstance(note, Note)
+    assert note.text == shown
 
 
-def test_endpoint_names_stay_but_for_a_host() -> None:
+def test_endpoint_names_without_a_host_are_not_redacted() -> None:
     names = {tick.name for event in redacted(session()) if hasattr(event, "endpoints") for tick in event.endpoints}
     assert names == {"/health", "/io", "/cpu", "/tasks/{id}"}
 
 
-def test_names_of_other_processes_pass_the_redactor() -> None:
+def test_names_of_other_processes_are_redacted_if_they_are_the_host_name() -> None:
     host = msgspec.structs.replace(HEADER.host, name="buildbox")
     others = {"buildbox": 0.9, "cc1plus": 0.3}
     sample = msgspec.structs.replace(busy_sample(2.0), neighbours=NeighboursReading(cpu_ratio=1.2, processes=others))
     figures = LevelFigures(settled=True, other_processes=others)
     closed = LevelClosed(t_s=3.0, index=0, users=1, started_s=1.0, figures=figures)
     _, tick, level = redacted([msgspec.structs.replace(HEADER, host=host), sample, closed])
-    assert isinstance(tick, Sample) and tick.neighbours is not None and isinstance(level, LevelClosed)
+    assert isinstance(tick, Sample)
+    assert tick.neighbours is not None
+    assert isinstance(level, LevelClosed)
     assert tick.neighbours.processes == level.figures.other_processes == {"redacted-host": 0.9, "cc1plus": 0.3}
 
 
-def test_names_and_places_of_watched_parts_are_numbers_everywhere(tmp_path: Path) -> None:
+def test_names_and_places_of_watched_parts_are_replaced_by_numbers_in_all_formats(tmp_path: Path) -> None:
     watched = {"name": "payroll-db", "at": "ssh payroll-db", "unit": "payroll.service"}
     header = msgspec.structs.replace(HEADER, profile={**HEADER.profile, "watch": [watched]})
-    cut = Cause(name="part_not_read", part="payroll-db", example="ssh: payroll-db: no route")
+    unread = Cause(name="part_not_read", part="payroll-db", example="ssh: payroll-db: no route")
     reading = PartReading(name="payroll-db", age_s=0.2)
     figures = {"part.payroll-db.target.cpu_ratio": 1.5, "host.cpu_ratio": 1.0}
     events: list[Event] = [
@@ -110,9 +119,10 @@ def test_names_and_places_of_watched_parts_are_numbers_everywhere(tmp_path: Path
     events += [
         PartState(t_s=3.0, name="payroll-db", state="read", place="ssh payroll-db", machine="payroll-db"),
         msgspec.structs.replace(busy_sample(3.0), parts=(reading,)),
-        Mark(t_s=3.0, key="cause:part_not_read:payroll-db", state="open", finding=cut),
+        Mark(t_s=3.0, key="cause:part_not_read:payroll-db", state="open", finding=unread),
     ]
     for form in FORMATS:
         to_disk(form, redacted(events), tmp_path / form, force=False)
     content = "\n".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
-    assert "payroll" not in content and "part-1 cannot be read" in content
+    assert "payroll" not in content
+    assert "part-1 cannot be read" in content

@@ -1,4 +1,4 @@
-"""`export --format json`: the keys are a contract (docs/exports.md), and what was not measured is null."""
+"""`export --format json`: it has exactly the documented keys (docs/exports.md), and unmeasured figures are null."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from capexplorer.report.json import render
 from capexplorer.report.summary import summarise
 from trials.marked import marked
 
-TOP = {
+# The keys of each object of the JSON, as docs/exports.md lists them.
+DOCUMENT = {
     "schema", "session", "levels", "endpoints", "knees", "no_knee_up_to_users", "rates", "causes", "bottlenecks", "slo",
     "recoveries", "shifts", "regimes", "stop_rules", "notes", "verdict", "verdicts", "conventions",
     "first_endpoint",
@@ -43,7 +44,7 @@ BOTTLENECK = {"epoch", "id", "users", "offered_per_s", "confidence", "evidence",
 
 
 def level(index: int, users: int, samples: list[Sample], *, ramp: bool = False, closed: bool = True) -> list[Event]:
-    """A level over these seconds, as a run records it."""
+    """The opening of a level, its seconds, and its closing if it is closed."""
     first_s, last_s = samples[0].t_s - 1, samples[-1].t_s
     opened = LevelOpened(t_s=first_s, index=index, users=users, spawn_rate=1.0, by="plan", ramp=ramp)
     fold, bins = LevelFold(), RampFold()
@@ -57,7 +58,8 @@ def level(index: int, users: int, samples: list[Sample], *, ramp: bool = False, 
     return [opened, *samples, *([end] if closed else [])]
 
 
-def second(t_s: float, index: int = 0, requests: int = 10, failures: int = 0, settled: bool = True, users: int = 10) -> Sample:
+def sample(t_s: float, index: int = 0, requests: int = 10, failures: int = 0, settled: bool = True, users: int = 10) -> Sample:
+    """A second with requests and without readings."""
     return Sample(
         t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, settled=settled, work=float(requests - failures),
         phase="settled" if settled else "settling",
@@ -65,7 +67,8 @@ def second(t_s: float, index: int = 0, requests: int = 10, failures: int = 0, se
     )  # fmt: skip
 
 
-def busy(t_s: float) -> Sample:
+def sample_with_all_readings(t_s: float) -> Sample:
+    """A second in which everything was measured."""
     return msgspec.structs.replace(busy_sample(t_s, seed=int(t_s)), t_s=t_s, duration_s=1.0, level=0)
 
 
@@ -74,13 +77,13 @@ def mark(kind: str, key: str, t_s: float, state: str = "open", revision: int = 1
 
 
 def summary(*events: Event) -> dict[str, Any]:
-    """As it is read back from the exported JSON."""
+    """The exported JSON of a session with these events, as it is parsed."""
     document: dict[str, Any] = json.loads(render(summarise(Timeline([HEADER, *events]))))
     return document
 
 
-FULL = (
-    *level(0, 10, [busy(float(t)) for t in range(1, 9)]),
+ALL_KINDS_OF_FINDINGS = (
+    *level(0, 10, [sample_with_all_readings(float(t)) for t in range(1, 9)]),
     Note(t_s=3.0, text="deployed"),
     mark("knee", "knee:0", 4.0, users_low=40, users_high=60, capacity_rps=123.4, limit="queueing", top_slope=0.9),
     mark("cause", "cause:refused", 5.0, count=3, first_s=1.0, last_s=4.5, errno=111),
@@ -92,18 +95,18 @@ FULL = (
 )
 
 
-def test_the_keys_are_exactly_the_contract() -> None:
-    found = summary(*FULL)
-    assert set(found) == TOP
+def test_the_document_has_exactly_the_documented_keys() -> None:
+    found = summary(*ALL_KINDS_OF_FINDINGS)
+    assert set(found) == DOCUMENT
     assert found["schema"] == "capexplorer.summary/1"
     assert set(found["session"]) == SESSION
     assert set(found["session"]["engine"]) == {"mode", "workers"}
     assert all(set(each) == {"p50", "p99"} for each in found["session"]["client_floor_ms"].values())
-    (only,) = found["levels"]
-    assert set(only) == LEVEL
-    assert set(only["latency_ms"]) == LATENCY
-    assert only["endpoints"]
-    assert all(set(each) == LEVEL_ENDPOINT and set(each["latency_ms"]) == LATENCY for each in only["endpoints"])
+    (exported,) = found["levels"]
+    assert set(exported) == LEVEL
+    assert set(exported["latency_ms"]) == LATENCY
+    assert exported["endpoints"]
+    assert all(set(each) == LEVEL_ENDPOINT and set(each["latency_ms"]) == LATENCY for each in exported["endpoints"])
     assert all(set(each) == ENDPOINT for each in found["endpoints"])
     assert [set(each) for each in found["knees"]] == [KNEE]
     assert [set(each) for each in found["causes"]] == [CAUSE]
@@ -113,57 +116,55 @@ def test_the_keys_are_exactly_the_contract() -> None:
     assert isinstance(found["verdict"], str)
 
 
-def test_everything_that_was_measured_has_a_figure() -> None:
-    (only,) = summary(*FULL)["levels"]
-    assert [key for key, value in only.items() if value is None] == ["void", "offered"], "it has the figures that were measured"
-    assert (only["kind"], only["by"], only["users"], only["settled"]) == ("step", "plan", 10, True)
-    assert isinstance(only["ports_used"], int) and isinstance(only["target_rss_bytes"], int)
+def test_every_measured_figure_of_a_level_has_a_value() -> None:
+    (exported,) = summary(*ALL_KINDS_OF_FINDINGS)["levels"]
+    assert [key for key, value in exported.items() if value is None] == ["void", "offered"], (
+        "the level is valid and of users, not of a rate; all other figures were measured"
+    )
+    assert (exported["kind"], exported["by"], exported["users"], exported["settled"]) == ("step", "plan", 10, True)
+    assert isinstance(exported["ports_used"], int)
+    assert isinstance(exported["target_rss_bytes"], int)
 
 
-def test_an_empty_session_has_all_its_keys_and_nothing_in_them() -> None:
+def test_the_document_of_an_empty_session_has_all_keys_with_empty_values() -> None:
     found = summary()
-    assert set(found) == TOP
-    assert {key: found[key] for key in TOP - {"schema", "conventions", "session", "verdict", "verdicts"}} == {
-        **{
-            key: []
-            for key in TOP
-            - {"schema", "conventions", "session", "verdict", "verdicts", "no_knee_up_to_users", "first_endpoint", "rates"}
-        },
-        "no_knee_up_to_users": None,
-        "rates": None,
-        "first_endpoint": None,
-    }
+    assert set(found) == DOCUMENT
+    objects_or_null = {"no_knee_up_to_users", "first_endpoint", "rates"}
+    lists = DOCUMENT - {"schema", "conventions", "session", "verdict", "verdicts"} - objects_or_null
+    assert {key: found[key] for key in objects_or_null} == dict.fromkeys(objects_or_null)
+    assert {key: found[key] for key in lists} == {key: [] for key in lists}
     assert found["session"]["complete"] is False
     assert found["verdict"] == "No level settled: the capacity is unknown."
 
 
-def test_a_figure_that_was_not_measured_is_null_and_never_zero() -> None:
-    (only,) = summary(*level(0, 10, [second(1.0), second(2.0)]))["levels"]
+def test_an_unmeasured_figure_is_null_and_not_zero() -> None:
+    (exported,) = summary(*level(0, 10, [sample(1.0), sample(2.0)]))["levels"]
     measured = {
         "index", "epoch", "users", "by", "kind", "started_s", "settled_s", "ended_s", "settled", "requests", "failures",
         "failure_ratio", "failures_while_unsettled", "throughput_rps", "goodput_rps", "latency_ms", "endpoints",
         "held",
     }  # fmt: skip
-    assert {key for key, value in only.items() if value is not None} == measured
-    assert set(only["latency_ms"].values()) == {None}
+    assert {key for key, value in exported.items() if value is not None} == measured
+    assert set(exported["latency_ms"].values()) == {None}
 
 
-def test_a_level_that_never_settled_has_null_rates_and_counts_its_failures_apart() -> None:
-    (only,) = summary(*level(0, 10, [second(1.0, failures=4, settled=False)]))["levels"]
-    assert (only["settled"], only["settled_s"], only["requests"], only["failures"], only["failures_while_unsettled"]) == (
-        False, None, 0, 0, 4,
-    )  # fmt: skip
-    assert (only["failure_ratio"], only["throughput_rps"], only["goodput_rps"], only["goodput_se_rps"]) == (None,) * 4
+def test_an_unsettled_level_has_no_rates_and_counts_its_failures_separately() -> None:
+    (exported,) = summary(*level(0, 10, [sample(1.0, failures=4, settled=False)]))["levels"]
+    assert exported["settled"] is False
+    assert exported["settled_s"] is None
+    assert (exported["requests"], exported["failures"], exported["failures_while_unsettled"]) == (0, 0, 4)
+    rates = ("failure_ratio", "throughput_rps", "goodput_rps", "goodput_se_rps")
+    assert {name: exported[name] for name in rates} == dict.fromkeys(rates)
 
 
-def test_a_level_that_was_never_closed_ends_where_the_log_does() -> None:
-    found = summary(*level(0, 10, [second(1.0), second(2.0)], closed=False), Note(t_s=2.5, text="and then the power went"))
+def test_a_level_without_its_closing_ends_with_the_last_event() -> None:
+    found = summary(*level(0, 10, [sample(1.0), sample(2.0)], closed=False), Note(t_s=2.5, text="the last event"))
     assert (found["levels"][0]["requests"], found["levels"][0]["ended_s"]) == (20, 2.5)
     assert found["session"]["complete"] is False
 
 
-def test_a_ramp_has_an_entry_a_bin() -> None:
-    samples = [second(float(t), users=t, settled=False, requests=t) for t in range(1, 4)]
+def test_a_ramp_has_an_entry_for_each_bin() -> None:
+    samples = [sample(float(t), users=t, settled=False, requests=t) for t in range(1, 4)]
     found = summary(*level(0, 3, samples, ramp=True))
     assert [(each["kind"], each["index"], each["users"], each["throughput_rps"]) for each in found["levels"]] == [
         ("ramp", 0, 1, 1.0), ("ramp", 0, 2, 2.0), ("ramp", 0, 3, 3.0),
@@ -171,9 +172,9 @@ def test_a_ramp_has_an_entry_a_bin() -> None:
     assert all(set(each) == LEVEL for each in found["levels"])
 
 
-def test_endpoints_of_the_session_are_the_sums_of_its_levels_ramps_included() -> None:
-    samples = [second(float(t), index=1, users=t, settled=False, requests=t) for t in range(3, 6)]
-    found = summary(*level(0, 10, [second(1.0, failures=2), second(2.0)]), *level(1, 5, samples, ramp=True))
+def test_the_endpoints_of_a_session_are_sums_over_levels_and_ramps() -> None:
+    samples = [sample(float(t), index=1, users=t, settled=False, requests=t) for t in range(3, 6)]
+    found = summary(*level(0, 10, [sample(1.0, failures=2), sample(2.0)]), *level(1, 5, samples, ramp=True))
     assert found["endpoints"] == [{"name": "/a", "method": "GET", "requests": 32, "failures": 2}]
     assert sum(each["requests"] for each in found["levels"]) == 32
 
@@ -190,7 +191,7 @@ def test_only_current_marks_are_listed_newest_last() -> None:
 
 
 def test_the_figures_of_a_knee_are_listed_with_its_evidence() -> None:
-    (knee,) = summary(*FULL)["knees"]
+    (knee,) = summary(*ALL_KINDS_OF_FINDINGS)["knees"]
     assert (knee["kind"], knee["users"], knee["users_low"], knee["users_high"], knee["limit"]) == ("knee", 50, 40, 60, "queueing")
     assert knee["evidence"] == {"soft": False, "provisional": True, "top_slope": 0.9}
 
@@ -201,9 +202,11 @@ def test_every_kind_of_knee_is_listed(knee: str) -> None:
 
 
 def test_the_same_events_give_the_same_bytes() -> None:
-    assert render(summarise(Timeline([HEADER, *FULL]))) == render(summarise(Timeline(iter([HEADER, *FULL]))))
+    assert render(summarise(Timeline([HEADER, *ALL_KINDS_OF_FINDINGS]))) == render(
+        summarise(Timeline(iter([HEADER, *ALL_KINDS_OF_FINDINGS])))
+    )
 
 
-def test_text_of_users_survives_as_it_was_written() -> None:
+def test_the_text_of_a_note_is_exported_unchanged() -> None:
     text = 'quotes " \\ [markup] \x1b[31m 🎉 ' + "\u2028"
     assert summary(Note(t_s=1.0, text=text))["notes"] == [{"t_s": 1.0, "text": text}]

@@ -1,4 +1,4 @@
-"""Reports are written whole or not at all, and over nothing without leave."""
+"""Writing reports: permissions, overwriting only with `force`, all files or none, and errors in one line."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from capexplorer.report.writing import AlreadyThere, write_file, write_files, wr
 
 @pytest.fixture
 def umask() -> Iterator[None]:
+    """The usual umask 022, under which files are readable by all users by default."""
     before = os.umask(0o022)
     yield
     os.umask(before)
 
 
-def mode(path: Path) -> int:
+def permissions(path: Path) -> int:
+    """The permission bits of a file or folder."""
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_file_is_private_with_any_umask(tmp_path: Path, umask: None) -> None:
+def test_new_files_and_folders_are_private_with_the_usual_umask(tmp_path: Path, umask: None) -> None:
     write_file(tmp_path / "a.md", b"a", force=False)
     write_folder(tmp_path / "csv", {"levels.csv": b"b"}, force=False)
-    assert [mode(tmp_path / name) for name in ("a.md", "csv", "csv/levels.csv")] == [0o600, 0o700, 0o600]
+    assert [permissions(tmp_path / name) for name in ("a.md", "csv", "csv/levels.csv")] == [0o600, 0o700, 0o600]
 
 
 def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path, umask: None) -> None:
@@ -35,7 +37,7 @@ def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path, umask: None) 
     path.write_text("old")
     path.chmod(0o664)
     write_file(path, b"new", force=True)
-    assert (path.read_text(), mode(path)) == ("new", 0o664)
+    assert (path.read_text(), permissions(path)) == ("new", 0o664)
 
 
 def test_a_file_is_overwritten_only_with_force(tmp_path: Path) -> None:
@@ -45,37 +47,39 @@ def test_a_file_is_overwritten_only_with_force(tmp_path: Path) -> None:
         write_file(path, b"new", force=False)
     assert path.read_text() == "old"
     write_file(path, b"new", force=True)
-    assert path.read_text() == "new" and os.listdir(tmp_path) == ["a.md"]
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["a.md"], "no temporary file is left"
 
 
-def test_nothing_is_written_when_a_companion_is_in_the_way(tmp_path: Path) -> None:
+def test_no_file_is_written_if_one_of_several_exists(tmp_path: Path) -> None:
     (tmp_path / "a.svg").write_text("old")
     with pytest.raises(AlreadyThere, match="a.svg"):
         write_files(tmp_path / "a.md", {"a.md": b"m", "a.svg": b"s"}, force=False)
     assert os.listdir(tmp_path) == ["a.svg"]
 
 
-def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path: Path) -> None:
+def test_overwriting_a_symbolic_link_replaces_the_file_that_it_points_to(tmp_path: Path) -> None:
     (tmp_path / "real.md").write_text("old")
     (tmp_path / "link.md").symlink_to("real.md")
     write_file(tmp_path / "link.md", b"new", force=True)
-    assert (tmp_path / "link.md").is_symlink() and (tmp_path / "real.md").read_text() == "new"
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "real.md").read_text() == "new"
 
 
-def test_a_device_is_never_replaced() -> None:
+def test_a_device_is_not_replaced_even_with_force() -> None:
     with pytest.raises(InputError, match="not a regular file"):
         write_file(Path("/dev/null"), b"x", force=True)
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
-def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no folder .*/no$"):
         write_file(tmp_path / "no" / "x", b"", force=False)
     with pytest.raises(InputError, match="there is no folder .*/no$"):
         write_folder(tmp_path / "no" / "x", {}, force=False)
 
 
-def test_an_error_of_the_operating_system_is_one_line(tmp_path: Path) -> None:
+def test_an_error_of_the_operating_system_is_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written: File name too long"):
         write_file(tmp_path / ("x" * 300), b"", force=False)
     with pytest.raises(InputError, match="cannot be written"):
@@ -83,15 +87,16 @@ def test_an_error_of_the_operating_system_is_one_line(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_is_made_or_filled_when_empty(tmp_path: Path) -> None:
+def test_a_new_or_empty_folder_is_written_without_force(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir(mode=0o700)
     for name in ("new", "empty"):
         write_folder(tmp_path / name, {"a": b"1", "b": b"2"}, force=False)
         assert sorted(os.listdir(tmp_path / name)) == ["a", "b"]
-    assert mode(tmp_path / "empty") == 0o700 and sorted(os.listdir(tmp_path)) == ["empty", "new"]
+    assert permissions(tmp_path / "empty") == 0o700
+    assert sorted(os.listdir(tmp_path)) == ["empty", "new"], "no temporary file is left"
 
 
-def test_a_folder_that_holds_anything_needs_force_and_keeps_the_rest(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_needs_force_and_keeps_its_other_files(tmp_path: Path) -> None:
     folder = tmp_path / "csv"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
@@ -101,7 +106,7 @@ def test_a_folder_that_holds_anything_needs_force_and_keeps_the_rest(tmp_path: P
     assert sorted(os.listdir(folder)) == ["a", "mine.txt"]
 
 
-def test_a_file_where_a_folder_is_wanted_and_the_reverse(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="is no folder"):
         write_folder(tmp_path / "file", {"a": b"1"}, force=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from report.compared import Seen, timeline
+from report.compared import LevelSpec, timeline
 
 from capexplorer.errors import SessionError
 from capexplorer.model.session_entry import SessionEntry
@@ -85,7 +85,7 @@ class FakeSessions:
 
     def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
         self._note("compare", *(entry.id for entry in entries))
-        levels = [Seen(10, 40.0), Seen(50, 90.0)]
+        levels = [LevelSpec(10, 40.0), LevelSpec(50, 90.0)]
         return compare([Session(timeline(levels, id=entry.id), title=entry.label) for entry in entries])
 
     def export(self, entry: SessionEntry, form: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from report.compared import HOST, Seen, knee, overheads, timeline
+from report.compared import HOST, LevelSpec, knee, overheads, timeline
 from textual.geometry import Size
 
 from capexplorer.report.compare import Comparison, Session, compare
@@ -27,8 +27,8 @@ def anyio_backend() -> str:
 
 
 def sample(**other: Any) -> Comparison:
-    before = timeline([Seen(10, 40.0), Seen(50, 90.0, p50_ms=40.0), Seen(80, 95.0)], more=[knee(45, 90.0)])
-    after = timeline([Seen(10, 41.0), Seen(50, 70.0, p50_ms=90.0), Seen(80, 120.0, None)], id="b", **other)
+    before = timeline([LevelSpec(10, 40.0), LevelSpec(50, 90.0, p50_ms=40.0), LevelSpec(80, 95.0)], more=[knee(45, 90.0)])
+    after = timeline([LevelSpec(10, 41.0), LevelSpec(50, 70.0, p50_ms=90.0), LevelSpec(80, 120.0, None)], id="b", **other)
     return compare([Session(before, title="before\x1b[31m [bold]x"), Session(after)])
 
 
@@ -103,7 +103,7 @@ def test_the_level_table_reads_without_colour() -> None:
 
 @pytest.mark.parametrize("size", [(1, 1), (10, 3), (40, 8), (118, 20)])
 def test_curves_are_drawn_at_any_size_also_of_nothing(size: tuple[int, int]) -> None:
-    nothing = compare([Session(timeline([Seen(1, settled=False)])), Session(timeline([]))])
+    nothing = compare([Session(timeline([LevelSpec(1, settled=False)])), Session(timeline([]))])
     for comparison in (sample(), nothing):
         drawn = compare_charts.capacity(comparison, PALETTE, Size(*size))
         drawn += compare_charts.latency(comparison, PALETTE, Size(*size))

@@ -1,4 +1,4 @@
-"""The page in a real browser: no request, no complaint, nothing that was written by others runs; charts and tables answer."""
+"""The HTML report in Chromium: no request, no console message, hostile text is inert; charts and tables react."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from capexplorer.report import html
 from capexplorer.wording import units
 from capexplorer.wording.units import Units
 
-from ..material import HEADER, HOSTILE, ramp, session
+from ..exported_sessions import HEADER, HOSTILE, ramp, session
 from .browser import Page, chromium, needs_chromium
 
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -21,11 +21,13 @@ pytestmark = [pytest.mark.slow, needs_chromium]
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page of one Chromium for all tests of this file."""
     with chromium(tmp_path_factory.mktemp("chromium")) as page:
         yield page
 
 
-def written(folder: Path, events: list[Event]) -> Path:
+def write_page(folder: Path, events: list[Event]) -> Path:
+    """Write the HTML report of these events, and return its path."""
     path = folder / "page.html"
     path.write_bytes(html.render(Timeline(events)))
     return path
@@ -35,15 +37,18 @@ def written(folder: Path, events: list[Event]) -> Path:
 @pytest.mark.parametrize(
     "events", [session(), ramp(), session(text=HOSTILE), [HEADER]], ids=["steps", "ramp", "hostile", "empty"]
 )
-def test_it_opens_without_a_request_or_a_complaint(browser: Page, tmp_path: Path, scheme: str, events: list[Event]) -> None:
-    path = written(tmp_path, events)
+def test_the_page_opens_without_requests_or_console_messages(
+    browser: Page, tmp_path: Path, scheme: str, events: list[Event]
+) -> None:
+    path = write_page(tmp_path, events)
     browser.open(path, scheme="dark" if scheme == "dark" else "light")
-    assert browser.console == [] and browser.requests == [path.as_uri()]
+    assert browser.console == []
+    assert browser.requests == [path.as_uri()]
     assert browser.picture(tmp_path / "page.png").stat().st_size > 10_000
 
 
-def test_the_schemes_differ_and_follow_the_reader(browser: Page, tmp_path: Path) -> None:
-    path = written(tmp_path, session())
+def test_the_colors_follow_the_light_or_dark_scheme_of_the_browser(browser: Page, tmp_path: Path) -> None:
+    path = write_page(tmp_path, session())
     colors = []
     for scheme in ("light", "dark"):
         browser.open(path, scheme="dark" if scheme == "dark" else "light")
@@ -53,47 +58,49 @@ def test_the_schemes_differ_and_follow_the_reader(browser: Page, tmp_path: Path)
     assert colors == ["rgb(251, 251, 249)", "rgb(20, 23, 26)"]
 
 
-def test_what_others_wrote_is_text(browser: Page, tmp_path: Path) -> None:
-    browser.open(written(tmp_path, session(text=HOSTILE)))
+def test_hostile_text_is_inert(browser: Page, tmp_path: Path) -> None:
+    browser.open(write_page(tmp_path, session(text=HOSTILE)))
     assert browser.value("document.scripts.length") == 2
     assert browser.value("document.images.length + document.querySelectorAll('iframe, object, a').length") == 0
     assert "alert(1)" in browser.value("document.querySelector('#endpoints').textContent")
     assert browser.value("[...document.querySelectorAll('bdi')].some(each => each.textContent.includes('alert(1)'))")
 
 
-def test_a_script_that_slipped_through_would_not_run(browser: Page, tmp_path: Path) -> None:
-    path = written(tmp_path, session())
+def test_the_content_security_policy_blocks_other_scripts(browser: Page, tmp_path: Path) -> None:
+    path = write_page(tmp_path, session())
     path.write_text(path.read_text().replace("</header>", "</header><script>document.title = 'ran'</script>"))
     browser.open(path)
     assert browser.value("document.title") != "ran"
-    assert len(browser.console) == 1  # the browser says that its policy forbids it
+    assert len(browser.console) == 1  # the browser reports the script that its policy blocks
 
 
-def test_every_chart_draws_its_lines_within_its_frame(browser: Page, tmp_path: Path) -> None:
-    browser.open(written(tmp_path, session()))
+def test_every_chart_has_its_title_and_well_formed_lines(browser: Page, tmp_path: Path) -> None:
+    browser.open(write_page(tmp_path, session()))
     titles = browser.value("[...document.querySelectorAll('.chart h3')].map(each => each.textContent)")
-    assert len(titles) == 6 and titles[0].startswith("Requests per second")
+    assert len(titles) == 6
+    assert titles[0].startswith("Requests per second")
     paths = browser.value("[...document.querySelectorAll('.plot path')].map(each => each.getAttribute('d'))")
-    assert len(paths) >= 12 and not any("NaN" in path or "undefined" in path for path in paths)
+    assert len(paths) >= 12
+    assert [path for path in paths if "NaN" in path or "undefined" in path] == []
 
 
 def test_a_pointer_shows_the_figures_of_its_second(browser: Page, tmp_path: Path) -> None:
-    browser.open(written(tmp_path, session()))
-    x, y, width, height = on_first_plot(browser)
+    browser.open(write_page(tmp_path, session()))
+    x, y, width, height = first_plot(browser)
     browser.pointer("mouseMoved", x + width * 0.9, y + height / 2)
     assert "level 2: 50 users, settled" in browser.value("document.getElementById('moment').textContent")
     assert browser.value("document.querySelector('.legend button b').textContent") == " 50"
 
 
-def test_a_latency_and_its_unit_stay_on_one_line_and_the_pointer_shows_the_same_unit(browser: Page, tmp_path: Path) -> None:
+def test_latencies_in_automatic_units_fit_one_line_of_a_table_and_are_shown_at_the_pointer(browser: Page, tmp_path: Path) -> None:
     units.choose(Units(latencies="auto"))
     try:
-        browser.open(written(tmp_path, session()), width=1100)
+        browser.open(write_page(tmp_path, session()), width=1100)
     finally:
         units.choose(Units())
     heights = browser.value("[...document.querySelectorAll('#levels tbody tr')].map(each => each.offsetHeight)")
     assert heights and max(heights) < 30, heights
-    x, y, width, height = on_first_plot(browser)
+    x, y, width, height = first_plot(browser)
     browser.pointer("mouseMoved", x + width * 0.9, y + height / 2)
     shown = browser.value(
         "[...document.querySelectorAll('.chart')[1].querySelectorAll('.legend b')].map(each => each.textContent)"
@@ -102,27 +109,28 @@ def test_a_latency_and_its_unit_stay_on_one_line_and_the_pointer_shows_the_same_
 
 
 def test_dragging_zooms_all_charts_and_escape_goes_back(browser: Page, tmp_path: Path) -> None:
-    browser.open(written(tmp_path, session()))
-    before = axis(browser)
-    x, y, width, height = on_first_plot(browser)
+    browser.open(write_page(tmp_path, session()))
+    before = time_axis(browser)
+    x, y, width, height = first_plot(browser)
     for kind, share, down in (("mouseMoved", 0.4, False), ("mousePressed", 0.4, True), ("mouseMoved", 0.6, True)):
         browser.pointer(kind, x + width * share, y + height / 2, down=down)
     browser.pointer("mouseReleased", x + width * 0.6, y + height / 2)
-    assert axis(browser) != before and not browser.value("document.getElementById('whole').disabled")
+    assert time_axis(browser) != before
+    assert not browser.value("document.getElementById('whole').disabled")
     browser.value("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
-    assert axis(browser) == before
+    assert time_axis(browser) == before
 
 
-def test_a_name_in_a_legend_hides_its_line(browser: Page, tmp_path: Path) -> None:
-    browser.open(written(tmp_path, session()))
+def test_a_click_on_a_name_in_the_legend_hides_its_line(browser: Page, tmp_path: Path) -> None:
+    browser.open(write_page(tmp_path, session()))
     lines = "document.querySelectorAll('.plot .series').length"
     before = browser.value(lines)
     browser.value("document.querySelectorAll('.chart')[1].querySelector('.legend button').click()")
     assert browser.value(lines) == before - 1
 
 
-def test_a_table_sorts_up_down_and_back(browser: Page, tmp_path: Path) -> None:
-    browser.open(written(tmp_path, session((20, 50, 100))))
+def test_clicks_on_a_column_sort_the_table_up_down_and_up(browser: Page, tmp_path: Path) -> None:
+    browser.open(write_page(tmp_path, session((20, 50, 100))))
     column = "[...document.querySelectorAll('#levels tbody tr')].map(each => each.cells[2].textContent)"
     click = "[...document.querySelectorAll('#levels th')].find(each => each.textContent === 'users').click()"
     found = []
@@ -132,23 +140,23 @@ def test_a_table_sorts_up_down_and_back(browser: Page, tmp_path: Path) -> None:
     assert found == [["20", "50", "100"], ["100", "50", "20"], ["20", "50", "100"]]
 
 
-def test_it_fits_a_telephone_and_a_printer(browser: Page, tmp_path: Path) -> None:
-    path = written(tmp_path, session())
+def test_the_page_fits_380_pixels_and_can_be_printed(browser: Page, tmp_path: Path) -> None:
+    path = write_page(tmp_path, session())
     browser.open(path, width=380)
     assert browser.value("document.documentElement.scrollWidth") <= 380
     assert browser.printed(tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
-def on_first_plot(browser: Page) -> tuple[float, float, float, float]:
-    """Its place, once it is in view."""
+def first_plot(browser: Page) -> tuple[float, float, float, float]:
+    """Scroll the first plot into view: its position and size (x, y, width, height)."""
     browser.value("document.querySelector('.plot').scrollIntoView({block: 'center'})")
     box = "(() => { const b = document.querySelector('.plot').getBoundingClientRect(); return [b.x, b.y, b.width, b.height] })()"
     x, y, width, height = browser.value(box)
     return x, y, width, height
 
 
-def axis(browser: Page) -> list[str]:
-    """What the time axis says."""
+def time_axis(browser: Page) -> list[str]:
+    """The labels of the first plot."""
     found: list[str] = browser.value(
         "[...document.querySelector('.plot').querySelectorAll('text')].map(each => each.textContent)"
     )

@@ -1,9 +1,10 @@
-"""Sessions to export: as long, as rich or as hostile as a test wants them, the same every time."""
+"""Sessions for tests of exports, of any length and with any text, the same on each call; and the files of an export."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -25,13 +26,16 @@ from capexplorer.model.events import (
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
+from capexplorer.report.formats import FORMATS, to_disk
 from trials.marked import marked
 
 HOSTILE = (
     "</script><script>alert(1)</script> <img src=x onerror=alert(1)> \"q' & | `code` \x1b[31m\x00\x07\x9b \u202egnp.exe \u2028"
     " [x](http://evil.example) @everyone \u05e9\u05dc\u05d5\u05dd"
 )
-"""Markup, quotes, ANSI, C0 and C1, a right-to-left override, a line separator, a link, a mention, Hebrew."""
+"""Text that must be inert in every export: markup, quotes, ANSI escapes, C0 and C1 control characters, a right-to-left override,
+a line separator, a link, a mention, Hebrew.
+"""
 
 HEADER = Header(
     t_s=0.0,
@@ -55,25 +59,25 @@ NAMES = ("/health", "/io", "/cpu", "/tasks/{id}")
 
 
 def sample(t_s: float, level: int, users: int, *, settled: bool = True, failures: int = 0, name: str = "") -> Sample:
-    """One tick; latencies wave a little, so that no two are alike."""
+    """The sample of one second; its latencies differ a little from those of other seconds. `name`: its only endpoint."""
     endpoints = []
-    for index, each in enumerate((name,) if name else NAMES):
+    for index, endpoint in enumerate((name,) if name else NAMES):
         requests = max(1, users // 2 + index + int(3 * math.sin(t_s + index)))
         histogram = LatencyHistogram()
         histogram.record_us([1_000 * (5 + 20 * index) + 100 * users + 37 * n + int(t_s) for n in range(requests)])
-        bad = failures if index == 0 else 0
+        failed = failures if index == 0 else 0
         endpoints.append(
             EndpointTick(
-                name=each,
-                requests=requests + bad,
-                failures=bad,
+                name=endpoint,
+                requests=requests + failed,
+                failures=failed,
                 received_bytes=100 * requests,
                 latency=histogram.encode(),
                 latency_sum_ms=float(requests * (5 + 20 * index)),
                 warmup_requests=0 if settled else 2,
             )
         )
-    done = sum(tick.requests - tick.failures for tick in endpoints)
+    succeeded = sum(tick.requests - tick.failures for tick in endpoints)
     signature = FailureSignature(types=("ConnectionError",), errno=111, text=name or "refused")
     return Sample(
         t_s=t_s,
@@ -85,7 +89,7 @@ def sample(t_s: float, level: int, users: int, *, settled: bool = True, failures
         settled=settled,
         endpoints=tuple(endpoints),
         failures=(FailureTick(name=name or NAMES[0], method="GET", signature=signature, count=failures),) if failures else (),
-        work=float(done),
+        work=float(succeeded),
         p50_ms=10.0 + math.sin(t_s),
         p95_ms=50.0 + math.sin(t_s),
         p99_ms=80.0 + math.sin(t_s),
@@ -99,7 +103,10 @@ def sample(t_s: float, level: int, users: int, *, settled: bool = True, failures
 
 
 def session(levels: Sequence[int] = (5, 20, 50), seconds: int = 12, *, header: Header = HEADER, text: str = "") -> list[Event]:
-    """A complete one: a level a count, an epoch for a count that is smaller than the one before, a mark and a note."""
+    """The events of a complete session: a level for each number of users, a note, a mark and the end.
+
+    A number of users below the one before it begins a new epoch. `text`: the name of all endpoints, and the text of all else.
+    """
     return list(_session(levels, seconds, header, text))
 
 
@@ -134,7 +141,7 @@ def _session(levels: Sequence[int], seconds: int, header: Header, text: str) -> 
 
 
 def ramp(seconds: int = 30) -> list[Event]:
-    """Users change all the time; the level closes with its bins."""
+    """The events of a session of one ramp, in which each second has one user more; it closes with the figures of its bins."""
     fold, ticks = RampFold(), [sample(1.0 + second, 0, 1 + second) for second in range(seconds)]
     for tick in ticks:
         fold.add(tick)
@@ -144,3 +151,17 @@ def ramp(seconds: int = 30) -> list[Event]:
     )
     opened = LevelOpened(t_s=0.5, index=0, users=1, spawn_rate=1, by="plan", ramp=True)
     return [HEADER, opened, *ticks, closed, Ended(t_s=2.0 + seconds, reason="plan done", levels=1)]
+
+
+def export_files(form: str, events: Iterable[Event], folder: Path) -> dict[str, bytes]:
+    """Export to a new folder; all files there by name."""
+    folder.mkdir()
+    to_disk(form, events, folder / f"out{FORMATS[form].suffix}", force=False)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def unfinished_session() -> list[Event]:
+    """The events of a session whose last level is still open."""
+    return [
+        event for event in session() if not isinstance(event, Ended) and not (isinstance(event, LevelClosed) and event.index == 2)
+    ]
