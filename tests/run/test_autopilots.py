@@ -1,4 +1,4 @@
-"""Two autopilots, one load: which of them is asked, and which next step is published."""
+"""The autopilots of users and of rates on one load: which of them steps, and which proposal is published."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from capexplorer.run.drivers.driver import Autopilot
 from capexplorer.run.drivers.load_target import LoadTarget
 
 
-class Offering:
-    """A run that offers 20 iterations a second."""
+class RunAtRate:
+    """A run whose open level offers 20 iterations a second, set by hand."""
 
     def __init__(self) -> None:
         level = LevelOpened(t_s=2.0, index=0, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0)
@@ -36,28 +36,30 @@ class Offering:
         )
 
     def tick(self, planned: Hold | None = None) -> list[str]:
-        """Reasons of the proposals that this second published."""
+        """Let a second pass; the reasons of all proposals published so far. `planned`: the proposal of a plan."""
         self.autopilots.ticked(CurrentEpoch(self.timeline), planned)
         return [each.proposal.why for each in self.events if isinstance(each, Proposed) and isinstance(each.proposal, Hold)]
 
 
 def test_while_a_rate_is_offered_by_hand_the_rate_search_proposes_the_next_step() -> None:
-    assert Offering().tick() == ["rate"]
+    assert RunAtRate().tick() == ["rate"]
 
 
 def test_a_plan_that_offers_a_rate_makes_the_proposals_itself() -> None:
-    assert Offering().tick(Hold("plan", 5.0, 5.0)) == ["plan"]
+    assert RunAtRate().tick(Hold("plan", 5.0, 5.0)) == ["plan"]
 
 
-def test_the_autopilot_of_users_takes_over_from_a_rate() -> None:
-    """One that began while the target restarted once waited for ever: nobody asked it while a rate was offered."""
-    run = Offering()
+def test_the_autopilot_of_users_begins_while_a_rate_is_offered() -> None:
+    """One that began while the target restarted once never stepped: it was not called while a rate was offered."""
+    run = RunAtRate()
     run.autopilots.begin(run.load.hand_to(Autopilot()), 3)
     run.tick()
-    assert (run.levels, run.load.offered_per_s) == ([(3, None)], None)
+    assert run.levels == [(3, None)]
+    assert run.load.offered_per_s is None
 
 
-def test_the_autopilot_of_rates_says_that_it_searches() -> None:
-    run = Offering()
+def test_the_autopilot_of_rates_publishes_that_it_searches() -> None:
+    run = RunAtRate()
     run.autopilots.begin_at_rate(run.load.hand_to(Autopilot()))
-    assert run.tick() == ["rate_search"] and run.autopilots.is_on
+    assert run.tick() == ["rate_search"]
+    assert run.autopilots.is_on

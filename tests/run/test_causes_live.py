@@ -1,4 +1,4 @@
-"""Causes as a run goes on: emitted right behind what they follow from, and found again in its log."""
+"""Causes during a run: each mark follows the event that shows the cause, and reanalysis of the log finds the same marks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ RUN: tuple[Event, ...] = (
 )
 
 
-def recorded(path: Path) -> list[Event]:
-    """The run, live: what is shown."""
+def record(path: Path) -> list[Event]:
+    """Record RUN to a log at `path`; the events that a screen shows, marks included."""
     sink = EventSink(_fail)
     sink.writer, sink.derive_events = SessionWriter(path), CauseDetector().process
     for event in RUN:
@@ -43,7 +43,7 @@ def recorded(path: Path) -> list[Event]:
 
 
 def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
-    shown = [event for event in recorded(tmp_path / "a.jsonl") if isinstance(event, Mark)]
+    shown = [event for event in record(tmp_path / "a.jsonl") if isinstance(event, Mark)]
     again = reanalyse_events(read(tmp_path / "a.jsonl"))
     causes = [mark for mark in again.findings if isinstance(mark, Mark) and mark.kind == "cause"]
     assert again.changes == ()
@@ -57,14 +57,15 @@ def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
     }
 
 
-def test_a_mark_follows_its_cause_in_the_log_and_the_end_stays_last(tmp_path: Path) -> None:
-    shown = recorded(tmp_path / "a.jsonl")
-    assert isinstance(shown[-1], Ended) and isinstance(shown[-2], Mark)
+def test_a_mark_follows_the_event_that_shows_its_cause_and_the_end_of_the_session_is_last(tmp_path: Path) -> None:
+    shown = record(tmp_path / "a.jsonl")
+    assert isinstance(shown[-1], Ended)
+    assert isinstance(shown[-2], Mark)
     first = next(index for index, event in enumerate(shown) if isinstance(event, Mark))
-    cause = shown[first - 1]
-    assert isinstance(cause, Sample)
-    assert cause.t_s == shown[first].t_s
-    assert cause.failures == (NO_PORT,)
+    showing = shown[first - 1]
+    assert isinstance(showing, Sample)
+    assert showing.t_s == shown[first].t_s
+    assert showing.failures == (NO_PORT,)
 
 
 def _by_time(mark: Mark) -> tuple[float, str, int]:

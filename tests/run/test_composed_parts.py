@@ -1,4 +1,4 @@
-"""Containers of a Compose file in, watched parts out."""
+"""The watched parts that result from the containers of a Compose file and the parts of the profile."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ WEB = ReportedContainer("web", "p-web-1", is_here=True)
 STORE = ReportedContainer("store", "p-store-1", is_here=True)
 
 
-def test_a_container_here_is_read_from_this_machine_without_entering_it() -> None:
+def test_a_local_container_is_read_from_this_machine() -> None:
     (part,) = composed_parts([WEB], [])
     assert part == PartSpec(name="web", container="p-web-1")
     assert part.is_here
 
 
-def test_a_container_of_a_daemon_elsewhere_is_entered() -> None:
+def test_a_container_of_a_remote_daemon_is_read_inside_the_container() -> None:
     (part,) = composed_parts([ReportedContainer("web", "p-web-1", is_here=False)], [])
     assert part == PartSpec(name="web", at="docker exec -i p-web-1")
     assert part.selected == ("pid", "1")
 
 
-def test_containers_of_one_service_are_peers_by_number() -> None:
+def test_several_containers_of_a_service_are_numbered_parts() -> None:
     parts = composed_parts([WEB, ReportedContainer("web", "p-web-2", is_here=True), STORE], [])
     assert [part.name for part in parts] == ["web1", "web2", "store"]
 
 
-def test_a_part_of_the_profile_with_the_name_of_a_service_adds_its_own_figures() -> None:
+def test_a_part_of_the_profile_with_the_name_of_a_service_is_merged_with_its_container() -> None:
     of_profile = [PartSpec(name="store", postgres="postgresql://x@127.0.0.1/shop"), PartSpec(name="host")]
     parts = list(composed_parts([WEB, STORE], of_profile))
     assert parts == [
@@ -42,7 +42,7 @@ def test_a_part_of_the_profile_keeps_its_own_transport() -> None:
     assert list(composed_parts([STORE], of_profile)) == of_profile
 
 
-def test_names_of_services_that_no_part_can_have_are_made_fit() -> None:
+def test_names_of_services_are_shortened_and_cleaned_to_valid_names_of_parts() -> None:
     names = ["_shop.web", "a" * 40]
     parts = composed_parts([ReportedContainer(name, "x", is_here=True) for name in names], [])
     assert [part.name for part in parts] == ["shop-web", "a" * 32]

@@ -1,4 +1,4 @@
-"""Where events leave: the log first, then those who watch. A real writer on a real (full) disk."""
+"""The event sink: events go to the log and then to the screen, also while the disk is full."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from capexplorer.session.writer import SessionWriter
 
 @contextmanager
 def full_disk(at_bytes: int) -> Iterator[None]:
-    """Files may not grow beyond this (EFBIG, as ENOSPC reaches the writer)."""
+    """No file can grow beyond this size: a write fails with EFBIG, which the writer treats as it does ENOSPC."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (at_bytes, hard))
@@ -32,52 +32,59 @@ def full_disk(at_bytes: int) -> Iterator[None]:
 
 
 @pytest.fixture
-def sink(tmp_path: Path) -> Iterator[tuple[EventSink, list[LogWriteError], Path]]:
+def sink_with_log(tmp_path: Path) -> Iterator[tuple[EventSink, list[LogWriteError], Path]]:
+    """A sink with a log that has a header; its failures; the log's path."""
     failures: list[LogWriteError] = []
-    made = EventSink(failures.append)
-    made.writer = SessionWriter(tmp_path / "s.jsonl")
-    made.emit(HEADER)
-    made.take()
-    yield made, failures, tmp_path / "s.jsonl"
-    made.close()
+    sink = EventSink(failures.append)
+    sink.writer = SessionWriter(tmp_path / "s.jsonl")
+    sink.emit(HEADER)
+    sink.take()
+    yield sink, failures, tmp_path / "s.jsonl"
+    sink.close()
 
 
-def test_live_events_equal_those_read_from_the_log(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
-    made, failures, path = sink
+def test_live_events_equal_those_read_from_the_log(sink_with_log: tuple[EventSink, list[LogWriteError], Path]) -> None:
+    sink, failures, path = sink_with_log
     woken: list[int] = []
-    made.wake = lambda: woken.append(1)
-    made.emit(Note(t_s=1.23456789, text="Authorization: Bearer abc123"))
-    made.flush()
-    shown = made.take()
+    sink.wake = lambda: woken.append(1)
+    sink.emit(Note(t_s=1.23456789, text="Authorization: Bearer abc123"))
+    sink.flush()
+    shown = sink.take()
     assert list(read(path))[1:] == shown
     assert "abc123" not in path.read_text()
-    assert (len(woken), made.take(), failures) == (1, [], [])
+    assert len(woken) == 1
+    assert sink.take() == [], "each event is taken once"
+    assert failures == []
 
 
-def test_a_disk_that_fails_is_reported_once_and_events_are_still_shown(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
-    made, failures, path = sink
+def test_a_full_disk_is_reported_once_and_the_screen_still_gets_events(
+    sink_with_log: tuple[EventSink, list[LogWriteError], Path],
+) -> None:
+    sink, failures, path = sink_with_log
     with full_disk(path.stat().st_size):
         for number in range(3):
-            made.emit(Note(t_s=float(number), text=f"note {number}"))
-            made.flush()
+            sink.emit(Note(t_s=float(number), text=f"note {number}"))
+            sink.flush()
     assert len(failures) == 1
     assert "cannot be written" in str(failures[0])
-    assert [event.text for event in made.take() if isinstance(event, Note)] == ["note 0", "note 1", "note 2"]
+    assert [event.text for event in sink.take() if isinstance(event, Note)] == ["note 0", "note 1", "note 2"]
 
 
-def test_when_space_returns_nothing_was_lost(sink: tuple[EventSink, list[LogWriteError], Path]) -> None:
-    made, _, path = sink
+def test_events_of_the_time_of_a_full_disk_are_written_when_it_has_space(
+    sink_with_log: tuple[EventSink, list[LogWriteError], Path],
+) -> None:
+    sink, _, path = sink_with_log
     with full_disk(path.stat().st_size):
-        made.emit(Note(t_s=1.0, text="while full"))
-        made.flush()
-    made.emit(Note(t_s=2.0, text="after"))
-    made.flush()
+        sink.emit(Note(t_s=1.0, text="while full"))
+        sink.flush()
+    sink.emit(Note(t_s=2.0, text="after"))
+    sink.flush()
     assert [event.text for event in read(path) if isinstance(event, Note)] == ["while full", "after"]
 
 
-def test_without_a_log_events_are_still_shown() -> None:
-    made = EventSink(lambda error: None)
-    made.emit(Note(t_s=1.0, text="early"))
-    made.flush()
-    made.close()
-    assert len(made.take()) == 1
+def test_without_a_log_the_screen_still_gets_events() -> None:
+    sink = EventSink(lambda error: None)
+    sink.emit(Note(t_s=1.0, text="early"))
+    sink.flush()
+    sink.close()
+    assert len(sink.take()) == 1

@@ -1,4 +1,4 @@
-"""Calls handed to a thread that waits for them with a timeout, also while the process is stopped and continued."""
+"""Calls for a thread that waits for them with a timeout, also if its process is stopped (SIGSTOP) and continued."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from capexplorer.run.inbox import Inbox
 
 TIMEOUT_S = 60.0
 
-WAITING = """
+WAITING_PROGRAM = """
 import signal, sys, threading
 from capexplorer.run.inbox import Inbox
 
-inbox, waits = Inbox(), 0
+inbox, wait_count = Inbox(), 0
 
 def wait():
-    global waits
+    global wait_count
     while True:
         inbox.take(0.1)
-        waits += 1
-        print(waits, flush=True)
+        wait_count += 1
+        print(wait_count, flush=True)
 
 signal.signal(signal.SIGCONT, lambda *_: None)
 threading.Thread(target=wait, daemon=True).start()
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})  # so that the kernel hands it to the thread that waits
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})  # so that the kernel delivers it to the other thread, which waits
 sys.stdin.read()
 """
 
 
 @contextmanager
-def waiting() -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen([sys.executable, "-c", WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def waiting_process() -> Iterator[subprocess.Popen[str]]:
+    """A process of WAITING_PROGRAM, which prints a line after each wait of 0.1 s."""
+    process = subprocess.Popen([sys.executable, "-c", WAITING_PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         yield process
     finally:
@@ -46,28 +47,27 @@ def waiting() -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def test_a_thread_that_was_stopped_past_its_timeout_continues_waiting_with_one() -> None:
-    """With `SimpleQueue.get(timeout=...)` it never came back: CPython waits without a timeout then."""
-    with waiting() as process:
+def test_a_thread_that_was_stopped_beyond_its_timeout_still_waits_with_a_timeout() -> None:
+    """With `SimpleQueue.get(timeout=...)` the thread never continued: CPython waits without a timeout then."""
+    with waiting_process() as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        assert process.stdout.readline(), "the first wait ends"
         os.kill(process.pid, signal.SIGSTOP)
         deadline_s = monotonic() + TIMEOUT_S
         while not is_stopped(process.pid) and monotonic() < deadline_s:
             sleep(0.01)
         assert is_stopped(process.pid)
-        stopped_s = monotonic()
-        while monotonic() < stopped_s + 0.5:  # the timeout of 0.1 s passes while it is stopped
-            sleep(0.01)
+        sleep(0.5)  # five times the timeout: it passes while the process is stopped, which is the case under test
         os.kill(process.pid, signal.SIGCONT)
         reported = [process.stdout.readline() for _ in range(10)]
-    assert all(reported), "ten more waits came to their end"
+    assert all(reported), "ten more waits end"
 
 
-def test_calls_come_in_the_order_in_which_they_were_put() -> None:
-    inbox, seen = Inbox(), list[int]()
+def test_calls_are_taken_in_the_order_in_which_they_were_put() -> None:
+    inbox, numbers = Inbox(), list[int]()
     for number in range(3):
-        inbox.put(lambda number=number: seen.append(number))  # type: ignore[misc]
+        inbox.put(lambda number=number: numbers.append(number))  # type: ignore[misc]
     while (call := inbox.take(0.0)) is not None:
         call()
-    assert seen == [0, 1, 2] and inbox.take(0.01) is None
+    assert numbers == [0, 1, 2]
+    assert inbox.take(0.01) is None

@@ -1,4 +1,4 @@
-"""LoadTarget, user errors and the header's versions."""
+"""The requested load while there is no service, its spawn rates, marks of exceptions in user code, and versions in the header."""
 
 from __future__ import annotations
 
@@ -7,28 +7,48 @@ from load.patched import Played, play
 
 
 @pytest.fixture(scope="module")
-def seen() -> Played:
+def observed() -> Played:
+    """The answers of `tests/run/scenes/load_target.py`, played in a fresh process."""
     return play("run.scenes.load_target")
 
 
-def test_without_a_rate_a_step_takes_a_second_at_most_100_users_a_second_and_zero_is_at_once(seen: Played) -> None:
-    assert seen["rates"]["None"] == [10.0, 1.0, 100.0, 100.0, 1.0, 50.0, 700.0, 1.0]
+def test_the_automatic_spawn_rate_makes_a_step_in_a_second_with_at_most_100_users_per_second(observed: Played) -> None:
+    rates = observed["spawn_rates"]["None"]
+    assert rates["0 to 10"] == 10.0
+    assert rates["10 to 11"] == 1.0
+    assert rates["0 to 500"] == rates["500 to 400"] == 100.0
+    assert rates["10 to 10"] == 1.0
 
 
-def test_a_given_rate_holds_for_all_steps_but_those_to_zero(seen: Played) -> None:
-    assert seen["rates"]["5.0"] == [5.0, 5.0, 5.0, 5.0, 5.0, 50.0, 700.0, 1.0]
+def test_a_given_spawn_rate_is_that_of_all_steps_but_those_to_zero(observed: Played) -> None:
+    rates = observed["spawn_rates"]["5.0"]
+    assert {step: rate for step, rate in rates.items() if not step.endswith(" to 0")} == {
+        "0 to 10": 5.0, "10 to 11": 5.0, "0 to 500": 5.0, "500 to 400": 5.0, "10 to 10": 5.0,
+    }  # fmt: skip
 
 
-def test_a_rate_is_held_within_the_bounds_of_profiles(seen: Played) -> None:
-    assert seen["clamped_rates"] == [0.001, 100_000.0, 7.0, None]
+@pytest.mark.parametrize("given", ["None", "5.0"])
+def test_a_step_to_zero_stops_all_users_within_a_second(observed: Played, given: str) -> None:
+    rates = observed["spawn_rates"][given]
+    assert (rates["50 to 0"], rates["700 to 0"], rates["0 to 0"]) == (50.0, 700.0, 1.0)
 
 
-def test_the_requested_users_are_kept_while_there_is_no_service(seen: Played) -> None:
-    assert seen["shut_and_open"] == [3.0, 8.0, True, 8, False]
+def test_a_spawn_rate_is_clamped_to_the_bounds_of_profiles(observed: Played) -> None:
+    assert observed["clamped_rates"] == [0.001, 100_000.0, 7.0, None]
 
 
-def test_user_errors_are_one_mark_with_revisions(seen: Played) -> None:
-    marks = seen["user_errors"]
+def test_a_step_without_a_service_takes_effect_when_the_load_opens(observed: Played) -> None:
+    assert observed["step_before_opening"] == {
+        "spawn rate of the step": 3.0,
+        "spawn rate of the opening": 8.0,
+        "open after opening": True,
+        "users after shutting": 8,
+        "open after shutting": False,
+    }
+
+
+def test_exceptions_in_user_code_are_one_mark_with_revisions(observed: Played) -> None:
+    marks = observed["marks_of_user_errors"]
     assert [mark and (mark.get("revision", 1), mark["state"]) for mark in marks] == [
         None, None, (1, "open"), (2, "updated"), None, (3, "closed"), (4, "open"), (5, "updated"),
     ]  # fmt: skip
@@ -39,10 +59,11 @@ def test_user_errors_are_one_mark_with_revisions(seen: Played) -> None:
         "readings": {"users_replaced": 3}, "example": "KeyError: 'x' (users.py:7 in buy)",
     }  # fmt: skip
     last = marks[-1]["finding"]
-    assert (last["count"], last["first_s"], last["last_s"], last["readings"]) == (8, 20.0, 70.0, {"users_replaced": 4})
+    assert (last["count"], last["first_s"], last["last_s"]) == (8, 20.0, 70.0)
+    assert last["readings"] == {"users_replaced": 4}
 
 
-def test_the_header_names_the_versions_that_shape_the_figures(seen: Played) -> None:
-    found, expected, all_known = seen["known_versions"]
-    assert found == expected
-    assert all_known
+def test_the_header_has_the_versions_that_affect_the_figures(observed: Played) -> None:
+    versions = observed["header_versions"]
+    assert versions["names"] == versions["expected"]
+    assert versions["unknown"] == []

@@ -1,4 +1,4 @@
-"""The app's side of watched parts: what a tick gets of a part that is read or silent, and what is left at the end."""
+"""Watched parts on the side of the app: readings of parts that answer and that do not, and the process that reads them."""
 
 from __future__ import annotations
 
@@ -15,74 +15,80 @@ from capexplorer.model.part_reading import PartReading
 from capexplorer.model.watched import PartSpec
 from capexplorer.run.part_watch import PartWatch
 
-WAIT_MOST_S = 60.0
+TIMEOUT_S = 60.0
 
 
-class Ticks:
-    """A pump's beats and ticks, as fast as they may come."""
+class PartTicks:
+    """Watched parts whose readings are collected ten times a second, as by a pump whose ticks are that short."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.parts = PartWatch(self.events.append, time.monotonic)
 
-    def until(self, found: str) -> PartReading:
-        """Tick until the part of that name has a new reading."""
-        deadline_s = time.monotonic() + WAIT_MOST_S
+    def wait_for_reading(self, part: str) -> PartReading:
+        """Collect readings until the part of this name has a new one."""
+        deadline_s = time.monotonic() + TIMEOUT_S
         while time.monotonic() < deadline_s:
             self.parts.beat(1.0)
             self.parts.beat(0.1)
             time.sleep(0.1)
             for reading in self.parts.read():
-                if reading.name == found and reading.is_new:
+                if reading.name == part and reading.is_new:
                     return reading
-        pytest.fail(f"no reading of {found}: {self.events}")
+        pytest.fail(f"no reading of {part} within {TIMEOUT_S:.0f} s: {self.events}")
 
 
 @pytest.fixture
-def ticks() -> Iterator[Ticks]:
-    made = Ticks()
-    yield made
-    made.parts.end()
+def ticks() -> Iterator[PartTicks]:
+    ticks = PartTicks()
+    yield ticks
+    ticks.parts.end()
 
 
 def children() -> set[int]:
+    """The process ids of the child processes of this thread."""
     return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
 
 
-def test_a_tick_has_every_part_and_each_reading_once(ticks: Ticks) -> None:
+def test_each_tick_has_all_parts_and_a_reading_is_new_in_one_tick_only(ticks: PartTicks) -> None:
     ticks.parts.add(PartSpec(name="here"))
     ticks.parts.add(PartSpec(name="gone", at="no-such-program"))
-    found = ticks.until("here")
-    assert found.age_s is not None and found.age_s < WAIT_MOST_S
+    found = ticks.wait_for_reading("here")
+    assert found.age_s is not None
+    assert found.age_s < TIMEOUT_S
     again = {reading.name: reading for reading in ticks.parts.read()}
-    assert (again["here"].is_new, again["here"].host, again["gone"].age_s) == (False, None, None)
-    assert again["here"].age_s is not None and again["here"].age_s > found.age_s
+    assert again["here"].is_new is False
+    assert again["here"].host is None
+    assert again["gone"].age_s is None
+    assert again["here"].age_s is not None
+    assert again["here"].age_s > found.age_s
 
 
-def test_a_second_part_of_the_same_name_is_ignored(ticks: Ticks) -> None:
+def test_a_second_part_of_the_same_name_is_ignored(ticks: PartTicks) -> None:
     ticks.parts.add(PartSpec(name="here"))
     ticks.parts.add(PartSpec(name="here", at="ssh elsewhere"))
     assert [watch.at for watch in ticks.parts.watched] == [""]
 
 
-def test_a_process_that_was_killed_leaves_no_old_figures_is_named_and_is_started_again(ticks: Ticks) -> None:
+def test_after_the_reading_process_was_killed_figures_are_empty_until_a_new_one_reads(ticks: PartTicks) -> None:
     before = children()
     ticks.parts.add(PartSpec(name="here"))
-    ticks.until("here")
+    ticks.wait_for_reading("here")
     (process,) = children() - before
     os.kill(process, signal.SIGKILL)
-    deadline_s = time.monotonic() + WAIT_MOST_S
+    deadline_s = time.monotonic() + TIMEOUT_S
     while not any(isinstance(event, PartState) and event.state == "unread" for event in ticks.events):
-        assert time.monotonic() < deadline_s
+        assert time.monotonic() < deadline_s, "the loss of the process is not reported"
         (reading,) = ticks.parts.read()
-    assert (reading.name, reading.host, reading.target) == ("here", None, None)
-    assert ticks.until("here").host is not None
+    assert reading.name == "here"
+    assert (reading.host, reading.target) == (None, None)
+    assert ticks.wait_for_reading("here").host is not None
 
 
-def test_no_process_is_left_when_the_part_watch_ends(ticks: Ticks) -> None:
+def test_the_end_of_the_watch_ends_its_processes(ticks: PartTicks) -> None:
     before = children()
     ticks.parts.add(PartSpec(name="here"))
-    ticks.until("here")
+    ticks.wait_for_reading("here")
     assert any(isinstance(event, PartState) for event in ticks.events) or children() - before
     ticks.parts.end()
     assert children() == before

@@ -1,4 +1,4 @@
-"""Proposals without the autopilot: following them by hand makes the levels that the autopilot makes."""
+"""Proposals for the next step while a person steps: following them makes the same levels as the autopilot."""
 
 from __future__ import annotations
 
@@ -13,33 +13,36 @@ from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.adviser import Adviser
 from capexplorer.run.proposals_published import PublishedProposals
 
-from .driven import Driven
-from .search import Search, Service, shedding, steady
+from .knee_search import KneeSearch, Service, failing_above_capacity, queueing
+from .run_without_load import RunWithoutLoad
 
 
-class Follower:
-    """A person who does what the line NEXT says, at once or after some seconds."""
+class ProposalFollower:
+    """A run without load in which a person follows the proposals, each after `waits_s` seconds."""
 
-    def __init__(self, path: Path, service: Service = steady, *, waits_s: int = 0) -> None:
-        self.run, self.service, self.waits_s = Driven(path), service, waits_s
+    def __init__(self, path: Path, service: Service = queueing, *, waits_s: int = 0) -> None:
+        self.run, self.service, self.waits_s = RunWithoutLoad(path), service, waits_s
         self.adviser = Adviser(self.run.timeline, 1_000, lambda: "none")
         self.steps: list[tuple[int, str]] = []
 
     def set_users(self, users: int) -> None:
+        """A step by hand."""
         opened = self.run.tracker.opened
         self.adviser.set_by_hand(users, opened.users if opened is not None else 0)
         self.run.step(users)
 
-    def second(self) -> Proposal:
+    def add_second(self) -> Proposal:
+        """A second of the service, and the proposal after it."""
         opened = self.run.tracker.opened
         if opened is not None:
-            self.run.second(*self.service(opened.users))
+            self.run.add_second(*self.service(opened.users))
         return self.adviser.propose(CurrentEpoch(self.run.timeline))
 
     def follow(self, seconds: int = 400) -> Proposal:
+        """Follow the proposals until they are done, or for this many seconds; the last proposal."""
         waited = 0
         for _ in range(seconds):
-            proposal = self.second()
+            proposal = self.add_second()
             waited += isinstance(proposal, GoTo)
             if isinstance(proposal, GoTo) and waited > self.waits_s:
                 waited = 0
@@ -51,26 +54,27 @@ class Follower:
 
 
 @pytest.fixture
-def follower(tmp_path: Path) -> Iterator[Follower]:
-    made = Follower(tmp_path / "by-hand.jsonl")
-    yield made
-    made.run.end()
+def follower(tmp_path: Path) -> Iterator[ProposalFollower]:
+    follower = ProposalFollower(tmp_path / "by-hand.jsonl")
+    yield follower
+    follower.run.end()
 
 
-@pytest.mark.parametrize("service", [steady, shedding])
-def test_following_them_by_hand_makes_the_levels_of_the_autopilot(tmp_path: Path, service: Service) -> None:
-    follower, search = Follower(tmp_path / "by-hand.jsonl", service), Search(tmp_path / "autopilot.jsonl", service)
+@pytest.mark.parametrize("service", [queueing, failing_above_capacity])
+def test_following_the_proposals_by_hand_makes_the_levels_of_the_autopilot(tmp_path: Path, service: Service) -> None:
+    follower, search = ProposalFollower(tmp_path / "by-hand.jsonl", service), KneeSearch(tmp_path / "autopilot.jsonl", service)
     end = follower.follow()
-    search.go(400)
+    search.run_autopilot(400)
     steps = [(event.args["users"], event.args["why"]) for event in search.commands() if event.name == "users"]
     assert follower.steps == steps
-    assert isinstance(end, Done) and end.figures["verification"] == search.commands()[-1].args["verification"]
+    assert isinstance(end, Done)
+    assert end.figures["verification"] == search.commands()[-1].args["verification"]
     follower.run.end()
     search.run.end()
 
 
-def test_a_proposal_waits_for_a_person(tmp_path: Path) -> None:
-    follower = Follower(tmp_path / "slow.jsonl", waits_s=15)
+def test_proposals_that_are_followed_late_find_the_knee(tmp_path: Path) -> None:
+    follower = ProposalFollower(tmp_path / "slow.jsonl", waits_s=15)
     end = follower.follow(800)
     assert isinstance(end, Done)
     assert float(end.figures["knee_users"] or 0) == pytest.approx(50, rel=0.05)
@@ -78,7 +82,7 @@ def test_a_proposal_waits_for_a_person(tmp_path: Path) -> None:
     follower.run.end()
 
 
-def test_another_step_continues_with_the_levels_so_far(follower: Follower) -> None:
+def test_after_a_step_that_was_not_proposed_the_proposals_find_the_knee(follower: ProposalFollower) -> None:
     follower.follow(40)
     follower.set_users(20)
     end = follower.follow()
@@ -86,39 +90,39 @@ def test_another_step_continues_with_the_levels_so_far(follower: Follower) -> No
     assert float(end.figures["knee_users"] or 0) == pytest.approx(50, rel=0.05)
 
 
-def test_a_proposal_stays_until_it_is_taken(follower: Follower) -> None:
+def test_a_proposed_step_does_not_change_until_it_is_taken(follower: ProposalFollower) -> None:
     follower.follow(12)
-    found = [follower.second() for _ in range(30)]
+    found = [follower.add_second() for _ in range(30)]
     steps = [each for each in found if isinstance(each, GoTo)]
     assert len({each.users for each in steps}) == 1
     assert not any(isinstance(each, Hold) for each in found[found.index(steps[0]) :])
 
 
-def test_the_cost_is_the_time_to_settle_and_to_measure(follower: Follower) -> None:
+def test_a_proposed_step_has_its_least_and_most_duration(follower: ProposalFollower) -> None:
     follower.set_users(1)
     for _ in range(9):
-        proposal = follower.second()
+        proposal = follower.add_second()
     assert isinstance(proposal, GoTo)
     assert (proposal.users, proposal.least_s, proposal.most_s) == (3, 8.0, 20.0)
 
 
-def test_a_saturated_generator_that_may_grow_asks_for_a_worker(tmp_path: Path) -> None:
-    search = Search(tmp_path / "growing.jsonl", most_workers=2)
+def test_a_saturated_generator_that_may_grow_leads_to_a_proposal_to_add_a_worker(tmp_path: Path) -> None:
+    search = KneeSearch(tmp_path / "growing.jsonl", most_workers=2)
     published: list[Proposal] = []
     search.driver._publish = published.append
     search.run.step(20)
     search.load_target.wanted = 20
     for _ in range(12):
-        search.second()
+        search.add_second()
     assert published[-1] == AddWorker()
-    assert search.run.tracker.workers == 0, "nobody added one"
+    assert search.run.tracker.workers == 0, "no worker was added"
     search.run.end()
 
 
-# -- as events
+# -- publishing
 
 
-def test_a_proposal_is_published_when_it_changes() -> None:
+def test_a_proposal_is_published_when_its_step_or_reason_changes() -> None:
     events: list[Event] = []
     now_s = 0.0
     published = PublishedProposals(events.append, lambda: now_s)

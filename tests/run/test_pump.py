@@ -1,4 +1,4 @@
-"""The pump: one thread that orders everything and ticks on a grid. Real threads, no wall-clock figures."""
+"""The pump: a thread that runs posted calls in order and ticks at even times. Real threads, no wall-clock assertions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from capexplorer.run.pump import Pump
 TIMEOUT_S = 20.0
 
 
-class Ran:
-    """A pump in a thread, and what it did."""
+class PumpInThread:
+    """A pump with its ticks (start and end of each) and the defects that it has reported."""
 
     def __init__(self) -> None:
         self.ticks: list[tuple[float, float]] = []
@@ -30,137 +30,132 @@ class Ran:
         self.ticks.append((started_s, ended_s))
         self.on_tick()
 
-    def wait(self, done: Callable[[], bool]) -> None:
-        """Until the pump's own thread sees it done."""
-        answered: SimpleQueue[bool] = SimpleQueue()
-        self.pump.post(lambda: answered.put(self.pump.drain_until(done, TIMEOUT_S)))
-        assert answered.get(timeout=TIMEOUT_S + 5)
-
 
 @contextmanager
-def running() -> Iterator[Ran]:
-    ran = Ran()
-    thread = threading.Thread(target=ran.pump.run)
+def running_pump() -> Iterator[PumpInThread]:
+    """A pump that runs in a thread, and is ended afterwards."""
+    pump_thread = PumpInThread()
+    thread = threading.Thread(target=pump_thread.pump.run)
     thread.start()
     try:
-        yield ran
+        yield pump_thread
     finally:
-        ran.pump.end(lambda: None)
-        assert ran.pump.wait_until_left(TIMEOUT_S)
+        pump_thread.pump.end(lambda: None)
+        assert pump_thread.pump.wait_until_left(TIMEOUT_S)
         thread.join(TIMEOUT_S)
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ticks of 50 ms."""
     monkeypatch.setattr(pump_module, "INTERVAL_S", 0.05)
 
 
 def test_calls_run_in_the_order_in_which_they_were_posted_in_the_pumps_thread() -> None:
-    seen: list[int] = []
+    calls: list[int] = []
     threads: set[int | None] = set()
 
     def note(number: int) -> None:
-        seen.append(number)
+        calls.append(number)
         threads.add(threading.get_native_id())
 
-    with running() as ran:
+    with running_pump() as pump_thread:
         for number in range(500):
-            ran.pump.post(partial(note, number))
-        ran.pump.end(lambda: seen.append(-1))
-        assert ran.pump.wait_until_left(TIMEOUT_S)
-    assert seen == [*range(500), -1]
-    assert threads == {ran.pump.thread_id}
+            pump_thread.pump.post(partial(note, number))
+        pump_thread.pump.end(lambda: calls.append(-1))
+        assert pump_thread.pump.wait_until_left(TIMEOUT_S)
+    assert calls == [*range(500), -1]
+    assert threads == {pump_thread.pump.thread_id}
 
 
 def test_no_call_runs_after_the_end() -> None:
-    seen: list[str] = []
-    with running() as ran:
-        ran.pump.end(lambda: seen.append("last"))
-        ran.pump.post(lambda: seen.append("too late"))
-        assert ran.pump.wait_until_left(TIMEOUT_S)
-    assert seen == ["last"]
+    calls: list[str] = []
+    with running_pump() as pump_thread:
+        pump_thread.pump.end(lambda: calls.append("last"))
+        pump_thread.pump.post(lambda: calls.append("too late"))
+        assert pump_thread.pump.wait_until_left(TIMEOUT_S)
+    assert calls == ["last"]
 
 
-def test_the_pump_ticks_only_after_its_start_and_each_tick_begins_where_the_last_ended() -> None:
+def test_ticks_begin_with_start_ticks_and_each_begins_where_the_last_ended() -> None:
     enough = threading.Event()
-    with running() as ran:
-        ran.on_tick = lambda: enough.set() if len(ran.ticks) >= 5 else None
+    with running_pump() as pump_thread:
+        pump_thread.on_tick = lambda: enough.set() if len(pump_thread.ticks) >= 5 else None
         answered: SimpleQueue[int] = SimpleQueue()
-        ran.pump.post(lambda: answered.put(len(ran.ticks)))
+        pump_thread.pump.post(lambda: answered.put(len(pump_thread.ticks)))
         assert answered.get(timeout=TIMEOUT_S) == 0
-        ran.pump.post(ran.pump.start_ticks)
+        pump_thread.pump.post(pump_thread.pump.start_ticks)
         assert enough.wait(TIMEOUT_S)
-    assert all(before[1] == after[0] for before, after in zip(ran.ticks, ran.ticks[1:], strict=False))
-    assert all(ended_s > started_s for started_s, ended_s in ran.ticks)
+    assert all(before[1] == after[0] for before, after in zip(pump_thread.ticks, pump_thread.ticks[1:], strict=False))
+    assert all(ended_s > started_s for started_s, ended_s in pump_thread.ticks)
 
 
-def test_ticks_stay_on_the_grid_and_missed_ones_are_not_made_up() -> None:
+def test_ticks_missed_during_a_long_tick_are_not_repeated() -> None:
     enough, pause = threading.Event(), threading.Event()
-    with running() as ran:
+    with running_pump() as pump_thread:
         began: SimpleQueue[float] = SimpleQueue()
 
         def on_tick() -> None:
-            if len(ran.ticks) == 2:
-                pause.wait(0.28)  # more than five ticks long
-            if len(ran.ticks) >= 5:
+            if len(pump_thread.ticks) == 2:
+                pause.wait(0.28)  # never set: this tick takes longer than five others
+            if len(pump_thread.ticks) >= 5:
                 enough.set()
 
-        ran.on_tick = on_tick
-        ran.pump.post(ran.pump.start_ticks)
-        ran.pump.post(lambda: began.put(ran.pump._ticked_s))
+        pump_thread.on_tick = on_tick
+        pump_thread.pump.post(pump_thread.pump.start_ticks)
+        pump_thread.pump.post(lambda: began.put(pump_thread.pump._ticked_s))
         assert enough.wait(TIMEOUT_S)
         start_s = began.get(timeout=TIMEOUT_S)
-    lengths = [ended_s - started_s for started_s, ended_s in ran.ticks]
-    assert lengths[2] >= 0.28  # the missed seconds are in one long tick
-    assert all(ended_s >= start_s + 0.05 * (n + 1) for n, (_, ended_s) in enumerate(ran.ticks))
-    assert ran.ticks[4][1] - ran.ticks[2][1] > 0.05  # and no burst follows
+    lengths = [ended_s - started_s for started_s, ended_s in pump_thread.ticks]
+    assert lengths[2] >= 0.28  # the next tick includes the missed ones
+    assert all(ended_s >= start_s + 0.05 * (index + 1) for index, (_, ended_s) in enumerate(pump_thread.ticks))
+    assert pump_thread.ticks[4][1] - pump_thread.ticks[2][1] > 0.05  # no burst of short ticks follows
 
 
-def test_an_alarm_runs_beside_the_ticks() -> None:
+def test_an_alarm_runs_without_ticks() -> None:
     rung = threading.Event()
-    with running() as ran:
-        due: list[float | None] = [ran.pump.now_s() + 0.02]
+    with running_pump() as pump_thread:
+        due: list[float | None] = [pump_thread.pump.now_s() + 0.02]
 
         def ring() -> None:
             due[0] = None
             rung.set()
 
         def set_alarm() -> None:
-            ran.pump.alarm, ran.pump.on_alarm = lambda: due[0], ring
+            pump_thread.pump.alarm, pump_thread.pump.on_alarm = lambda: due[0], ring
 
-        ran.pump.post(set_alarm)
+        pump_thread.pump.post(set_alarm)
         assert rung.wait(TIMEOUT_S)
-    assert ran.ticks == []
+    assert pump_thread.ticks == []
 
 
-def test_inside_the_thread_one_may_continue_with_calls_until_something_is_done() -> None:
-    seen: list[str] = []
+def test_a_call_may_run_other_calls_until_a_condition_is_true_or_a_timeout() -> None:
+    calls: list[str] = []
     answered: SimpleQueue[bool] = SimpleQueue()
-    with running() as ran:
-        ran.pump.post(lambda: answered.put(ran.pump.drain_until(lambda: "stopped" in seen, TIMEOUT_S)))
-        ran.pump.post(lambda: seen.append("stopped"))
+    with running_pump() as pump_thread:
+        pump_thread.pump.post(lambda: answered.put(pump_thread.pump.drain_until(lambda: "stopped" in calls, TIMEOUT_S)))
+        pump_thread.pump.post(lambda: calls.append("stopped"))
         assert answered.get(timeout=TIMEOUT_S) is True
-        ran.pump.post(lambda: answered.put(ran.pump.drain_until(lambda: False, 0.01)))
+        pump_thread.pump.post(lambda: answered.put(pump_thread.pump.drain_until(lambda: False, 0.01)))
         assert answered.get(timeout=TIMEOUT_S) is False
 
 
-def test_a_defect_is_reported_and_ends_the_thread() -> None:
-    ran = Ran()
-    thread = threading.Thread(target=ran.pump.run)
+def test_an_exception_in_a_call_is_reported_and_ends_the_thread() -> None:
+    pump_thread = PumpInThread()
+    thread = threading.Thread(target=pump_thread.pump.run)
     thread.start()
 
     def fail() -> None:
         raise ZeroDivisionError("division by zero")
 
-    ran.pump.post(fail)
-    assert ran.pump.wait_until_left(TIMEOUT_S)
+    pump_thread.pump.post(fail)
+    assert pump_thread.pump.wait_until_left(TIMEOUT_S)
     thread.join(TIMEOUT_S)
-    assert len(ran.defects) == 1
-    assert ran.defects[0].rstrip().endswith("ZeroDivisionError: division by zero")
+    assert len(pump_thread.defects) == 1
+    assert pump_thread.defects[0].rstrip().endswith("ZeroDivisionError: division by zero")
 
 
-def test_a_moment_of_another_thread_is_reported_in_seconds_of_the_session() -> None:
+def test_a_monotonic_time_is_converted_to_seconds_of_the_session() -> None:
     pump = Pump(lambda started_s, ended_s: None, lambda text: None)
     before_s, at_s, after_s = pump.now_s(), pump.at_s(time.monotonic()), pump.now_s()
     assert before_s <= at_s <= after_s

@@ -1,4 +1,4 @@
-"""Lines of a tick become log events: equal ones with a count, and not without limit."""
+"""Lines of output of a tick become log events: equal lines once with their count, and a limited number of lines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def test_equal_lines_of_a_tick_are_reported_once_with_their_count_in_the_order_f
     assert run_log.drain(4.0) == []
 
 
-def test_too_many_lines_are_cut_and_their_number_is_reported() -> None:
+def test_lines_beyond_the_limit_of_a_tick_are_left_out_and_counted() -> None:
     run_log = RunLog()
     for number in range(LINES_A_TICK + 30):
         run_log.add("stdout", "info", str(number))
-    run_log.add("stdout", "info", "0")  # known lines still count
+    run_log.add("stdout", "info", "0")  # lines that are in the tick already still count
     *logs, last = run_log.drain(1.0)
     assert len(logs) == LINES_A_TICK
     assert logs[0].repeated == 2
@@ -39,7 +39,7 @@ def test_an_unknown_log_level_counts_as_info() -> None:
     assert run_log.drain(1.0)[0].level == "info"
 
 
-def test_lines_of_the_target_are_its_own_and_those_left_out_are_counted() -> None:
+def test_lines_of_the_target_have_its_source_and_those_left_out_are_counted() -> None:
     run_log = RunLog()
     run_log.add_output(Output(run=1, lines=("up",), dropped=3))
     logs = run_log.drain(1.0)
@@ -48,7 +48,7 @@ def test_lines_of_the_target_are_its_own_and_those_left_out_are_counted() -> Non
     ]  # fmt: skip
 
 
-def test_grouping_of_endpoint_names_is_reported_once_in_a_session() -> None:
+def test_grouping_of_endpoint_names_is_reported_once_per_session() -> None:
     run_log = RunLog()
     for _ in range(2):
         run_log.add_grouping()
@@ -57,7 +57,7 @@ def test_grouping_of_endpoint_names_is_reported_once_in_a_session() -> None:
     assert run_log.drain(2.0) == []
 
 
-def test_the_first_failure_of_each_signature_is_one_line() -> None:
+def test_the_first_failure_of_each_signature_is_a_line_up_to_a_limit() -> None:
     def failed(status: int, example: str | None = None) -> FailureTick:
         return FailureTick(
             name="/a", method="GET", signature=FailureSignature(types=("E",), status=status), count=3, example=example

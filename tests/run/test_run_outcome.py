@@ -12,7 +12,7 @@ def test_the_first_of_several_signals_is_the_reason_and_the_exit_code() -> None:
     assert (outcome.reason, outcome.exit_code) == ("ended by SIGHUP", 129)
 
 
-def test_a_failure_comes_before_the_exit_code_of_the_locustfile_until_it_has_recovered() -> None:
+def test_a_failure_has_precedence_over_the_exit_code_of_the_locustfile_until_it_recovers() -> None:
     outcome = RunOutcome()
     outcome.wanted_exit_code = 7
     outcome.fail("log", "no space left", 4)

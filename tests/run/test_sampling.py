@@ -1,4 +1,4 @@
-"""What counts as work in a tick, and the tracker of levels."""
+"""The sample of a tick: its work, its lag and its percentiles; and the tracker that opens, settles and closes levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from capexplorer.run import sampling
 from capexplorer.run.level_tracker import LevelTracker
 from capexplorer.run.sampling import WorkMeter
 
-FINISHED = Tick(finished=7, finished_warmup=2)
+TICK = Tick(finished=7, finished_warmup=2)
 READINGS = Readings(
     generator=GeneratorReading(cpu_ratio=0.5),
     targets=(),
@@ -30,30 +30,31 @@ READINGS = Readings(
 )
 
 
-def test_work_is_the_successful_requests_unless_a_metric_is_named() -> None:
-    assert WorkMeter(Work()).read(FINISHED, {"finished": 99.0}) == (7.0, 2.0)
+def test_work_is_the_successful_requests_if_no_metric_is_named() -> None:
+    assert WorkMeter(Work()).read(TICK, {"finished": 99.0}) == (7.0, 2.0)
 
 
-def test_work_of_a_metric_is_its_growth() -> None:
+def test_the_work_of_a_metric_is_its_increase() -> None:
     meter = WorkMeter(Work(metric="finished"))
-    read = [meter.read(FINISHED, {"finished": value})[0] for value in (100.0, 105.0, 105.0, 112.5)]
+    read = [meter.read(TICK, {"finished": value})[0] for value in (100.0, 105.0, 105.0, 112.5)]
     assert read == [None, 5.0, 0.0, 7.5]
 
 
 @pytest.mark.parametrize("gap", [None, {}, {"other": 1.0}])
-def test_a_metric_that_cannot_be_read_leaves_work_unknown_now_and_in_the_next_tick(gap: dict[str, float] | None) -> None:
+def test_if_a_metric_cannot_be_read_work_is_unknown_in_this_tick_and_the_next(gap: dict[str, float] | None) -> None:
     meter = WorkMeter(Work(metric="finished"))
     apps: list[dict[str, float] | None] = [{"finished": 1.0}, {"finished": 2.0}, gap, {"finished": 9.0}, {"finished": 10.0}]
-    assert [meter.read(FINISHED, app)[0] for app in apps] == [None, 1.0, None, None, 1.0]
+    assert [meter.read(TICK, app)[0] for app in apps] == [None, 1.0, None, None, 1.0]
 
 
-def test_a_counter_that_fell_counts_from_its_new_value() -> None:
+def test_a_counter_that_decreased_counts_from_its_new_value() -> None:
     meter = WorkMeter(Work(metric="finished"))
-    read = [meter.read(FINISHED, {"finished": value})[0] for value in (50.0, 60.0, 3.0, 5.0)]
+    read = [meter.read(TICK, {"finished": value})[0] for value in (50.0, 60.0, 3.0, 5.0)]
     assert read == [None, 10.0, None, 2.0]
 
 
-def build(tick: Tick, **more: object) -> Sample:
+def sample_of(tick: Tick, **more: object) -> Sample:
+    """The sample of a tick of 1.5 s with 9 users; `more`: other arguments of `sampling.build`."""
     given: dict[str, object] = {
         "started_s": 4.0, "ended_s": 5.5, "level": 1, "wanted": 10, "phase": "settled", "settled": True,
         "work": (7.0, 2.0), "lag": Lag(1.0, 2.0, 3.0), "readings": READINGS,
@@ -64,7 +65,7 @@ def build(tick: Tick, **more: object) -> Sample:
 def test_a_sample_has_its_length_its_lag_and_its_percentiles() -> None:
     histogram = LatencyHistogram()
     histogram.record_us([10_000] * 99 + [500_000])
-    sample = build(Tick(latency=histogram))
+    sample = sample_of(Tick(latency=histogram))
     assert (sample.t_s, sample.duration_s) == (5.5, 1.5)
     assert sample.generator == GeneratorReading(cpu_ratio=0.5, loop_lag_p50_ms=1.0, loop_lag_p99_ms=2.0, loop_lag_max_ms=3.0)
     assert sample.p50_ms == pytest.approx(10, rel=0.001)
@@ -72,42 +73,43 @@ def test_a_sample_has_its_length_its_lag_and_its_percentiles() -> None:
     assert (sample.work, sample.warmup_work) == (7.0, 2.0)
 
 
-def test_with_workers_a_sample_is_as_long_as_they_counted_and_has_the_fullest_ones_readings() -> None:
+def test_with_workers_a_sample_has_their_duration_and_the_readings_of_the_busiest() -> None:
     fullest = GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0)
     workers = WorkersReading(count=2, fullest="1")
     drained = Drained(Tick(), 9, duration_s=1.0, generator=fullest, workers=workers)
-    sample = build(Tick(), drained=drained)
+    sample = sample_of(Tick(), drained=drained)
     assert (sample.duration_s, sample.users, sample.workers) == (1.0, 9, workers)
     assert sample.generator == GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0)
 
 
 def test_a_second_without_successes_has_no_percentiles() -> None:
-    sample = build(Tick())
+    sample = sample_of(Tick())
     assert (sample.p50_ms, sample.p95_ms, sample.p99_ms, sample.max_ms) == (None, None, None, None)
 
 
-# -- the tracker
+# -- the tracker of levels
 
 
-def opened(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, by: By, *, ramp: bool = False) -> LevelOpened:
-    """A level, folded as whoever emits events does."""
+def open_level(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, by: By, *, ramp: bool = False) -> LevelOpened:
+    """Open a level, and apply the event to the timeline, as a run does."""
     event = tracker.open(t_s, users, 10.0, by, ramp=ramp)
     timeline.apply(event)
     return event
 
 
-def closed(tracker: LevelTracker, timeline: Timeline, t_s: float) -> LevelClosed | None:
+def close_level(tracker: LevelTracker, timeline: Timeline, t_s: float) -> LevelClosed | None:
+    """Close the open level, and apply the event to the timeline."""
     event = tracker.close(t_s)
     if event is not None:
         timeline.apply(event)
     return event
 
 
-def tick_of(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
-    """One second that ends at `t_s`."""
+def tick(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
+    """A second that ends at `t_s`: its phase, and whether it is settled."""
     waited = ActivitySums(waits=requests, wait_sum_s=0.1 * requests)
-    tick = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, activity=waited)
-    phase, settled = tracker.tick(t_s - 1, t_s, users, tick)
+    counts = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, activity=waited)
+    phase, settled = tracker.tick(t_s - 1, t_s, users, counts)
     endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
     timeline.apply(
         Sample(
@@ -118,21 +120,23 @@ def tick_of(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, r
     return phase, settled
 
 
-def test_levels_are_numbered_and_closed_with_their_own_seconds_only() -> None:
+def test_levels_are_numbered_and_have_the_figures_of_their_own_seconds() -> None:
     timeline = Timeline()
     tracker = LevelTracker(timeline)
     assert tracker.close(0.0) is None
-    first = opened(tracker, timeline, 0.0, 10, "user")
+    first = open_level(tracker, timeline, 0.0, 10, "user")
     tracker.spawned(0.5)
-    assert [tick_of(tracker, timeline, t, 10)[1] for t in (1.0, 2.0, 3.0, 4.0)] == [False, False, False, True]
-    ended = closed(tracker, timeline, 4.2)
+    settled = {t_s: tick(tracker, timeline, t_s, 10)[1] for t_s in (1.0, 2.0, 3.0, 4.0)}
+    assert settled == {1.0: False, 2.0: False, 3.0: False, 4.0: True}
+    ended = close_level(tracker, timeline, 4.2)
     assert ended is not None
-    assert (first.index, ended.index, ended.started_s, ended.settled_s) == (0, 0, 0.0, 3.0)
+    assert first.index == ended.index == 0
+    assert (ended.started_s, ended.settled_s) == (0.0, 3.0)
     assert (ended.figures.requests, ended.figures.settled_seconds) == (10, 1.0)
-    assert opened(tracker, timeline, 4.2, 20, "plan").index == 1
+    assert open_level(tracker, timeline, 4.2, 20, "plan").index == 1
     assert tracker.phase == "spawning"
-    assert tick_of(tracker, timeline, 5.0, 10) == ("spawning", False)
-    ended = closed(tracker, timeline, 6.0)
+    assert tick(tracker, timeline, 5.0, 10) == ("spawning", False)
+    ended = close_level(tracker, timeline, 6.0)
     assert ended is not None
     assert (ended.figures.settled, ended.settled_s, ended.figures.throughput_rps) == (False, None, None)
     assert tracker.close(7.0) is None
@@ -141,17 +145,17 @@ def test_levels_are_numbered_and_closed_with_their_own_seconds_only() -> None:
 def test_a_ramp_never_settles_and_has_bins() -> None:
     timeline = Timeline()
     tracker = LevelTracker(timeline)
-    opened(tracker, timeline, 0.0, 1, "plan", ramp=True)
+    open_level(tracker, timeline, 0.0, 1, "plan", ramp=True)
     tracker.spawned(0.1)
-    assert {tick_of(tracker, timeline, float(t), t)[1] for t in range(1, 9)} == {False}
-    ended = closed(tracker, timeline, 9.0)
+    assert {tick(tracker, timeline, float(t), t)[1] for t in range(1, 9)} == {False}
+    ended = close_level(tracker, timeline, 9.0)
     assert ended is not None
     assert ended.figures.goodput_rps is None
     assert [each.users for each in ended.bins] == [float(n) for n in range(1, 9)]
     assert sum(each.figures.requests for each in ended.bins) == 80
 
 
-def test_an_epoch_is_recorded_in_the_levels_that_open_in_it() -> None:
+def test_levels_have_the_epoch_in_which_they_open() -> None:
     timeline = Timeline()
     tracker = LevelTracker(timeline)
     epochs = [tracker.open(0.0, 1, 1.0, "user").epoch]

@@ -1,4 +1,4 @@
-"""A level that changes for good is split where it changed: in the log, on the screen and in every replay alike."""
+"""A level whose figures change permanently is split at the change: in the log, on the screen and in replays alike."""
 
 from __future__ import annotations
 
@@ -17,114 +17,121 @@ from capexplorer.replay import Replay
 from capexplorer.session.reader import read
 from trials.timeline_digest import digest
 
-from .driven import Driven
+from .run_without_load import RunWithoutLoad
 
-COLLAPSES: dict[str, list[tuple[float, int]]] = {
+SHIFTS: dict[str, list[tuple[float, int]]] = {
     "ports run out: 170, failures, 120": [(170, 60), (45, 30), (120, 60)],
     "the queue stands still: 64, then 0.1": [(64, 60), (0.1, 60)],
     "60, 90, 0, 40": [(60, 60), (90, 60), (0, 60), (40, 60)],
 }
+"""Sections of a level of 100 users: the mean goodput of each, and its seconds."""
 
 
-def counts(parts: list[tuple[float, int]], seed: int = 1) -> list[int]:
-    """Requests in each second, as even as those of closed systems."""
+def goodputs(sections: list[tuple[float, int]], seed: int = 1) -> list[int]:
+    """The goodput of each second, with as little scatter as that of closed systems."""
     rng = np.random.default_rng(seed)
     return [int(rng.binomial(max(1, round(2 * mean)), 0.5)) if mean > 1 else int(rng.random() < mean)
-            for mean, seconds in parts for _ in range(seconds)]  # fmt: skip
+            for mean, seconds in sections for _ in range(seconds)]  # fmt: skip
 
 
-def collapsed(path: Path, parts: list[tuple[float, int]], more: int = 10) -> Driven:
-    run = Driven(path)
+def run_with_shifts(path: Path, sections: list[tuple[float, int]], more: int = 10) -> RunWithoutLoad:
+    """A complete run: a level of 100 users with these sections, and `more` seconds of a level of 20 users."""
+    run = RunWithoutLoad(path)
     run.step(100)
-    run.seconds(counts(parts))
+    run.add_seconds(goodputs(sections))
     run.step(20)
-    run.seconds([30] * more)
+    run.add_seconds([30] * more)
     run.end()
     return run
 
 
-@pytest.mark.parametrize("name", COLLAPSES)
-def test_a_collapse_splits_its_level_where_it_happened_and_nowhere_else(name: str, tmp_path: Path) -> None:
-    parts = COLLAPSES[name]
-    run = collapsed(tmp_path / "a.jsonl", parts)
+@pytest.mark.parametrize("name", SHIFTS)
+def test_a_level_is_split_at_each_shift_and_nowhere_else(name: str, tmp_path: Path) -> None:
+    sections = SHIFTS[name]
+    run = run_with_shifts(tmp_path / "a.jsonl", sections)
     levels = run.timeline.levels[:-1]
-    happened = list(np.cumsum([seconds for _, seconds in parts])[:-1])
+    happened = list(np.cumsum([seconds for _, seconds in sections])[:-1])
     assert [level.started_s for level in levels[1:]] == pytest.approx(happened, abs=2)
     assert {(level.users, level.opened.by) for level in levels[1:]} == {(100, "shift")}
     means = [level.figures.goodput_rps for level in levels]
-    assert means == pytest.approx([mean for mean, _ in parts], rel=0.06, abs=0.5)
+    assert means == pytest.approx([mean for mean, _ in sections], rel=0.06, abs=0.5)
 
 
-def test_no_second_is_lost_or_counted_twice(tmp_path: Path) -> None:
-    parts = COLLAPSES["60, 90, 0, 40"]
-    run = collapsed(tmp_path / "a.jsonl", parts)
+def test_each_settled_second_is_in_exactly_one_part_of_a_split_level(tmp_path: Path) -> None:
+    sections = SHIFTS["60, 90, 0, 40"]
+    run = run_with_shifts(tmp_path / "a.jsonl", sections)
     levels = run.timeline.levels[:-1]
     settled = [tick for level in levels for tick in run.timeline.seconds_of(level)]
-    assert settled == sorted(set(settled)) and len(settled) == 240 - 2  # less the two that settle
+    assert settled == sorted(set(settled))
+    assert len(settled) == 240 - 2  # the first two seconds are not settled
     requests = run.timeline.columns["requests"]
     assert sum(level.figures.requests for level in levels) == sum(requests[tick] for tick in settled)
     for level in levels:
         own = [requests[tick] for tick in run.timeline.seconds_of(level)]
-        assert level.figures.requests == sum(own) and level.figures.settled_seconds == len(own)
-        assert level.ended_s is not None and level.ended_s - level.started_s >= len(own)
+        assert level.figures.requests == sum(own)
+        assert level.figures.settled_seconds == len(own)
+        assert level.ended_s is not None
+        assert level.ended_s - level.started_s >= len(own)
     ends = [level.ended_s for level in levels]
     assert ends[:-1] == [level.started_s for level in levels[1:]]
 
 
-def test_the_first_part_s_figures_are_as_if_it_had_ended_there(tmp_path: Path) -> None:
-    run = collapsed(tmp_path / "a.jsonl", [(170, 60), (120, 60)])
+def test_the_figures_of_the_first_part_are_those_of_a_level_that_ended_at_the_shift(tmp_path: Path) -> None:
+    run = run_with_shifts(tmp_path / "a.jsonl", [(170, 60), (120, 60)])
     first = run.timeline.levels[0]
-    assert first.closed is not None and first.closed.ended_s is not None
+    assert first.closed is not None
+    assert first.closed.ended_s is not None
     alone = LevelFold()
     for event in run.shown:
         if isinstance(event, Sample) and event.t_s <= first.closed.ended_s:
             alone.add(event)
     figures, expected = first.closed.figures, alone.figures()
-    assert figures.requests == expected.requests and figures.latency_ms == expected.latency_ms
+    assert figures.requests == expected.requests
+    assert figures.latency_ms == expected.latency_ms
     assert figures.goodput_se_rps == pytest.approx(expected.goodput_se_rps)
     assert [each.latency for each in first.closed.endpoints] == [
         each.latency for each in alone.endpoint_figures(with_histogram=True)
     ]
 
 
-@pytest.mark.parametrize("name", COLLAPSES)
-def test_screen_log_and_replay_agree_at_every_second(name: str, tmp_path: Path) -> None:
-    run = Driven(tmp_path / "a.jsonl")
+@pytest.mark.parametrize("name", SHIFTS)
+def test_the_replay_at_each_second_equals_the_screen_at_that_second(name: str, tmp_path: Path) -> None:
+    run = RunWithoutLoad(tmp_path / "a.jsonl")
     run.step(100)
-    seen: list[tuple[float, str]] = []
-    for count in counts(COLLAPSES[name]):
-        run.second(count)
+    digests: list[tuple[float, str]] = []
+    for count in goodputs(SHIFTS[name]):
+        run.add_second(count)
         run.take()
-        seen.append((run.now_s, digest(run.watched)))
-    del seen[-1]  # the end comes at the same moment
+        digests.append((run.now_s, digest(run.screen_timeline)))
+    del digests[-1]  # the end of the run has the same time
     run.end()
-    assert digest(Timeline(read(run.path))) == digest(run.watched) == digest(run.timeline)
+    assert digest(Timeline(read(run.path))) == digest(run.screen_timeline) == digest(run.timeline)
     replay = Replay(run.path)
     replay.read_on()
     replay.prepare()
-    moments = [*seen[::7], *reversed(seen[::11])]
+    moments = [*digests[::7], *reversed(digests[::11])]
     differing = [t_s for t_s, expected in moments if digest(replay.at(t_s + 0.005)) != expected]  # marks come 4 ms after a tick
     replay.close()
     assert differing == []
 
 
-def test_a_shift_is_marked_with_when_and_how_much(tmp_path: Path) -> None:
-    run = collapsed(tmp_path / "a.jsonl", [(170, 60), (120, 60)])
-    (mark,) = run.marked("shift")
+def test_the_mark_of_a_shift_has_its_time_and_the_goodput_before_and_after(tmp_path: Path) -> None:
+    run = run_with_shifts(tmp_path / "a.jsonl", [(170, 60), (120, 60)])
+    (mark,) = run.marks_of("shift")
     assert (mark.key, mark.id, mark.users) == ("shift:level1", "goodput_fell", 100)
     assert mark.finding.figures()["at_s"] == pytest.approx(60, abs=2)
     assert (mark.finding.figures()["before"], mark.finding.figures()["after"]) == pytest.approx((170, 120), rel=0.05)
-    assert 70 <= mark.t_s <= 85  # ten seconds are the least
+    assert 70 <= mark.t_s <= 85  # at least ten seconds after the shift
 
 
 def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
-    run = collapsed(tmp_path / "a.jsonl", COLLAPSES["60, 90, 0, 40"])
+    run = run_with_shifts(tmp_path / "a.jsonl", SHIFTS["60, 90, 0, 40"])
     assert reanalyse(Timeline(read(run.path))).changes == ()
 
 
-def test_a_shift_in_a_level_that_was_never_split_is_found_in_its_log(tmp_path: Path) -> None:
+def test_reanalysis_finds_the_shift_of_a_level_that_was_not_split(tmp_path: Path) -> None:
     whole = []
-    for event in collapsed(tmp_path / "a.jsonl", [(170, 60), (120, 60)]).shown:
+    for event in run_with_shifts(tmp_path / "a.jsonl", [(170, 60), (120, 60)]).shown:
         match event:
             case LevelOpened(by="shift") | LevelClosed(ended_s=float()):
                 continue
@@ -135,30 +142,33 @@ def test_a_shift_in_a_level_that_was_never_split_is_found_in_its_log(tmp_path: P
     timeline = Timeline(event for event in first if not isinstance(event, LevelClosed))
     timeline.apply(timeline.levels[0].ending(120.0))
     (mark,) = [change.found for change in reanalyse(timeline).changes if change.found and change.found.kind == "shift"]
-    assert mark.finding.figures()["at_s"] == pytest.approx(60, abs=2) and mark.key.startswith("shift:level0@")
+    assert mark.finding.figures()["at_s"] == pytest.approx(60, abs=2)
+    assert mark.key.startswith("shift:level0@")
 
 
-def test_steady_levels_stay_whole(tmp_path: Path) -> None:
-    run = Driven(tmp_path / "a.jsonl")
+def test_levels_without_a_shift_are_not_split(tmp_path: Path) -> None:
+    run = RunWithoutLoad(tmp_path / "a.jsonl")
     for users, rate in ((10, 12), (20, 25), (50, 60)):
         run.step(users)
-        run.seconds(counts([(rate, 90)], seed=users))
+        run.add_seconds(goodputs([(rate, 90)], seed=users))
     run.end()
-    assert len(run.timeline.levels) == 3 and run.marked("shift") == []
+    assert len(run.timeline.levels) == 3
+    assert run.marks_of("shift") == []
 
 
-def test_only_the_last_minutes_of_a_level_are_kept_whole(tmp_path: Path) -> None:
-    run = Driven(tmp_path / "a.jsonl")
+def test_a_timeline_keeps_the_samples_of_the_last_minutes_of_a_level(tmp_path: Path) -> None:
+    run = RunWithoutLoad(tmp_path / "a.jsonl")
     run.step(10)
-    run.seconds(counts([(100, 700)]))
+    run.add_seconds(goodputs([(100, 700)]))
     assert len(run.timeline.since(-1.0)) == TAIL_S > WINDOW_S
     run.end()
 
 
 def test_a_shift_does_not_split_a_level_whose_seconds_are_no_longer_kept(tmp_path: Path) -> None:
-    run = Driven(tmp_path / "a.jsonl")
+    run = RunWithoutLoad(tmp_path / "a.jsonl")
     run.step(10)
-    run.seconds(counts([(100, 400)]))
-    assert run.tracker.split(run.now_s, 50.0, "goodput") is None and run.tracker.split(run.now_s, 200.0, "goodput") is not None
+    run.add_seconds(goodputs([(100, 400)]))
+    assert run.tracker.split(run.now_s, 50.0, "goodput") is None, "this second is no longer kept"
+    assert run.tracker.split(run.now_s, 200.0, "goodput") is not None
     run.take()
     run.sink.close()

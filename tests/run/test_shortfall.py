@@ -1,4 +1,4 @@
-"""Whether a run measured anything: what its timeline shows, and how it ended, to a line or to None."""
+"""Whether a run has measured anything: None, or a line that says why not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REFUSED = FailureSignature(types=("ConnectionRefusedError",), errno=errno.ECONNR
 def timeline(
     *, users: int = 5, settled: bool = False, requests: int = 0, failures: int = 0, bins: tuple[LevelBin, ...] = ()
 ) -> Timeline:
-    """One level, and a second in it in which all failures were refused."""
+    """A level with one second, in which `failures` connections were refused. `settled`: the level has figures."""
     reported = (FailureTick(name="/a", method="GET", signature=REFUSED, count=failures),) if failures else ()
     tick = EndpointTick(name="/a", requests=requests, failures=failures)
     figures = LevelFigures(
@@ -43,16 +43,16 @@ def timeline(
     )
 
 
-def test_a_level_that_settled_with_a_success_is_enough() -> None:
+def test_a_run_with_a_success_in_a_settled_level_has_no_shortfall() -> None:
     assert shortfall(timeline(settled=True, requests=9, failures=8), 9, 8, finished=True) is None
 
 
-def test_a_ramp_with_a_success_is_enough() -> None:
+def test_a_run_with_a_success_in_a_ramp_has_no_shortfall() -> None:
     bins = (LevelBin(users=3.0, figures=LevelFigures(settled=True, settled_seconds=2.0, requests=4)),)
     assert shortfall(timeline(bins=bins), 4, 0, finished=True) is None
 
 
-def test_a_run_without_requested_users_has_not_failed() -> None:
+def test_a_run_without_requested_users_has_no_shortfall() -> None:
     assert shortfall(Timeline([HEADER]), 0, 0, finished=False) is None
     assert shortfall(timeline(users=0, settled=True), 0, 0, finished=False) is None
 
@@ -64,24 +64,26 @@ def test_a_run_in_which_all_requests_failed_names_the_failure() -> None:
 
 
 def test_a_run_without_requests_names_the_users_exception() -> None:
-    died = timeline()
+    without_requests = timeline()
     evidence = {"count": 14, "example": "RuntimeError: no seat (users.py:5 in on_start)"}
-    died.apply(marked(t_s=2.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error", evidence=evidence))
+    without_requests.apply(
+        marked(t_s=2.0, key="cause:user_code_error", state="open", kind="cause", id="user_code_error", evidence=evidence)
+    )
     for finished in (True, False):
-        line = shortfall(died, 0, 0, finished=finished)
+        line = shortfall(without_requests, 0, 0, finished=finished)
         assert line == "users made no request: 14 exceptions in user code, such as RuntimeError: no seat (users.py:5 in on_start)"
 
 
-def test_a_plan_whose_levels_are_too_short_to_settle_has_measured_nothing() -> None:
+def test_a_finished_plan_without_a_settled_level_has_a_shortfall() -> None:
     assert shortfall(timeline(requests=9), 9, 0, finished=True) == "no level settled with a success"
     assert shortfall(timeline(), 0, 0, finished=True) == "users made no request that came to an end"
 
 
-def test_a_person_who_quits_at_once_gets_no_error() -> None:
+def test_a_run_that_a_person_quits_before_a_level_settles_has_no_shortfall() -> None:
     assert shortfall(timeline(requests=9), 9, 0, finished=False) is None
     assert shortfall(timeline(), 0, 0, finished=False) is None
 
 
-def test_a_level_that_settled_by_hand_without_a_success_has_failed() -> None:
+def test_a_settled_level_without_a_success_is_a_shortfall_also_if_a_person_quits() -> None:
     found = shortfall(timeline(settled=True, requests=4, failures=4), 9, 4, finished=False)
     assert found == "no level settled with a success"

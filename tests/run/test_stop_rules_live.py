@@ -1,4 +1,4 @@
-"""Stop rules over a run: they end plans, and by hand only mark. Exit code 3: tests/e2e/test_stopped_by_a_rule.py."""
+"""The marks of stop rules during a run. That a rule ends a plan with exit code 3: tests/e2e/test_stopped_by_a_rule.py."""
 
 from __future__ import annotations
 
@@ -16,38 +16,39 @@ from capexplorer.run.drivers.stop_watch import limits_of
 from capexplorer.session.reader import read
 from trials.marked import marked
 
-from .driven import Driven
+from .run_without_load import RunWithoutLoad
 
 
-def test_a_profile_s_rules_have_names() -> None:
+def test_the_limits_of_a_profile_by_the_names_of_their_rules() -> None:
     rules = StopRules(p95_ms=100.0, load_average=3.0, metric=MetricLimit(name="queued", over=5.0))
     assert limits_of(rules) == {"p95_ms": 100.0, "load_average": 3.0, "metric:queued": 5.0}
     assert limits_of(StopRules()) == {}
 
 
-def test_a_rule_is_triggered_once_per_level_and_only_after_it_settled(tmp_path: Path) -> None:
-    run = Driven(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
+def test_a_rule_is_triggered_once_per_level_after_the_level_has_settled(tmp_path: Path) -> None:
+    run = RunWithoutLoad(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
     run.step(10)
-    run.seconds([20] * 4, 500.0)
-    assert run.marked("stop_rule") == []
-    run.seconds([20] * 10, 500.0)
+    run.add_seconds([20] * 4, 500.0)
+    assert run.marks_of("stop_rule") == []
+    run.add_seconds([20] * 10, 500.0)
     run.step(20)
-    run.seconds([20] * 10, 500.0)
+    run.add_seconds([20] * 10, 500.0)
     run.end()
-    assert [mark.key for mark in run.marked("stop_rule")] == ["stop_rule:p95_ms:level0", "stop_rule:p95_ms:level1"]
+    assert [mark.key for mark in run.marks_of("stop_rule")] == ["stop_rule:p95_ms:level0", "stop_rule:p95_ms:level1"]
 
 
-def test_a_mark_has_the_measured_value_and_the_driver_that_it_ended(tmp_path: Path) -> None:
-    run = Driven(tmp_path / "a.jsonl", rules=StopRules(failure_ratio=0.02))
+def test_the_mark_of_a_rule_has_the_measured_value_and_its_limit(tmp_path: Path) -> None:
+    run = RunWithoutLoad(tmp_path / "a.jsonl", rules=StopRules(failure_ratio=0.02))
     run.step(10)
     for _ in range(10):
-        run.second(18, failures=2)
+        run.add_second(18, failures=2)
     run.end()
-    (mark,) = run.marked("stop_rule")
+    (mark,) = run.marks_of("stop_rule")
     assert (mark.id, mark.users, mark.finding.figures()["limit"]) == ("failure_ratio", 10, 0.02)
-    assert mark.finding.figures()["measured"] == pytest.approx(0.1) and "ended" not in mark.finding.figures()
+    assert mark.finding.figures()["measured"] == pytest.approx(0.1)
+    assert "ended" not in mark.finding.figures(), "no driver was ended: the users were set by hand"
     assert wording.mark(mark) == "stop rule: failure ratio 0.1 exceeds 0.02 at 10 users"
-    (reported,) = summarise(run.watched)["stop_rules"]
+    (reported,) = summarise(run.screen_timeline)["stop_rules"]
     assert (reported["rule"], reported["users"], reported["level"]) == ("failure_ratio", 10, 0)
 
 
@@ -58,41 +59,42 @@ def test_a_mark_has_the_measured_value_and_the_driver_that_it_ended(tmp_path: Pa
         (StopRules(metric=MetricLimit(name="queued", over=100.0)), 0.5, {"queued": 150.0}),
     ],
 )
-def test_readings_of_the_last_seconds_trigger_a_rule_too(
+def test_readings_of_the_machine_and_metrics_of_the_target_trigger_rules(
     rules: StopRules, load: float, app: dict[str, float], tmp_path: Path
 ) -> None:
-    run = Driven(tmp_path / "a.jsonl", rules=rules)
+    run = RunWithoutLoad(tmp_path / "a.jsonl", rules=rules)
     run.step(10)
     for _ in range(12):
-        run.second(20)
-    assert run.marked("stop_rule") == []
+        run.add_second(20)
+    assert run.marks_of("stop_rule") == []
     for _ in range(5):
-        run.second(20, load=load, app=app)
-    assert len(run.marked("stop_rule")) == 1
+        run.add_second(20, load=load, app=app)
+    assert len(run.marks_of("stop_rule")) == 1
     run.end()
 
 
-def test_reanalysis_keeps_stop_rules_as_they_are(tmp_path: Path) -> None:
-    run = Driven(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
+def test_reanalysis_keeps_the_marks_of_stop_rules(tmp_path: Path) -> None:
+    run = RunWithoutLoad(tmp_path / "a.jsonl", rules=StopRules(p95_ms=100.0))
     run.step(10)
-    run.seconds([20] * 10, 500.0)
+    run.add_seconds([20] * 10, 500.0)
     run.end()
-    assert run.marked("stop_rule") and reanalyse(Timeline(read(run.path))).changes == ()
+    assert len(run.marks_of("stop_rule")) == 1
+    assert reanalyse(Timeline(read(run.path))).changes == ()
 
 
-def test_a_rule_ends_a_run_also_in_a_level_that_the_generator_spoiled(tmp_path: Path) -> None:
-    """Such a level feeds no curve, but it must not keep load on a service that is asked to stay under 2% failures."""
-    run = Driven(tmp_path / "a.jsonl", rules=StopRules(failure_ratio=0.02))
+def test_a_rule_is_triggered_also_in_a_level_that_the_generator_made_invalid(tmp_path: Path) -> None:
+    """Such a level does not count for the knee, but load must end nevertheless if failures exceed 2%."""
+    run = RunWithoutLoad(tmp_path / "a.jsonl", rules=StopRules(failure_ratio=0.02))
     run.step(10)
-    run.seconds([20] * 8)
+    run.add_seconds([20] * 8)
     run.step(20)
     evidence = {"first_s": run.now_s, "last_s": run.now_s + 60, "count": 900}
     key = "cause:ephemeral_port_exhaustion_time_wait"
-    spoiling = marked(
+    port_exhaustion = marked(
         t_s=run.now_s, key=key, state="open", kind="cause", id=key.partition(":")[2], severity="critical", evidence=evidence
     )
-    run.sink.emit(spoiling)
+    run.sink.emit(port_exhaustion)
     for _ in range(10):
-        run.second(4, failures=36)
+        run.add_second(4, failures=36)
     assert [level.users for level in epoch_of(run.timeline, 0).judgeable] == [10.0]
-    assert [mark.key for mark in run.marked("stop_rule")] == ["stop_rule:failure_ratio:level1"]
+    assert [mark.key for mark in run.marks_of("stop_rule")] == ["stop_rule:failure_ratio:level1"]

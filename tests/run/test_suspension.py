@@ -1,4 +1,4 @@
-"""A process that stood still is distinguished from one that a disk, user code or computing held up."""
+"""A suspended process is detected, and distinguished from delays by a disk, by user code or by computation."""
 
 from __future__ import annotations
 
@@ -7,68 +7,69 @@ import pytest
 from capexplorer.load.lag import Lag
 from capexplorer.run.suspension import BEAT_S, SuspensionDetector
 
-SMOOTH, HELD_UP = Lag(0.1, 0.3, 0.4), Lag(0.1, 0.3, 3_000.0)
+NO_LAG, LAG_OF_3_S = Lag(0.1, 0.3, 0.4), Lag(0.1, 0.3, 3_000.0)
 
 
-class Watched:
-    """Clocks that are moved by hand, and a beat after each move."""
+class ProcessWithClocks:
+    """A suspension detector with clocks that the test advances."""
 
     def __init__(self) -> None:
         self.with_sleep_s = self.awake_s = self.cpu_s = 100.0
         self.suspension = SuspensionDetector(lambda: self.with_sleep_s, lambda: self.awake_s, lambda: self.cpu_s)
 
-    def passes(self, awake_s: float, *, asleep_s: float = 0.0, cpu_s: float = 0.0) -> None:
+    def pass_time(self, awake_s: float, *, asleep_s: float = 0.0, cpu_s: float = 0.0) -> None:
+        """Let time pass, with this much CPU time, and then a heartbeat. `asleep_s`: time in which the machine sleeps."""
         self.with_sleep_s += awake_s + asleep_s
         self.awake_s += awake_s
         self.cpu_s += cpu_s
         self.suspension.beat()
 
-    def runs(self) -> None:
-        """A second as it should be."""
+    def run_normally(self) -> None:
+        """Ten heartbeats in time."""
         for _ in range(10):
-            self.passes(BEAT_S, cpu_s=BEAT_S)
+            self.pass_time(BEAT_S, cpu_s=BEAT_S)
 
 
 @pytest.fixture
-def watched() -> Watched:
-    return Watched()
+def process() -> ProcessWithClocks:
+    return ProcessWithClocks()
 
 
-def test_a_running_process_was_not_suspended(watched: Watched) -> None:
-    watched.runs()
-    assert watched.suspension.look(SMOOTH) is None
+def test_a_running_process_was_not_suspended(process: ProcessWithClocks) -> None:
+    process.run_normally()
+    assert process.suspension.look(NO_LAG) is None
 
 
-def test_a_stop_is_detected_once_and_the_tick_after_it_is_void_too(watched: Watched) -> None:
-    watched.passes(3.0 + BEAT_S)
-    assert watched.suspension.look(HELD_UP) == pytest.approx(3.0)
-    watched.runs()
-    assert watched.suspension.look(HELD_UP) == 0.0
-    watched.runs()
-    assert watched.suspension.look(SMOOTH) is None
+def test_a_stop_is_detected_once_and_the_next_tick_is_void_too(process: ProcessWithClocks) -> None:
+    process.pass_time(3.0 + BEAT_S)
+    assert process.suspension.look(LAG_OF_3_S) == pytest.approx(3.0)
+    process.run_normally()
+    assert process.suspension.look(LAG_OF_3_S) == 0.0
+    process.run_normally()
+    assert process.suspension.look(NO_LAG) is None
 
 
-def test_a_stop_is_detected_without_a_later_heartbeat(watched: Watched) -> None:
-    watched.awake_s += 3.0
-    watched.with_sleep_s += 3.0
-    assert watched.suspension.look(HELD_UP) is not None
+def test_a_stop_is_detected_without_a_later_heartbeat(process: ProcessWithClocks) -> None:
+    process.awake_s += 3.0
+    process.with_sleep_s += 3.0
+    assert process.suspension.look(LAG_OF_3_S) is not None
 
 
-def test_a_machine_that_slept_is_detected_though_no_timer_was_late(watched: Watched) -> None:
-    watched.passes(BEAT_S, asleep_s=3600.0)
-    assert watched.suspension.look(SMOOTH) == pytest.approx(3600.0)
+def test_sleep_of_the_machine_is_detected_although_no_timer_was_late(process: ProcessWithClocks) -> None:
+    process.pass_time(BEAT_S, asleep_s=3600.0)
+    assert process.suspension.look(NO_LAG) == pytest.approx(3600.0)
 
 
 @pytest.mark.parametrize(
     ("lag", "cpu_s"),
-    [(SMOOTH, 0.0), (HELD_UP, 2.9)],
-    ids=["the pump waits for its disk", "something computes"],
+    [(NO_LAG, 0.0), (LAG_OF_3_S, 2.9)],
+    ids=["the pump waits for the disk", "a thread computes"],
 )
-def test_a_delay_of_one_thread_is_not_a_suspension(watched: Watched, lag: Lag, cpu_s: float) -> None:
-    watched.passes(3.0, cpu_s=cpu_s)
-    assert watched.suspension.look(lag) is None
+def test_a_delay_of_one_thread_is_not_a_suspension(process: ProcessWithClocks, lag: Lag, cpu_s: float) -> None:
+    process.pass_time(3.0, cpu_s=cpu_s)
+    assert process.suspension.look(lag) is None
 
 
-def test_user_code_that_blocks_the_load_thread_is_not_a_suspension(watched: Watched) -> None:
-    watched.runs()
-    assert watched.suspension.look(HELD_UP) is None
+def test_user_code_that_blocks_the_load_thread_is_not_a_suspension(process: ProcessWithClocks) -> None:
+    process.run_normally()
+    assert process.suspension.look(LAG_OF_3_S) is None

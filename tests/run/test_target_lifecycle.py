@@ -1,4 +1,4 @@
-"""The target's states where starts and restarts overlap: threads that block report in any order."""
+"""The states of the target if starts and restarts overlap, whose threads end in any order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from capexplorer.run.target_lifecycle import TargetLifecycle
 from capexplorer.target.reports import Exited
 
 
-class SlowService:
-    """Has a spec and a process, and takes as long to start as a test wants."""
+class FakeService:
+    """A service with a spec and a process. Its start fails if the parameter `superseded` is set."""
 
     spec = object()
     has_build = False
@@ -29,7 +29,7 @@ class SlowService:
     params: dict[str, Param] = {}
 
     def bring_up(self, params: Mapping[str, Param]) -> None:
-        """What it would block for is decided by the test, which runs the thread's body."""
+        """Return at once: the test decides when the thread that calls this runs."""
         if params.get("superseded"):
             raise TargetError("ended before it was ready (SIGTERM)")
 
@@ -37,69 +37,69 @@ class SlowService:
         return self.pid
 
 
-class Rig:
-    """Bodies of threads wait in `bodies`, calls for the pump in `posted`; a test runs them in the order it wants."""
+class LifecycleHarness:
+    """A target lifecycle. Its threads wait in `threads`, its calls to the pump in `posted`; a test runs them in any order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.bodies: list[Callable[[], None]] = []
+        self.threads: list[Callable[[], None]] = []
         self.posted: list[Callable[[], None]] = []
         self.events: list[Event] = []
-        self.readied = 0
+        self.ready_count = 0
         self.outcome = RunOutcome()
-        monkeypatch.setattr(native, "start_thread", self.bodies.append)
+        monkeypatch.setattr(native, "start_thread", self.threads.append)
         self.target = TargetLifecycle(
-            cast(Service, SlowService()), self.outcome, post=self.posted.append, emit=self.events.append, now_s=lambda: 1.0,
+            cast(Service, FakeService()), self.outcome, post=self.posted.append, emit=self.events.append, now_s=lambda: 1.0,
             on_ready=self._ready,
         )  # fmt: skip
 
     def _ready(self) -> None:
-        self.readied += 1
+        self.ready_count += 1
 
     def states(self) -> list[str]:
         return [event.state for event in self.events if isinstance(event, Target)]
 
-    def pump(self) -> None:
-        """Run what was posted."""
+    def run_posted(self) -> None:
+        """Run all calls that were posted to the pump."""
         while self.posted:
             self.posted.pop(0)()
 
 
 @pytest.fixture
-def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    return Rig(monkeypatch)
+def harness(monkeypatch: pytest.MonkeyPatch) -> LifecycleHarness:
+    return LifecycleHarness(monkeypatch)
 
 
-def test_a_restart_while_the_target_starts_is_not_failed_by_the_earlier_start(rig: Rig) -> None:
-    """The first start's failure was taken for the second's: the run ended, and the second was never ready."""
-    rig.target.restart({"superseded": True})
-    rig.target.restart({"superseded": False})
-    first, second = rig.bodies
+def test_the_failure_of_a_superseded_start_does_not_fail_the_restart(harness: LifecycleHarness) -> None:
+    """The run once ended because the failure of the first start was reported as that of the second."""
+    harness.target.restart({"superseded": True})
+    harness.target.restart({"superseded": False})
+    first, second = harness.threads
     first()
-    rig.pump()
+    harness.run_posted()
     second()
-    rig.pump()
-    assert rig.states() == ["starting", "stopping", "starting", "ready"]
-    assert (rig.outcome.failure, rig.readied) == (None, 1)
+    harness.run_posted()
+    assert harness.states() == ["starting", "stopping", "starting", "ready"]
+    assert (harness.outcome.failure, harness.ready_count) == (None, 1)
 
 
-def test_a_start_that_got_ready_as_it_was_restarted_is_not_taken_for_the_next_one(rig: Rig) -> None:
-    rig.target.restart({"threads": 4})
-    rig.bodies[0]()
-    rig.target.restart({"threads": 8})
-    rig.pump()
-    assert (rig.states()[-1], rig.readied) == ("starting", 0)
-    rig.bodies[1]()
-    rig.pump()
-    assert (rig.states()[-1], rig.readied) == ("ready", 1)
+def test_a_superseded_start_that_becomes_ready_does_not_make_the_restart_ready(harness: LifecycleHarness) -> None:
+    harness.target.restart({"threads": 4})
+    harness.threads[0]()
+    harness.target.restart({"threads": 8})
+    harness.run_posted()
+    assert (harness.states()[-1], harness.ready_count) == ("starting", 0)
+    harness.threads[1]()
+    harness.run_posted()
+    assert (harness.states()[-1], harness.ready_count) == ("ready", 1)
 
 
-def test_containers_that_die_are_reported_with_the_line_that_says_which_and_why(rig: Rig) -> None:
-    """Their first process ends with code 1 whatever happened to them."""
-    service = cast(SlowService, rig.target.service)
+def test_the_death_of_a_container_is_reported_with_its_last_line_of_output(harness: LifecycleHarness) -> None:
+    """The process that starts the containers ends with code 1 in all cases, so that its exit code has no information."""
+    service = cast(FakeService, harness.target.service)
     service.has_containers = True
-    rig.target.restart({})
-    rig.bodies[0]()
-    rig.pump()
-    rig.target.on_report(Exited(1, code=1, output=("store | no space left", "store: exited with code 3", "")))
-    assert rig.outcome.failure is not None
-    assert rig.outcome.failure.error == "shop: the target died: store: exited with code 3"
+    harness.target.restart({})
+    harness.threads[0]()
+    harness.run_posted()
+    harness.target.on_report(Exited(1, code=1, output=("store | no space left", "store: exited with code 3", "")))
+    assert harness.outcome.failure is not None
+    assert harness.outcome.failure.error == "shop: the target died: store: exited with code 3"

@@ -1,4 +1,4 @@
-"""When a run without a screen ends."""
+"""The reason for which a run without a screen ends."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from capexplorer.run.live import LiveRun
 
 
-def test_a_failure_before_the_first_question_ends_the_run() -> None:
-    """A headless run whose sessions folder could not be made once went on for ever, where it failed that early."""
+def test_a_failure_before_the_first_check_ends_the_run() -> None:
+    """A headless run whose sessions folder could not be made once continued for ever."""
     outcome = RunOutcome()
     run = SimpleNamespace(unattended_s=300.0, outcome=outcome, screens=SimpleNamespace(holder=None), is_driven=True)
     unattended = Unattended(cast("LiveRun", run))

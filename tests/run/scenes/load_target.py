@@ -1,4 +1,7 @@
-"""Parts of a run that know the load room."""
+"""Observations of the load target, of the marks of exceptions in user code and of the versions in the header.
+
+Played in a process that gevent has patched, since these modules import the load engine.
+"""
 
 from __future__ import annotations
 
@@ -15,42 +18,60 @@ from capexplorer.run.header import VERSIONED, versions
 from capexplorer.run.user_error_marks import UserErrorMarks
 
 
-def rates() -> dict[str, list[float]]:
-    """(before, users) to a rate, by the spawn rate given; nobody runs."""
+def spawn_rates() -> dict[str, dict[str, float]]:
+    """By the spawn rate that is set (`None`: automatic), the rate of steps from some users to others."""
     steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
-    return {str(given): [LoadTarget(0, given).rate(before, users) for before, users in steps] for given in (None, 5.0)}
+    return {
+        str(given): {f"{before} to {users}": LoadTarget(0, given).rate(before, users) for before, users in steps}
+        for given in (None, 5.0)
+    }
 
 
 def clamped_rates() -> list[float | None]:
-    load_target, found = LoadTarget(0, 5.0), []
+    """The spawn rates that result from setting one that is too low, too high, valid, and none."""
+    load_target, rates = LoadTarget(0, 5.0), []
     for rate in (1e-9, 1e300, 7.0, None):
         load_target.set_spawn_rate(rate)
-        found.append(load_target.spawn_rate)
-    return found
+        rates.append(load_target.spawn_rate)
+    return rates
 
 
-def shut_and_open() -> list[Any]:
+def step_before_opening() -> dict[str, Any]:
+    """The gate of the load is opened after a step, and shut again."""
     load_target = LoadTarget(5, None)
-    rates = [load_target.step(8), load_target.open(), load_target.is_open]
+    observed: dict[str, Any] = {
+        "spawn rate of the step": load_target.step(8),
+        "spawn rate of the opening": load_target.open(),
+        "open after opening": load_target.is_open,
+    }
     load_target.shut()
-    return [*rates, load_target.wanted, load_target.is_open]
+    return {**observed, "users after shutting": load_target.wanted, "open after shutting": load_target.is_open}
 
 
-def user_errors() -> list[Any]:
+def marks_of_user_errors() -> list[Any]:
+    """The mark of each of eight ticks, or None. In ticks 3 to 5, 7 and 8 there are exceptions; the last tick is that of the end.
+
+    The ticks are 10 s apart, but for the fifth, which follows the fourth after 1 s.
+    """
     host: Any = SimpleNamespace(errors=UserErrors(), replaced=0)
     errors = UserErrorMarks()
     error = UserError("KeyError", "'x'", "users.py:7 in buy")
-    seen: list[Any] = []
-    for happened, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):
-        host.errors.waiting.extend([error] * happened)
+    marks: list[Any] = []
+    for exceptions, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):
+        host.errors.waiting.extend([error] * exceptions)
         host.replaced = replaced
         t_s = 10.0 * len(seen) if len(seen) != 4 else 31.0
         mark = errors.mark(host, t_s, epoch=1, load=Load(10), all_changes=len(seen) == 7)
         seen.append(None if mark is None else msgspec.to_builtins(mark))
     assert host.errors.waiting == deque([])
-    return seen
+    return marks
 
 
-def known_versions() -> list[Any]:
+def header_versions() -> dict[str, Any]:
+    """The names of versions in the header, those that it should have, and those without a value."""
     found = versions()
-    return [sorted(found), sorted((*VERSIONED, "python")), all(found.values())]
+    return {
+        "names": sorted(found),
+        "expected": sorted((*VERSIONED, "python")),
+        "unknown": [name for name, version in found.items() if not version],
+    }

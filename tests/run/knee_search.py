@@ -1,4 +1,4 @@
-"""A driven run with the autopilot as its driver, of services with a knee at 50 users."""
+"""The autopilot searches for the knee of simulated services, in a run without load."""
 
 from __future__ import annotations
 
@@ -13,40 +13,45 @@ from capexplorer.run.drivers.autopilot import AutopilotDriver
 from capexplorer.run.drivers.driver import Autopilot
 from capexplorer.run.drivers.load_target import LoadTarget
 
-from .driven import Driven
+from .run_without_load import RunWithoutLoad
 
 Service = Callable[[int], tuple[int, float, int]]
-"""From users to one second's successes, their latency in ms, and failures."""
+"""By users: the successes of a second, their latency in ms, and the failures."""
 
 
-def steady(users: int) -> tuple[int, float, int]:
-    """N* = 50 at 100/s; users wait 0.4 s and are served in 0.1 s."""
+def queueing(users: int) -> tuple[int, float, int]:
+    """A service with its knee at 50 users and 100/s: users think for 0.4 s, a request takes 0.1 s, and others wait in a queue."""
     rate = min(2 * users, 100)
     return rate, max(100.0, users / rate * 1000 - 400), 0
 
 
-def shedding(users: int) -> tuple[int, float, int]:
-    """The same, but what is too much fails."""
+def failing_above_capacity(users: int) -> tuple[int, float, int]:
+    """The same service, but requests above 100/s fail."""
     rate = min(2 * users, 100)
     return rate, 100.0, 2 * users - rate
 
 
-def starved(users: int) -> tuple[int, float, int]:
-    """The same beside neighbours, which leave it 40/s."""
+def slowed_by_other_processes(users: int) -> tuple[int, float, int]:
+    """The same service while other processes use the CPU and leave it 40/s."""
     rate = min(2 * users, 40)
     return rate, max(100.0, users / rate * 1000 - 400), 0
 
 
-STARVED = TargetReading(pid=7, cpu_ratio=0.4, busiest_thread_ratio=0.4, run_delay_ratio=0.58, processes=1)
+TARGET_WAITING_FOR_CPU = TargetReading(pid=7, cpu_ratio=0.4, busiest_thread_ratio=0.4, run_delay_ratio=0.58, processes=1)
+"""A reading of a process that waits for a CPU for 58% of the time."""
 
 
-class Search:
-    """A driven run with the autopilot as its driver."""
+class KneeSearch:
+    """A run without load whose driver is the autopilot.
+
+    `most_workers`: the number of workers that the generator may have; each of them, or this process, sends 30/s at most.
+    `finished`: the sentences with which the autopilot ended.
+    """
 
     def __init__(
         self,
         path: Path,
-        service: Service = steady,
+        service: Service = queueing,
         max_users: int = 1_000,
         target: TargetReading | None = None,
         neighbours: NeighboursReading | None = None,
@@ -54,7 +59,7 @@ class Search:
     ) -> None:
         self.most_workers = most_workers
         self.target, self.neighbours = target, neighbours
-        self.run, self.load_target, self.service = Driven(path), LoadTarget(0, 100.0), service
+        self.run, self.load_target, self.service = RunWithoutLoad(path), LoadTarget(0, 100.0), service
         self.load_target.is_open = True
         self.finished: list[str] = []
         self.driver = AutopilotDriver(
@@ -69,7 +74,7 @@ class Search:
         )
 
     def _grow(self) -> None:
-        """One more worker, which is there at once."""
+        """Add a worker, which is ready at once; at first two, since with workers this process sends no requests."""
         tracker = self.run.tracker
         tracker.workers = max(2, tracker.workers + 1)
         self.run.step(self.load_target.wanted, "autopilot")
@@ -78,29 +83,34 @@ class Search:
         self.run.sink.emit(Command(t_s=self.run.now_s, name=name, by="autopilot", args=dict(args)))  # type: ignore[arg-type]
 
     def begin(self) -> None:
+        """Switch the autopilot on."""
         self.driver.begin(self.load_target.hand_to(Autopilot()))
 
-    def go(self, seconds: int = 300) -> None:
+    def run_autopilot(self, seconds: int = 300) -> None:
+        """Switch the autopilot on, and let it run until it ends, or for this many seconds."""
         self.begin()
         self.driver.ticked(CurrentEpoch(self.run.timeline))
         for _ in range(seconds):
             if not self.driver.is_on:
                 break
-            self.second()
+            self.add_second()
 
-    def second(self) -> None:
+    def add_second(self) -> None:
+        """A second of the service, after which the autopilot may step."""
         goodput, latency_ms, failures = self.service(self.load_target.wanted)
         cpu = 0.1
-        if self.most_workers:  # each, or this process, does 30/s at most
-            can = 30 * max(1, self.run.tracker.workers)
-            cpu, goodput = min(1.0, goodput / can), min(goodput, can)
-        self.run.second(goodput, latency_ms, failures, target=self.target, neighbours=self.neighbours, generator_cpu=cpu)
+        if self.most_workers:
+            most_per_s = 30 * max(1, self.run.tracker.workers)
+            cpu, goodput = min(1.0, goodput / most_per_s), min(goodput, most_per_s)
+        self.run.add_second(goodput, latency_ms, failures, target=self.target, neighbours=self.neighbours, generator_cpu=cpu)
         self.driver.ticked(CurrentEpoch(self.run.timeline))
 
     def commands(self) -> list[Command]:
+        """The commands so far, in order."""
         self.run.take()
         return [event for event in self.run.shown if isinstance(event, Command)]
 
     def levels(self) -> list[tuple[int, str]]:
+        """The users of each level so far, and who opened it."""
         self.run.take()
         return [(event.users, event.by) for event in self.run.shown if isinstance(event, LevelOpened)]

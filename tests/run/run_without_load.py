@@ -1,4 +1,4 @@
-"""A run without load: seconds are handed in, and become events as in a real run, for the log and the screen."""
+"""A run without load: tests give the figures of each second, which become events of the log and the screen as in a real run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from capexplorer.run.live_marks import LiveMarks
 from capexplorer.session.writer import SessionWriter
 
 
-class Driven:
-    """Steps and seconds in, events out; the log is at `path`."""
+class RunWithoutLoad:
+    """Levels and seconds that a test gives become samples, marks and verdicts; the log is at `path`."""
 
     def __init__(self, path: Path, header: Event = HEADER, rules: StopRules | None = None) -> None:
         self.path, self.now_s = path, 0.0
@@ -33,8 +33,9 @@ class Driven:
         self.marks = LiveMarks(self.timeline, self.sink.emit, lambda: self.now_s + 0.004, self._split)
         self.rules = StopWatch(rules or StopRules(), self.timeline)
         self.shown: list[Event] = []
-        self.watched = Timeline()
-        """What a screen folds."""
+        """All events that the screen has taken."""
+        self.screen_timeline = Timeline()
+        """The timeline of these events."""
         self.sink.emit(header)
 
     @property
@@ -42,18 +43,19 @@ class Driven:
         return self.sink.timeline
 
     def step(self, users: int, by: By = "user") -> None:
-        """A new level, all its users there at once."""
+        """Open a level, whose users all run at once."""
         self.close_level()
         self.sink.emit(self.tracker.open(self.now_s, users, 10.0, by))
         self.tracker.spawned(self.now_s)
 
     def close_level(self) -> None:
+        """Close the open level, if there is one, and judge the levels so far."""
         closed = self.tracker.close(self.now_s)
         if closed is not None:
             self.sink.emit(closed)
             self.marks.judge()
 
-    def second(
+    def add_second(
         self,
         goodput: int,
         latency_ms: float = 20.0,
@@ -65,11 +67,15 @@ class Driven:
         neighbours: NeighboursReading | None = None,
         generator_cpu: float = 0.1,
     ) -> None:
-        """One second of users: so many successes at this latency, so many failures at 1 ms."""
+        """A second of the open level.
+
+        `goodput`: successes, each of `latency_ms`. `failures`: each of 1 ms. `load`: the load average. `app`: the target's own
+        metrics. `neighbours`: other processes; their CPU is added to that of the machine.
+        """
         began_s, self.now_s = self.now_s, self.now_s + 1.0
         opened = self.tracker.opened
         assert opened is not None
-        there = opened.users
+        users = opened.users
         others = (neighbours.cpu_ratio or 0.0) if neighbours is not None else 0.0
         histogram = LatencyHistogram()
         histogram.record_us([latency_ms * 1000] * goodput)
@@ -78,10 +84,10 @@ class Driven:
             failure_latency_sum_ms=1.0 * failures, latency=histogram.encode() if goodput else None,
         )  # fmt: skip
         counts = Tick(all_requests=goodput + failures, all_latency_sum_ms=goodput * latency_ms + failures)
-        phase, settled = self.tracker.tick(began_s, self.now_s, there, counts)
+        phase, settled = self.tracker.tick(began_s, self.now_s, users, counts)
         self.sink.emit(
             Sample(
-                t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=there, wanted=opened.users, phase=phase,
+                t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=users, wanted=opened.users, phase=phase,
                 settled=settled, endpoints=(tick,), work=float(goodput),
                 host=HostReading(load_average_1m=load, cpu_ratio=0.5 + others),
                 app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=generator_cpu),
@@ -94,27 +100,28 @@ class Driven:
         for found in self.rules.look(look):
             self.sink.emit(self.rules.mark(found, self.now_s, None))
 
-    def seconds(self, goodputs: Iterable[int], latency_ms: float = 20.0) -> None:
+    def add_seconds(self, goodputs: Iterable[int], latency_ms: float = 20.0) -> None:
+        """A second for each goodput."""
         for goodput in goodputs:
-            self.second(goodput, latency_ms)
+            self.add_second(goodput, latency_ms)
 
     def take(self) -> list[Event]:
-        """What a screen would get since the last call."""
+        """The events since the last call, as a screen takes them."""
         events = self.sink.take()
         for event in events:
-            self.watched.apply(event)
+            self.screen_timeline.apply(event)
         self.shown += events
         return events
 
     def end(self) -> None:
-        """The last words, and the log closed."""
+        """Close the level, judge it, and close the log."""
         self.close_level()
         self.marks.end()
         self.take()
         self.sink.close()
 
-    def marked(self, *kinds: str) -> list[Mark]:
-        """Revisions so far, in order."""
+    def marks_of(self, *kinds: str) -> list[Mark]:
+        """Marks of these kinds so far, all revisions in order."""
         self.take()
         return [event for event in self.shown if isinstance(event, Mark) and event.kind in kinds]
 

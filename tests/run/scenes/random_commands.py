@@ -1,0 +1,215 @@
+"""Sessions of random commands in random order of threads. The package `run` is real; users, target and time are simulated.
+
+The pump, the load thread and the thread that starts the target each have a queue of calls here, from which calls are taken in
+random order: so commands and reports often overtake each other. Played in a process that gevent has patched.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from capexplorer.load import native
+from capexplorer.load.workload import Workload
+from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
+from capexplorer.profile import Guards, Profile, StopRules, Task, Users, Work
+from capexplorer.run.live import LiveRun
+from capexplorer.run.options import RunOptions
+from capexplorer.run.pump import Pump
+from capexplorer.run.tick_sampler import TickSampler
+from capexplorer.session.writer import SessionWriter
+
+from ..simulated_load import Calls, EmptyProbes, SimulatedHost, SimulatedService
+
+PLANS = (
+    "4:3s",
+    "2:2s, 9:12s",
+    "3:9s, ramp to 12 15s",
+    "spike 20 8s, 6:2s",
+    "ramp to 8 20s, find knee",
+    "find knee, 5:4s",
+    "50% knee:5s",
+    "rate 30/s 4s, 3:3s",
+    "ramp to 40/s 9s, spike 80/s 3s, find knee",
+)
+
+
+class _RandomSession:
+    """A session whose commands and order of threads follow from `seed`; its log is at `path`."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.random, self.now_s, self.ticked_s = random.Random(seed), 0.0, 0.0
+        self.pump_calls, self.load_calls, self.start_calls = Calls(), Calls(), Calls()
+        pump: Any = Pump
+        pump.now_s, pump.at_s = (lambda _: self.now_s), (lambda _, at_s: at_s)
+        pump.post = lambda _, call: self.pump_calls.append(call)
+        native.start_thread = self.start_calls.append  # type: ignore[assignment]
+        self.host = SimulatedHost(self.load_calls)
+        self.live = LiveRun(self._options(seed, path), SimulatedService())  # type: ignore[arg-type]
+        self.host.on_report = self.live.on_load_report
+        shape = object() if seed % 4 == 3 else None
+        self.live.drive(self.host, Workload((), shape))  # type: ignore[arg-type]
+        session_run = self.live.session_run
+        session_run.sink.writer = self.writer = SessionWriter(path)
+        session_run.sink.emit(
+            Header(t_s=0.0, schema=1, id="random", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
+        )
+        tracker = session_run.load_control.levels.tracker
+        probes: Any = EmptyProbes()
+        host: Any = self.host
+        load_target, pump = session_run.load_target, session_run.pump
+        session_run._sampler = TickSampler(
+            host, probes, session_run.parts, pump, load_target, tracker, Work(), session_run.requests
+        )
+        session_run.load_control.start_alarm()
+        session_run.target.begin()
+
+    @staticmethod
+    def _options(seed: int, path: Path) -> RunOptions:
+        from capexplorer.load.plan import parse
+
+        steps = parse(PLANS[seed % len(PLANS)], "--plan", 100) if seed % 4 == 1 else ()
+        stop = StopRules(p95_ms=90.0) if seed % 3 == 0 else StopRules()
+        users = Users(task=(Task(name="/a"),))
+        profile = Profile(users=users, plans={}, stop=stop, guards=Guards(max_users=40))
+        return RunOptions(
+            name="random", profile=profile, sessions_dir=path.parent, steps=steps, autopilot=seed % 4 == 2, start_users=2
+        )
+
+    # -- commands
+
+    def command(self) -> None:
+        """One to three random commands."""
+        live, choose = self.live, self.random.choice
+        for _ in range(choose((1, 1, 1, 2, 3))):
+            action = choose(
+                (
+                    self._step_users,
+                    self._step_users,
+                    self._step_rate,
+                    live.controls.zero,
+                    live.controls.new_level,
+                    self._start_plan,
+                    self._start_plan,
+                    self._switch_autopilot,
+                    self._restart_target,
+                )
+            )
+            action()
+
+    def _step_users(self) -> None:
+        self.live.controls.set_users(self.live.controls.wanted + self.random.choice((-3, 1, 2, 10)))
+
+    def _step_rate(self) -> None:
+        self.live.controls.set_rate((self.live.controls.offered_per_s or 0.0) + self.random.choice((-20.0, 5.0, 30.0)))
+
+    def _start_plan(self) -> None:
+        self.live.controls.start_plan(self.random.choice(PLANS))
+
+    def _switch_autopilot(self) -> None:
+        self.live.controls.set_autopilot(not self.live.controls.autopilot)
+
+    def _restart_target(self) -> None:
+        self.live.controls.restart_target({"threads": str(self.random.choice((1, 2)))})
+
+    # -- the disk, the threads and time
+
+    def fill_disk(self) -> None:
+        """Let writes to the log fail until `empty_disk`."""
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        self.writer._append = full  # type: ignore[method-assign,assignment]
+
+    def empty_disk(self) -> None:
+        vars(self.writer).pop("_append", None)
+
+    def run_one(self, calls: Calls) -> None:
+        """Run the oldest waiting call, if there is one."""
+        if calls:
+            calls.popleft()()
+
+    def pass_time(self) -> None:
+        """Let a third of a second pass, with the pump's alarm and tick if they are due."""
+        self.now_s += 1 / 3
+        self.host.pass_time(self.now_s, 1 / 3)
+        pump = self.live.session_run.pump
+        alarm_s = pump.alarm()
+        if alarm_s is not None and self.now_s >= alarm_s:
+            pump.on_alarm()
+        if self.now_s - self.ticked_s >= 0.99:
+            self.host.follow_shape()
+            self.tick()
+
+    def tick(self) -> None:
+        started_s, self.ticked_s = self.ticked_s, self.now_s
+        self.live.session_run.tick(started_s, self.now_s)
+
+    def settle(self) -> None:
+        """Run all waiting calls."""
+        while self.pump_calls or self.load_calls or self.start_calls:
+            for calls in (self.start_calls, self.load_calls, self.pump_calls):
+                self.run_one(calls)
+
+    def play(self, quiet_s: int) -> None:
+        """Pass `quiet_s` seconds without commands, then 25 times some commands and some time, and end the session."""
+        for _ in range(3 * quiet_s):
+            self.settle()
+            self.pass_time()
+        for _ in range(25):
+            self.command()
+            if self.random.random() < 0.06:
+                self.fill_disk()
+            for _ in range(self.random.choice((1, 4, 15, 40))):
+                for calls in self.random.choices((self.pump_calls, self.load_calls, self.start_calls), k=4):
+                    self.run_one(calls)
+                if self.random.random() < 0.7:
+                    self.pass_time()
+            self.empty_disk()
+            self.settle()
+        self.live.controls.quit()
+        self.settle()
+        self.live.session_run.load_control.stop()
+        self.live.session_run.host.drain_all()
+        self.tick()
+        self.live.session_run.load_control.end()
+        self.live.session_run.sink.close()
+
+
+def logs(folder: str, seeds: int) -> list[str]:
+    """The paths of the logs of sessions with the seeds from 0 to before `seeds`."""
+    paths = [Path(tempfile.mkdtemp(dir=folder)) / f"seed{seed}.jsonl" for seed in range(seeds)]
+    for seed, path in enumerate(paths):
+        _RandomSession(path, seed).play(quiet_s=40 if seed % 8 == 7 else 0)
+    return [str(path) for path in paths]
+
+
+def drivers_chosen_before_a_stop(folder: str) -> dict[str, dict[str, Any]]:
+    """A guard stops the load while the choice of a driver is still queued: the last two commands, and the users 10 s later."""
+    observed = {}
+    for name in ("autopilot", "plan"):
+        session = _RandomSession(Path(tempfile.mkdtemp(dir=folder)) / "stopped.jsonl", seed=0)
+        session.settle()
+        live = session.live
+        if name == "autopilot":
+            live.controls.set_autopilot(True)
+        else:
+            live.controls.start_plan("4:3s")
+        live.session_run.load_control.to_zero("guard")
+        for _ in range(30):
+            session.settle()
+            session.pass_time()
+        live.session_run.sink.close()
+        commands = [event for event in live.take() if isinstance(event, Command)]
+        observed[name] = {
+            "last commands": [
+                {"name": each.name, "by": each.by, "on": each.args.get("on"), "why": each.args.get("why")}
+                for each in commands[-2:]
+            ],
+            "users 10 s later": live.controls.wanted,
+        }
+    return observed

@@ -1,0 +1,94 @@
+"""The control server of a run on a real socket, and screens of this process that attach to it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic, sleep
+
+from tui.fakes import FakeControls
+
+from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames
+from capexplorer.remote.protocol import PROTOCOL, FromRun, Role, Welcome, from_run
+from capexplorer.remote.remote_controls import RemoteControls
+from capexplorer.remote.run_connection import RunConnection
+from capexplorer.run.control_server import ControlServer
+from capexplorer.run.request_store import RequestStore
+from capexplorer.run.screens import Screens
+
+TIMEOUT_S = 60.0
+WELCOME = Welcome(
+    protocol=PROTOCOL,
+    session="s",
+    path="/x/s.jsonl",
+    pid=os.getpid(),
+    max_users=2_000,
+    can_restart=True,
+    plans={"short": "5:3s"},
+    unattended_s=300.0,
+)
+
+
+class ServedRun:
+    """The control server of a run whose controls record their calls; screens and raw connections attach to its socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.controls, self.logged, self.stops = FakeControls(), [], 0  # type: ignore[var-annotated]
+        self.recorded: list[dict[str, object]] = []
+        self.requests = RequestStore(lambda at_s: at_s)
+        self.screens = Screens(lambda args: self.recorded.append(dict(args)))
+        self.server = ControlServer(self.controls, self.screens, self.requests, lambda level, text: self.logged.append(text))
+        self.server.stop = self._stop
+        self.server.open(WELCOME)
+        self.path, self.opened = folder / "s.sock", list[RunConnection | socket.socket]()
+
+    def _stop(self) -> None:
+        self.stops += 1
+
+    def attach(self, name: str = "pts/1", *, watch: bool = False) -> RemoteControls:
+        """The controls of a new screen; `watch`: it only watches."""
+        return RemoteControls(self.connect("watch" if watch else "steer", name), lambda plan, plans, most: None)
+
+    def connect(self, role: Role, name: str) -> RunConnection:
+        connection = RunConnection(self.path, role, name)
+        self.opened.append(connection)
+        return connection
+
+    def raw_connection(self) -> socket.socket:
+        """A connection that has sent nothing."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(TIMEOUT_S)
+        connection.connect(str(self.path))
+        self.opened.append(connection)
+        return connection
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Wait until the condition is true; `what` names it in the message of a timeout."""
+    deadline_s = monotonic() + TIMEOUT_S
+    while not condition():
+        assert monotonic() < deadline_s, f"not within {TIMEOUT_S:.0f} s: {what}"
+        sleep(0.01)
+
+
+def wait_until_screen_shows(screen: RemoteControls, condition: Callable[[], object], what: str) -> None:
+    """Wait until the condition is true, and receive the messages to this screen meanwhile."""
+    wait_until(lambda: screen.poll() and False or condition(), what)
+
+
+def shows_users(screen: RemoteControls, users: int) -> bool:
+    """Whether the run has reported this number of users to the screen."""
+    return screen.wanted == users
+
+
+def messages_until_closed(connection: socket.socket) -> list[FromRun]:
+    """All messages of the run until it closes the connection."""
+    data = b""
+    try:
+        while chunk := connection.recv(65_536):
+            data += chunk
+    except ConnectionResetError:  # the run closed it before it had read all bytes
+        pass
+    return [from_run(each) for each in Frames(FROM_RUN_MOST_BYTES).feed(data)]
