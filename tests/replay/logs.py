@@ -40,29 +40,29 @@ def two_levels() -> list[Event]:
     return [*session([(10, 9), (60, 9)]), Ended(t_s=20.0, reason="ended by the user", levels=2)]
 
 
-def eventful() -> list[Event]:
-    """Everything at once: marks that are revised, a ramp, a restart, our own alarms, late lines, events we do not know."""
-    made = SessionMaker(seed=3)
-    events: list[Event] = [header(), Log(t_s=0.1, source="stdout", text="before anything"), *made.open(20)]
-    events += [made.tick() for _ in range(9)]
-    events.append(marked(t_s=made.t_s, key="cause:1", state="open", kind="cause", id="refused", severity="error"))
-    events.append(Command(t_s=made.t_s, name="step", args={"step": 5}))
-    events += made.open(80)
-    events += [made.tick() for _ in range(12)]
-    events.append(marked(t_s=made.t_s, key="cause:1", revision=2, state="retracted", kind="cause", id="refused"))
-    events.append(Log(t_s=made.t_s - 3, source="capexplorer", level="critical", text="the disk is full"))
-    events += [died(made.t_s), *made.close()]
-    events.append(Unknown(t_s=made.t_s, original_type="new", fields={"x": 1}))
-    events += [*_ramp(made.t_s, 2), Note(t_s=made.t_s + 9, text="after the ramp")]
-    made.t_s += 10
-    made.level = 2
+def every_kind_of_event() -> list[Event]:
+    """A mark that is retracted, a ramp, a restart of the target, a log line of an earlier time, an event of an unknown type."""
+    session_events = SessionMaker(seed=3)
+    events: list[Event] = [header(), Log(t_s=0.1, source="stdout", text="before anything"), *session_events.open(20)]
+    events += [session_events.tick() for _ in range(9)]
+    events.append(marked(t_s=session_events.t_s, key="cause:1", state="open", kind="cause", id="refused", severity="error"))
+    events.append(Command(t_s=session_events.t_s, name="step", args={"step": 5}))
+    events += session_events.open(80)
+    events += [session_events.tick() for _ in range(12)]
+    events.append(marked(t_s=session_events.t_s, key="cause:1", revision=2, state="retracted", kind="cause", id="refused"))
+    events.append(Log(t_s=session_events.t_s - 3, source="capexplorer", level="critical", text="the disk is full"))
+    events += [died(session_events.t_s), *session_events.close()]
+    events.append(Unknown(t_s=session_events.t_s, original_type="new", fields={"x": 1}))
+    events += [*_ramp_level(session_events.t_s, 2), Note(t_s=session_events.t_s + 9, text="after the ramp")]
+    session_events.t_s += 10
+    session_events.level = 2
     events += [
         Target(t_s=session_events.t_s, state="ready", epoch=1),
         LevelOpened(t_s=session_events.t_s, index=3, users=5, spawn_rate=5.0, by="user", epoch=1),
     ]
-    made.level, made.wanted, made.level_opened_s = 3, 5, made.t_s
-    events += [made.tick() for _ in range(7)]
-    return [*events, Ended(t_s=made.t_s, reason="ended by the user", levels=4)]
+    session_events.level, session_events.wanted, session_events.level_opened_s = 3, 5, session_events.t_s
+    events += [session_events.tick() for _ in range(7)]
+    return [*events, Ended(t_s=session_events.t_s, reason="ended by the user", levels=4)]
 
 
 def _ramp_level(began_s: float, index: int) -> list[Event]:

@@ -90,8 +90,8 @@ def test_the_speed_changes_from_each_listed_speed_to_the_next() -> None:
         ("99h", 10_000.0),
     ],
 )
-def test_a_typed_time_is_understood(typed: str, seconds: float) -> None:
-    assert parse_position(typed, 100.0, 10_000.0) == seconds
+def test_a_typed_time_is_converted_to_seconds_of_the_session(typed: str, seconds: float) -> None:
+    assert parse_position(typed, now_s=100.0, duration_s=10_000.0) == seconds
 
 
 @pytest.mark.parametrize("typed", ["", "x", "1:2:3:4", "5x", "%", "--5", "+", "1:", "h", "٣s", "nan", "1e9", "50%%"])

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from session.samples import log_lines
-from textual.pilot import Pilot
-from tui.session_events import ready
 
 from capexplorer.tui.app import Ending
 from capexplorer.tui.panes.pane import Pane
@@ -46,9 +43,10 @@ async def test_no_pane_shows_events_after_the_position(path: Path, size: tuple[i
         assert then.ended is None
         for pane in harness.screen.query(Pane):
             assert pane.timeline is then
-            drawn = "\n".join(strip.text for strip in pane.draw(then, len(then) - 1, pane.options, stage.app.size))
-            assert "60 users" not in drawn and "after 10" not in drawn
-        assert "users 10" in stage.text()
+            drawn = "\n".join(strip.text for strip in pane.draw(then, len(then) - 1, pane.options, harness.app.size))
+            assert "60 users" not in drawn, f"{pane.TITLE} shows the second level"
+            assert "after 10" not in drawn, f"{pane.TITLE} shows the note after the first level"
+        assert "users 10" in harness.text()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from session.samples import log_lines
-from tui.fakes import ready
+from tui.session_events import ready
 
 from capexplorer import paths
 from capexplorer.model.events import Ended, Event

@@ -42,7 +42,7 @@ def test_welch_adds_the_degrees_of_equal_errors_and_keeps_those_of_a_dominant_on
     assert welch((1.0, 3), (0.01, 1_000)) == pytest.approx((1.0, 3), rel=0.01)
 
 
-def test_among_many_figures_only_a_small_probability_counts() -> None:
+def test_the_more_figures_the_smaller_the_probability_that_is_significant() -> None:
     assert significant_by_holm({"a": 0.04}, 0.05) == {"a"}
     assert significant_by_holm({"a": 0.04, "b": 0.5}, 0.05) == set()
     assert significant_by_holm({"a": 0.001, "b": 0.02, "c": 0.9}, 0.05) == {"a", "b"}
@@ -111,7 +111,7 @@ def test_target_cpu_is_judged_by_its_scatter_from_level_to_level(cpu_factors: tu
     assert {level["target_cpu"].judgement for level in pair.levels} == {judgement}
 
 
-def test_small_equal_changes_of_many_levels_make_one_significant_change() -> None:
+def test_equal_small_changes_at_many_levels_are_significant_together() -> None:
     pairs = [
         (Estimate(100.0, 4.0, degrees=3), Estimate(110.0 + deviation, 4.0, degrees=3))
         for deviation in (1, -1, 0, 2, -2, 0, 1, -1)
@@ -162,7 +162,8 @@ def test_a_significant_figure_of_one_level_among_many_is_not_claimed_in_the_verd
     comparison = compare([before, after])
     (pair,) = comparison.pairs
     level = next(level for level in pair.levels if level.users == 36)
-    assert level["p50"].counts and not level["p50"].claimed
+    assert level["p50"].counts
+    assert not level["p50"].claimed
     assert "latency does not differ beyond noise" in sentences.verdict(comparison)
     assert judge(parse("p50@36>5%"), comparison).failed
     assert "but not among 7 user counts" in judge(parse("p50>5%"), comparison).excused[0]
@@ -186,7 +187,8 @@ def test_a_large_change_at_a_single_user_count_is_mentioned_and_not_claimed() ->
     assert level["p95"].counts
     assert level["p95"].alone
     assert not level["p95"].claimed
-    assert "latency does not differ beyond noise" in latency(pair) and "stands out at 40 users alone" in latency(pair)
+    assert "latency does not differ beyond noise" in latency(pair)
+    assert "stands out at 40 users alone" in latency(pair)
 
 
 def test_a_large_change_at_all_user_counts_above_one_is_claimed() -> None:

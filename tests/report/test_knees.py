@@ -78,9 +78,10 @@ def test_the_band_spans_the_interval() -> None:
     assert (x - left) / width == pytest.approx((30 - 26) / (35 - 26), abs=0.01)
 
 
-def test_an_unreliable_usl_fit_is_grey_and_says_why() -> None:
-    found = drawing(judged(replace(VERDICT, curve=replace(CURVE, usl=replace(USL, unreliable_why="few_levels")))))
-    assert 'class="usl grey"' in found and "too few levels" in found
+def test_an_unreliable_usl_fit_is_grey_with_its_reason() -> None:
+    found = drawing(with_verdict(replace(VERDICT, curve=replace(CURVE, usl=replace(USL, unreliable_why="few_levels")))))
+    assert 'class="usl grey"' in found
+    assert "too few levels" in found
 
 
 def test_a_bend_has_no_interval_and_without_a_knee_there_is_no_line() -> None:

@@ -22,12 +22,13 @@ from trials.simulation.virtual_rates import VirtualRates
 
 @cache
 def session(capacity: float) -> tuple[Timeline, SecondLatencies]:
-    found, latencies = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003))), SecondLatencies()
-    marks = found.sink.derive_events
-    found.sink.derive_events = lambda event: [*latencies.collecting([event]), *marks(event)][1:]
-    found.climb([40, 60, 80, 160], 14)
-    found.end()
-    return found.timeline, latencies
+    """Four rate levels of a simulated service that serves `capacity` requests a second."""
+    run, latencies = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003))), SecondLatencies()
+    detect = run.sink.derive_events
+    run.sink.derive_events = lambda event: [*latencies.collecting([event]), *detect(event)][1:]
+    run.climb([40, 60, 80, 160], 14)
+    run.end()
+    return run.timeline, latencies
 
 
 def timeline(capacity: float) -> Timeline:

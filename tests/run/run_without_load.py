@@ -95,10 +95,10 @@ class RunWithoutLoad:
             )
         )  # fmt: skip
         self.marks.split_at_shifts()
-        look = CurrentEpoch(self.timeline)
-        self.marks.ticked(look)
-        for found in self.rules.look(look):
-            self.sink.emit(self.rules.mark(found, self.now_s, None))
+        epoch = CurrentEpoch(self.timeline)
+        self.marks.ticked(epoch)
+        for exceeded in self.rules.look(epoch):
+            self.sink.emit(self.rules.mark(exceeded, self.now_s, None))
 
     def add_seconds(self, goodputs: Iterable[int], latency_ms: float = 20.0) -> None:
         """A second for each goodput."""

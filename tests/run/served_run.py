@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
 
-from tui.fakes import FakeControls
+from tui.fake_controls import FakeControls
 
 from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames
 from capexplorer.remote.protocol import PROTOCOL, FromRun, Role, Welcome, from_run

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tui.fake_controls import FakeControls
 
 from capexplorer.errors import InputError
-from capexplorer.model.kept_request import BRIEF_TEXT_MOST, Body, KeptRequest, NoRequests, Place, PlacedRequest, RequestBrief
+from capexplorer.model.kept_request import BRIEF_TEXT_MOST, Body, KeptRequest, Place, PlacedRequest, RequestBrief
 from capexplorer.remote import run_sockets
 from capexplorer.remote.protocol import FromRun, Over
 from capexplorer.remote.remote_requests import RemoteRequests

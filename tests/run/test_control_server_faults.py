@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tui.fakes import FakeControls
+from tui.fake_controls import FakeControls
 
 from capexplorer.commands import attach, stop
 from capexplorer.commands.terminals import SERVED

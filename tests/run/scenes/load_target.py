@@ -60,9 +60,9 @@ def marks_of_user_errors() -> list[Any]:
     for exceptions, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):
         host.errors.waiting.extend([error] * exceptions)
         host.replaced = replaced
-        t_s = 10.0 * len(seen) if len(seen) != 4 else 31.0
-        mark = errors.mark(host, t_s, epoch=1, load=Load(10), all_changes=len(seen) == 7)
-        seen.append(None if mark is None else msgspec.to_builtins(mark))
+        t_s = 10.0 * len(marks) if len(marks) != 4 else 31.0
+        mark = errors.mark(host, t_s, epoch=1, load=Load(10), all_changes=len(marks) == 7)
+        marks.append(None if mark is None else msgspec.to_builtins(mark))
     assert host.errors.waiting == deque([])
     return marks
 
