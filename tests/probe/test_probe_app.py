@@ -1,4 +1,4 @@
-"""A target's own metrics: the forms they come in, and every way not to come."""
+"""A target's own metrics over HTTP: JSON and Prometheus text are read; late, incomplete and malformed responses give None."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from capexplorer.probe.app import AppProbe, metrics
 
-OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
 
-
-def ok(body: bytes) -> bytes:
-    return OK % (len(body), body)
+def json_response(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 @contextmanager
-def answering(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server for one connection; gives its URL."""
+def serving_once(respond: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that accepts one connection, reads the request and calls `respond`; gives its URL."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
 
@@ -30,7 +28,7 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[str]:
             with connection:
                 connection.settimeout(5)
                 connection.recv(4096)
-                answer(connection)
+                respond(connection)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -41,11 +39,11 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "expected"),
+    ("content_type", "body", "expected"),
     [
         ("application/json", '{"finished": 17, "queue": {"depth": 3, "oldest_s": 0.5}}',
          {"finished": 17.0, "queue.depth": 3.0, "queue.oldest_s": 0.5}),
-        ("application/json", '{"ok": true, "name": "x", "none": null, "list": [1], "n": 1}', {"n": 1.0}),
+        ("application/json", '{"json_response": true, "name": "x", "none": null, "list": [1], "n": 1}', {"n": 1.0}),
         ("text/plain", '{"n": 1e3}', {"n": 1000.0}),
         ("text/plain", "depth 3\nfinished 17.5\n\nnot a number here\nalone\n", {"depth": 3.0, "finished": 17.5}),
         ("text/plain; version=0.0.4", '# HELP a b\n# TYPE a counter\na{code="200 OK",m="x"} 5 1700000000\nb NaN\nc +Inf\nd\t2',
@@ -53,84 +51,93 @@ def answering(answer: Callable[[socket.socket], None]) -> Iterator[str]:
         ("text/plain", "", {}),
     ],
 )  # fmt: skip
-def test_metrics_in_each_form_are_read(kind: str, body: str, expected: dict[str, float]) -> None:
-    assert metrics(kind, body) == expected
-
-
-@pytest.mark.parametrize(("kind", "body"), [("application/json", "[1]"), ("application/json", "{"), ("text/plain", "{torn")])
-def test_invalid_json_is_an_error(kind: str, body: str) -> None:
-    with pytest.raises(ValueError):
-        metrics(kind, body)
-
-
-def test_metrics_are_read_over_http() -> None:
-    with answering(lambda connection: connection.sendall(ok(b'{"depth": 3}'))) as url:
-        assert AppProbe(url).read() == {"depth": 3.0}
-
-
-def test_an_answer_in_pieces_is_read_whole_also_without_its_length() -> None:
-    def pieces(connection: socket.socket) -> None:
-        for piece in (b"HTTP/1.0 200 OK\r\nContent-Type: text/", b"plain\r\n\r\nde", b"pth 3\n"):
-            connection.sendall(piece)
-            time.sleep(0.02)
-
-    with answering(pieces) as url:
-        assert AppProbe(url).read() == {"depth": 3.0}
-
-
-def test_a_target_that_keeps_the_connection_open_is_read_too() -> None:
-    hang_up = threading.Event()
-
-    def keep_open(connection: socket.socket) -> None:
-        connection.sendall(ok(b'{"depth": 3}'))
-        hang_up.wait(5)
-
-    with answering(keep_open) as url:
-        assert AppProbe(url).read() == {"depth": 3.0}
-        hang_up.set()
+def test_metrics_are_parsed_from_json_and_from_prometheus_text(content_type: str, body: str, expected: dict[str, float]) -> None:
+    assert metrics(content_type, body) == expected
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("content_type", "body"), [("application/json", "[1]"), ("application/json", "{"), ("text/plain", "{cut off")]
+)
+def test_json_that_is_invalid_or_not_an_object_raises_value_error(content_type: str, body: str) -> None:
+    with pytest.raises(ValueError):
+        metrics(content_type, body)
+
+
+def test_metrics_are_read_over_http() -> None:
+    with serving_once(lambda connection: connection.sendall(json_response(b'{"depth": 3}'))) as url:
+        assert AppProbe(url).read() == {"depth": 3.0}
+
+
+def test_a_response_without_content_length_is_read_to_its_end() -> None:
+    def send_in_pieces(connection: socket.socket) -> None:
+        for piece in (b"HTTP/1.0 200 OK\r\nContent-Type: text/", b"plain\r\n\r\nde", b"pth 3\n"):
+            connection.sendall(piece)
+            time.sleep(0.02)  # so that each piece arrives alone
+
+    with serving_once(send_in_pieces) as url:
+        assert AppProbe(url).read() == {"depth": 3.0}
+
+
+def test_a_response_with_content_length_is_read_while_the_connection_stays_open() -> None:
+    read_returned = threading.Event()
+    server_saw: list[bool] = []
+
+    def keep_open(connection: socket.socket) -> None:
+        connection.sendall(json_response(b'{"depth": 3}'))
+        server_saw.append(read_returned.wait(5))
+
+    with serving_once(keep_open) as url:
+        assert AppProbe(url).read() == {"depth": 3.0}
+        read_returned.set()
+    assert server_saw == [True], "the probe waited until the server closed the connection"
+
+
+@pytest.mark.parametrize(
+    "response",
     [
-        b"",
-        b"HTTP/1.1 503 No\r\n\r\n{}",
-        b"SSH-2.0-x\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\nnope",
-        b"HTTP/1.1 200 OK\r\n\r\n\xff\xfe 3",
+        pytest.param(b"", id="no bytes"),
+        pytest.param(b"HTTP/1.1 503 No\r\n\r\n{}", id="status 503"),
+        pytest.param(b"SSH-2.0-x\r\n", id="another protocol"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}", id="body shorter than its length"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n{}", id="length not a number"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\nnope", id="invalid JSON"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n\r\n\xff\xfe 3", id="invalid UTF-8"),
     ],
 )
-def test_an_incomplete_answer_gives_none(answer: bytes) -> None:
-    with answering(lambda connection: connection.sendall(answer)) as url:
+def test_a_failed_or_malformed_response_gives_none(response: bytes) -> None:
+    with serving_once(lambda connection: connection.sendall(response)) as url:
         assert AppProbe(url).read() is None
 
 
-def test_a_silent_target_gives_none_without_a_wait() -> None:
-    hang_up = threading.Event()
+def test_a_target_that_sends_nothing_gives_none_after_the_timeout() -> None:
+    read_returned = threading.Event()
+    server_saw: list[bool] = []
 
-    def say_nothing(_: socket.socket) -> None:
-        hang_up.wait(5)
+    def send_nothing(_: socket.socket) -> None:
+        server_saw.append(read_returned.wait(5))
 
-    with answering(say_nothing) as url:
+    with serving_once(send_nothing) as url:
         assert AppProbe(url).read() is None
-        hang_up.set()
+        read_returned.set()
+    assert server_saw == [True], "the probe waited until the server closed the connection"
 
 
-def test_a_target_that_answers_too_slowly_is_given_up() -> None:
-    given_up = threading.Event()
+def test_a_target_that_sends_byte_by_byte_gives_none_after_the_timeout() -> None:
+    read_returned = threading.Event()
+    server_saw: list[bool] = []
 
-    def drip(connection: socket.socket) -> None:
-        for _ in range(40):
-            if given_up.wait(0.1):
+    def send_slowly(connection: socket.socket) -> None:
+        for _ in range(40):  # 4 s, the timeout is 0.5 s
+            if read_returned.wait(0.1):
+                server_saw.append(True)
                 return
-            connection.sendall(b"H")
+            with suppress(OSError):  # the probe may have closed the connection
+                connection.sendall(b"H")
 
-    with answering(drip) as url:
+    with serving_once(send_slowly) as url:
         assert AppProbe(url).read() is None
-        assert not given_up.is_set()
-        given_up.set()
+        read_returned.set()
+    assert server_saw == [True], "the probe waited until the server had sent everything"
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://127.0.0.1/", "http://no-such-host.invalid/", "nonsense"])

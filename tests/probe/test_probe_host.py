@@ -1,4 +1,4 @@
-"""The host's figures against what this machine says of itself."""
+"""The host probe and the facts of the machine, compared with what psutil and the kernel report of this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from capexplorer.probe.facts import fastest_link, host_facts
 from capexplorer.probe.host import HostProbe
 
 
-def two_reads() -> tuple[HostReading, HostReading]:
+def read_twice() -> tuple[HostReading, HostReading]:
+    """Two readings of one probe, with CPU work of this process between them."""
     probe = HostProbe()
     first = probe.read(1.0)
     before = time.monotonic()
@@ -29,15 +30,23 @@ def two_reads() -> tuple[HostReading, HostReading]:
     return first, second
 
 
-def test_growth_is_not_measured_at_the_first_read() -> None:
-    first, _ = two_reads()
-    assert (first.cpu_ratio, first.steal_ratio, first.disk_busy_ratio, first.received_bytes_per_s) == (None,) * 4
+def test_rates_are_none_at_the_first_read() -> None:
+    first, _ = read_twice()
+    rates = (
+        "cpu_ratio",
+        "steal_ratio",
+        "disk_busy_ratio",
+        "received_bytes_per_s",
+        "cpu_pressure_ratio",
+        "memory_pressure_ratio",
+        "io_pressure_ratio",
+    )
+    assert {name: getattr(first, name) for name in rates} == dict.fromkeys(rates)
     assert first.grown("swapped_in_per_s") is None
-    assert (first.cpu_pressure_ratio, first.memory_pressure_ratio, first.io_pressure_ratio) == (None,) * 3
 
 
-def test_figures_are_within_possible_bounds() -> None:
-    _, reading = two_reads()
+def test_the_second_reading_is_within_the_bounds_of_this_machine() -> None:
+    _, reading = read_twice()
     cpus = os.cpu_count() or 1
     assert reading.cpu_ratio is not None and 0 < reading.cpu_ratio <= cpus
     total = psutil.virtual_memory().total
@@ -47,17 +56,18 @@ def test_figures_are_within_possible_bounds() -> None:
     assert reading.fds is not None and limit is not None
     assert 0 < reading.fds < limit
     assert reading.grown("swapped_in_per_s") is not None
-    for share in (reading.cpu_pressure_ratio, reading.memory_pressure_ratio, reading.io_pressure_ratio, reading.disk_busy_ratio):
-        assert share is None or 0 <= share <= 1
+    for name in ("cpu_pressure_ratio", "memory_pressure_ratio", "io_pressure_ratio", "disk_busy_ratio"):
+        ratio = getattr(reading, name)
+        assert ratio is None or 0 <= ratio <= 1, name
 
 
-def test_a_closed_probe_measures_nothing() -> None:
+def test_a_closed_probe_gives_no_figures() -> None:
     probe = HostProbe()
     probe.close()
     assert probe.read(1.0) == HostReading(unread=("swapped_in_per_s",))
 
 
-def test_facts_are_those_of_this_machine() -> None:
+def test_the_facts_of_the_host_agree_with_the_kernel_and_psutil() -> None:
     facts = host_facts()
     assert facts.system == "Linux"
     assert facts.kernel == os.uname().release
@@ -70,20 +80,24 @@ def test_facts_are_those_of_this_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("speeds", "expected"),
+    ("speeds_mbit_s", "bytes_per_s"),
     [
-        ({"eth0": "1000\n", "eth1": "100\n"}, 125e6),
-        ({"eth0": "-1\n"}, None),
-        ({"lo": None}, None),
-        ({"eth0": "?\n"}, None),
-        ({}, None),
+        pytest.param({"eth0": "1000\n", "eth1": "100\n"}, 125e6, id="the faster of two"),
+        pytest.param({"eth0": "-1\n"}, None, id="speed unknown to the kernel"),
+        pytest.param({"lo": None}, None, id="no file with a speed"),
+        pytest.param({"eth0": "?\n"}, None, id="not a number"),
+        pytest.param({}, None, id="no links"),
     ],
 )
 def test_the_fastest_link_is_the_one_with_the_highest_speed(
-    speeds: dict[str, str | None], expected: float | None, tmp_path: Path
+    speeds_mbit_s: dict[str, str | None], bytes_per_s: float | None, tmp_path: Path
 ) -> None:
-    for name, speed in speeds.items():
+    for name, speed in speeds_mbit_s.items():
         (tmp_path / name).mkdir()
         if speed is not None:
             (tmp_path / name / "speed").write_text(speed)
-    assert fastest_link(str(tmp_path)) == expected and fastest_link(str(tmp_path / "gone")) is None
+    assert fastest_link(str(tmp_path)) == bytes_per_s
+
+
+def test_the_fastest_link_is_none_without_the_folder_of_links(tmp_path: Path) -> None:
+    assert fastest_link(str(tmp_path / "missing")) is None

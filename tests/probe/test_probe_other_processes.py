@@ -1,11 +1,16 @@
-"""Other processes of the machine: how much CPU they use, and by name whose it is. Snapshots as data, and a real one."""
+"""CPU time of other processes on the machine: its total, and the names of the processes that used most of it.
+
+"Neighbours" are all processes but the generator, the target and their children.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 import pytest
 
@@ -20,104 +25,141 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 OWN, TARGET = 100, 200
 
 
-def processes(at_s: float, **used_s: tuple[int, int, float, float]) -> Snapshot:
-    """name=(pid, parent, CPU seconds, started at)."""
-    found = {
-        (pid, round(began_s * TICKS_PER_S)): parse.ProcessCpu(
-            name, parent, round(cpu_s * TICKS_PER_S), round(began_s * TICKS_PER_S)
-        )
-        for name, (pid, parent, cpu_s, began_s) in used_s.items()
-    }
+class Process(NamedTuple):
+    """A process of a made-up snapshot."""
+
+    name: str
+    pid: int
+    cpu_s: float
+    parent: int = 0
+    started_s: float = 1.0
+
+
+def snapshot_of(at_s: float, *processes: Process) -> Snapshot:
+    """A snapshot at a time, given in seconds since the machine started."""
+    found = {}
+    for each in processes:
+        started_ticks = round(each.started_s * TICKS_PER_S)
+        cpu = parse.ProcessCpu(each.name, each.parent, round(each.cpu_s * TICKS_PER_S), started_ticks)
+        found[each.pid, started_ticks] = cpu
     return Snapshot(at_s, found)
 
 
-def test_the_three_names_that_used_most_are_given_in_cores() -> None:
-    before = processes(10.0, chrome=(1, 0, 5.0, 1.0), cc1plus=(2, 0, 0.0, 9.0), sshd=(3, 0, 1.0, 1.0), cron=(4, 0, 1.0, 1.0))
-    now = processes(14.0, chrome=(1, 0, 6.0, 1.0), cc1plus=(2, 0, 4.0, 9.0), sshd=(3, 0, 1.2, 1.0), cron=(4, 0, 1.1, 1.0))
+def test_the_three_busiest_names_are_given_with_their_cores() -> None:
+    before = snapshot_of(
+        10.0, Process("chrome", 1, 5.0), Process("cc1plus", 2, 0.0), Process("sshd", 3, 1.0), Process("cron", 4, 1.0)
+    )
+    now = snapshot_of(
+        14.0, Process("chrome", 1, 6.0), Process("cc1plus", 2, 4.0), Process("sshd", 3, 1.2), Process("cron", 4, 1.1)
+    )
     assert busiest(before, now, {OWN}) == {"cc1plus": 1.0, "chrome": 0.25, "sshd": 0.05}
 
 
 def test_the_generator_the_target_and_their_children_are_not_neighbours() -> None:
-    names = {"capexplorer": OWN, "supervisor": 101, "nginx": TARGET, "worker": 201, "chrome": 1}
-    parents = {"supervisor": OWN, "worker": TARGET}
-    before = processes(10.0, **{name: (pid, parents.get(name, 0), 0.0, 1.0) for name, pid in names.items()})
-    now = processes(11.0, **{name: (pid, parents.get(name, 0), 0.5, 1.0) for name, pid in names.items()})
+    def after_using(cpu_s: float) -> list[Process]:
+        return [
+            Process("capexplorer", OWN, cpu_s),
+            Process("supervisor", 101, cpu_s, parent=OWN),
+            Process("nginx", TARGET, cpu_s),
+            Process("worker", 201, cpu_s, parent=TARGET),
+            Process("chrome", 1, cpu_s),
+        ]
+
+    before, now = snapshot_of(10.0, *after_using(0.0)), snapshot_of(11.0, *after_using(0.5))
     assert busiest(before, now, {OWN, TARGET}) == {"chrome": 0.5}
 
 
-def test_a_process_that_began_between_two_readings_counts_in_full_and_an_older_one_that_was_missed_does_not() -> None:
-    before = processes(10.0)
-    now = processes(12.0, cc1plus=(5, 0, 1.0, 11.0), missed=(6, 0, 300.0, 2.0))
-    assert busiest(before, now, {OWN}) == {"cc1plus": 0.5}
+def test_all_cpu_time_of_a_process_that_started_between_two_snapshots_counts() -> None:
+    now = snapshot_of(12.0, Process("cc1plus", 5, 1.0, started_s=11.0))
+    assert busiest(snapshot_of(10.0), now, {OWN}) == {"cc1plus": 0.5}
 
 
-def test_a_pid_that_was_given_to_another_process_is_another_process() -> None:
-    before, now = processes(10.0, old=(5, 0, 9.0, 1.0)), processes(11.0, new=(5, 0, 0.5, 10.5))
+def test_an_older_process_that_is_missing_from_the_first_snapshot_does_not_count() -> None:
+    now = snapshot_of(12.0, Process("cc1plus", 5, 1.0, started_s=11.0), Process("missed", 6, 300.0, started_s=2.0))
+    assert "missed" not in busiest(snapshot_of(10.0), now, {OWN})
+
+
+def test_a_reused_pid_is_another_process() -> None:
+    before = snapshot_of(10.0, Process("old", 5, 9.0))
+    now = snapshot_of(11.0, Process("new", 5, 0.5, started_s=10.5))
     assert busiest(before, now, {OWN}) == {"new": 0.5}
 
 
 @pytest.mark.parametrize(
-    ("comm", "shown"),
+    ("comm", "name"),
     [("cc1plus", "cc1plus"), ("kworker/0:1-events", "kworker"), ("Web Content", "Web Content"), ("a\x1b[2Jb\nc", "a?[2Jb?c")],
 )
-def test_names_are_those_of_the_kernel_without_control_characters(comm: str, shown: str) -> None:
-    assert parse.process_name(comm) == shown
+def test_a_process_name_is_that_of_the_kernel_without_control_characters_and_thread_numbers(comm: str, name: str) -> None:
+    assert parse.process_name(comm) == name
 
 
-def test_a_name_may_hold_brackets_and_spaces() -> None:
+def test_a_process_name_with_brackets_and_spaces_is_parsed() -> None:
     rest = " ".join(["S", "7", *["0"] * 9, "30", "12", *["0"] * 6, "4711", "0"])
     found = parse.process_cpu(f"42 (a) b (c)) {rest}")
     assert found == parse.ProcessCpu(name="a) b (c)", parent=7, ticks=42, started_ticks=4711)
-    assert parse.process_cpu(None) is None and parse.process_cpu("42 (short) S 7") is None
 
 
-def test_cpu_of_all_but_generator_and_target_belongs_to_other_processes() -> None:
+@pytest.mark.parametrize("text", [None, "42 (short) S 7"])
+def test_a_missing_or_incomplete_stat_file_gives_no_process(text: str | None) -> None:
+    assert parse.process_cpu(text) is None
+
+
+def test_cpu_of_neighbours_is_that_of_the_host_minus_generator_and_target() -> None:
     probe = NeighboursProbe()
     assert probe.read(1.0, 0.5, [0.2, 0.2], TARGET).cpu_ratio == pytest.approx(0.1)
-    assert probe.read(1.0, 0.3, [0.2, 0.2], TARGET).cpu_ratio == 0.0, "two clocks differ: never below nothing"
 
 
-@pytest.mark.parametrize(("busy", "ours"), [(None, [0.1, 0.2]), (1.0, [0.1, None]), (1.0, [None, 0.2])])
-def test_without_one_of_the_readings_other_processes_are_unknown(busy: float | None, ours: list[float | None]) -> None:
-    assert NeighboursProbe().read(1.0, busy, ours, TARGET) == NeighboursReading()
+def test_cpu_of_neighbours_is_never_negative() -> None:
+    """The host's clock of CPU time and that of processes differ a little."""
+    assert NeighboursProbe().read(1.0, 0.3, [0.2, 0.2], TARGET).cpu_ratio == 0.0
 
 
-def test_all_processes_are_read_only_while_others_use_much_and_then_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("host_cpu_ratio", "own_cpu_ratios"), [(None, [0.1, 0.2]), (1.0, [0.1, None]), (1.0, [None, 0.2])])
+def test_cpu_of_neighbours_is_unknown_without_that_of_host_generator_or_target(
+    host_cpu_ratio: float | None, own_cpu_ratios: list[float | None]
+) -> None:
+    assert NeighboursProbe().read(1.0, host_cpu_ratio, own_cpu_ratios, TARGET) == NeighboursReading()
+
+
+def test_snapshots_are_taken_only_while_neighbours_use_much_cpu_and_every_three_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshots: list[Snapshot] = []
 
-    def counted() -> Snapshot:
-        snapshots.append(processes(float(len(snapshots))))
+    def recorded_snapshot() -> Snapshot:
+        snapshots.append(snapshot_of(float(len(snapshots))))
         return snapshots[-1]
 
-    monkeypatch.setattr(other_processes, "snapshot", counted)
+    monkeypatch.setattr(other_processes, "snapshot", recorded_snapshot)
     probe = NeighboursProbe()
     for _ in range(10):
         probe.read(1.0, 0.1, [0.0], None)
-    assert not snapshots, "no snapshot while others use little CPU"
+    assert not snapshots, "no snapshot while neighbours use little CPU"
     for _ in range(10):
         probe.read(1.0, 1.5, [0.0], None)
-    assert len(snapshots) == 4, "one at once, then one every three seconds"
+    assert len(snapshots) == 4, "in ten seconds: one at once, then one every three seconds"
 
 
-def test_a_real_busy_process_is_named_with_about_the_cpu_that_it_used() -> None:
+def test_a_busy_child_process_is_listed_unless_its_parent_is_excluded() -> None:
     spin = "import time\nwhile time.process_time() < 60: pass"
     with subprocess.Popen([sys.executable, "-c", spin]) as neighbour:
         try:
             before = snapshot()
-            used = _cpu_s(neighbour.pid)
-            while _cpu_s(neighbour.pid) < used + 0.3:
+            used_s = _cpu_s(neighbour.pid)
+            while _cpu_s(neighbour.pid) < used_s + 0.3:
                 time.sleep(0.05)
             now = snapshot()
             assert before is not None and now is not None
-            everyone = busiest(before, now, set())
-            own = now.processes[next(key for key in now.processes if key[0] == neighbour.pid)]
-            assert everyone, "its child is somebody"
-            assert busiest(before, now, {os.getpid()}).get(own.name, 0.0) < everyone.get(own.name, 9.0)
+            [name] = [process.name for (pid, _), process in now.processes.items() if pid == neighbour.pid]
+            cores_of_all = busiest(before, now, set())
+            cores_of_others = busiest(before, now, {os.getpid()})
+            assert cores_of_all, "no process used CPU time"
+            at_most = cores_of_all.get(name, math.inf)  # infinite if three other names used more
+            assert cores_of_others.get(name, 0.0) < at_most, "the child is counted as a neighbour"
         finally:
             neighbour.kill()
 
 
 def _cpu_s(pid: int) -> float:
+    """CPU seconds that a process has used so far."""
     with open(f"/proc/{pid}/stat") as file:
         found = parse.process_cpu(file.read())
     assert found is not None

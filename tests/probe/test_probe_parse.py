@@ -1,4 +1,4 @@
-"""The texts of /proc, as recorded; and what is reported when they are cut, empty or not there."""
+"""Parsers of files in /proc and /sys: recorded texts, and texts that are cut off, empty or missing (None)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
 
 
 @pytest.mark.parametrize(("parser", "arguments", "expected"), CASES)
-def test_recorded_files_of_proc_are_parsed(parser: Callable[..., Any], arguments: tuple[Any, ...], expected: Any) -> None:
+def test_a_recorded_text_is_parsed(parser: Callable[..., Any], arguments: tuple[Any, ...], expected: Any) -> None:
     assert parser(*arguments) == expected
 
 
@@ -94,9 +94,9 @@ def test_recorded_files_of_proc_are_parsed(parser: Callable[..., Any], arguments
     [parse.stat, parse.schedstat, parse.statm_rss_pages, parse.soft_limit_of_open_files, parse.cpu_time, parse.load_average_1m,
      parse.interface_bytes, parse.file_nr, facts.cpu_model, facts.cpus_of_quota],
 )  # fmt: skip
-@pytest.mark.parametrize("nothing", [None, ""])
-def test_an_unreadable_value_gives_none(parser: Callable[..., Any], nothing: str | None) -> None:
-    assert parser(nothing) is None
+@pytest.mark.parametrize("text", [None, ""])
+def test_a_value_of_a_missing_or_empty_file_is_none(parser: Callable[..., Any], text: str | None) -> None:
+    assert parser(text) is None
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,14 @@ def test_an_unreadable_value_gives_none(parser: Callable[..., Any], nothing: str
         facts.cgroup_folders,
     ],
 )
-def test_a_table_that_could_not_be_read_is_empty(parser: Callable[..., Any]) -> None:
+def test_a_table_of_a_missing_file_is_empty(parser: Callable[..., Any]) -> None:
     assert not parser(None)
 
 
-def test_the_tightest_quota_may_be_in_any_cgroup_above() -> None:
+def test_cgroup_folders_of_version_2_are_the_process_own_and_all_above_it() -> None:
     assert facts.cgroup_folders("0::/a/b\n")[:3] == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
+
+
+def test_cgroup_folders_of_version_1_are_those_of_the_cpu_controller() -> None:
     assert "/sys/fs/cgroup/cpu,cpuacct/a" in facts.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
-    assert facts.cgroup_folders("3:memory:/b\n") == []
+    assert facts.cgroup_folders("3:memory:/b\n") == [], "no CPU controller"

@@ -1,37 +1,44 @@
-"""Ephemeral ports: what counts as used is what a test opened, no more and no less."""
+"""The ports probe counts the ephemeral ports that connections use, exactly, and predicts when they run out."""
 
 from __future__ import annotations
 
+import errno
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from capexplorer.probe.ports import Range, ephemeral_range, exhausted_in_s, range_of
 
+from .network_namespace import run_in_namespace
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sock_diag is Linux")
 
-InNamespace = Callable[[str], Any]
-
-_PROBE = """
+_READ_PORTS = """
 from capexplorer.probe.ports import PortsProbe
 def fields(reading):
     return {name: getattr(reading, name) for name in reading.__struct_fields__}
 def read():
-    probe = PortsProbe()
-    return fields(probe.read(1.0))
+    return fields(PortsProbe().read(1.0))
 """
+"""For the code of a test in the namespace."""
+
+_CONNECTIONS_TO_TWO_DESTINATIONS = """
+first_listener = listener
+connections = [connect(('127.0.0.1', 9000)) for _ in range(10)]
+listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
+connections += [connect(('127.0.0.2', 9001)) for _ in range(25)]
+"""
+"""10 connections to one destination, and 25 to another."""
 
 
-def test_capacity_is_the_range_less_reserved_ports_inside_it() -> None:
+def test_capacity_is_the_port_range_minus_its_reserved_ports() -> None:
     assert range_of(100, 199, []).capacity == 100
     assert range_of(100, 199, [(150, 199), (1, 99), (200, 300)]).capacity == 50
     assert range_of(100, 199, [(90, 109), (105, 120), (110, 110)]) == Range(100, 199, 21)
     assert range_of(100, 199, [(1, 65535)]).capacity == 0
 
 
-def test_capacity_of_this_machine_is_as_the_kernel_says() -> None:
+def test_the_range_of_this_machine_is_that_of_ip_local_port_range() -> None:
     with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
         first, last = map(int, file.read().split())
     ports = ephemeral_range()
@@ -40,213 +47,198 @@ def test_capacity_of_this_machine_is_as_the_kernel_says() -> None:
     assert 0 < ports.capacity <= last - first + 1
 
 
-TEN_AND_TWENTY_FIVE = """
-other = listener
-held = [pair(('127.0.0.1', 9000)) for _ in range(10)]
-listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
-held += [pair(('127.0.0.2', 9001)) for _ in range(25)]
-"""
-"""Connections to two destinations."""
-
-
-def test_client_sockets_are_used_ports_and_their_server_ends_are_not(in_namespace: InNamespace) -> None:
-    reported = in_namespace(_PROBE + "held = [pair(('127.0.0.1', 9000)) for _ in range(60)]\ntell(read())")
+def test_client_sockets_count_as_used_ports_and_server_sockets_do_not() -> None:
+    reported = run_in_namespace(_READ_PORTS + "connections = [connect(('127.0.0.1', 9000)) for _ in range(60)]\nreport(read())")
     assert reported["used"] == 60
     assert reported["established"] == 60
     assert reported["time_wait"] == 0
-    assert reported["by_state"] == {}, "which names other states only"
+    assert reported["by_state"] == {}, "it counts sockets in states other than ESTABLISHED and TIME_WAIT"
     assert reported["destination"] == "127.0.0.1:9000"
 
 
-def test_time_wait_counts_where_the_client_closed_first_and_not_where_the_server_did(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
+def test_time_wait_sockets_count_if_the_client_closed_first() -> None:
+    reported = run_in_namespace(
+        _READ_PORTS
         + """
-for first in [0] * 30 + [1] * 50:
-    ends = pair(('127.0.0.1', 9000))
-    ends[first].close()
-    ends[1 - first].close()
-await_time_wait(80)
-tell(read())
+for client_closes_first in [True] * 30 + [False] * 50:
+    client, server = connect(('127.0.0.1', 9000))
+    for end in (client, server) if client_closes_first else (server, client):
+        end.close()
+wait_for_time_wait_sockets(80)
+report(read())
 """
     )
     assert reported["used"] == reported["time_wait"] == 30
     assert reported["established"] == 0
 
 
-def test_a_neighbours_ports_are_not_those_of_the_session(in_namespace: InNamespace) -> None:
-    """A busy neighbour's connections were shown, and counted against a session with five users."""
-    reported = in_namespace(
-        _PROBE
-        + TEN_AND_TWENTY_FIVE
+def test_only_connections_to_the_watched_port_are_counted() -> None:
+    """Without this rule, connections of another program were counted in a session of five users."""
+    reported = run_in_namespace(
+        _READ_PORTS
+        + _CONNECTIONS_TO_TWO_DESTINATIONS
         + """
 probe = PortsProbe()
 probe.watch(9000)
-tell(fields(probe.read(1.0)))
+report(fields(probe.read(1.0)))
 """
     )
     assert (reported["used"], reported["destination"]) == (10, "127.0.0.1:9000")
 
 
-def test_used_is_that_of_the_fullest_destination(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
-        + TEN_AND_TWENTY_FIVE
-        + """
-tell(read())
-"""
-    )
+def test_used_ports_are_those_of_the_destination_with_the_most_connections() -> None:
+    reported = run_in_namespace(_READ_PORTS + _CONNECTIONS_TO_TWO_DESTINATIONS + "report(read())")
     assert (reported["used"], reported["destination"]) == (25, "127.0.0.2:9001")
 
 
-def test_sources_have_ports_of_their_own(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
+def test_used_ports_are_counted_for_each_source_address_alone() -> None:
+    reported = run_in_namespace(
+        _READ_PORTS
         + """
-held = []
+connections = []
 for source in range(2, 5):
     for _ in range(7):
         client = socket.socket()
         client.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
         client.bind((f'127.0.0.{source}', 0))
         client.connect(('127.0.0.1', 9000))
-        held += [client, listener.accept()[0]]
-tell(read())
+        connections += [client, listener.accept()[0]]
+report(read())
 """
     )
-    assert reported["used"] == 7
+    assert reported["used"] == 7, "the port range applies to each of the three source addresses"
 
 
-def test_ipv6_and_mapped_ipv4_count_too(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
+def test_connections_over_ipv6_and_ipv4_mapped_addresses_are_counted() -> None:
+    reported = run_in_namespace(
+        _READ_PORTS
         + """
-held = [pair(('127.0.0.1', 9000)) for _ in range(4)]
-held += [pair(('::ffff:127.0.0.1', 9000), socket.AF_INET6) for _ in range(3)]
-mapped = read()
+connections = [connect(('127.0.0.1', 9000)) for _ in range(4)]
+connections += [connect(('::ffff:127.0.0.1', 9000), socket.AF_INET6) for _ in range(3)]
+with_mapped = read()
 listener = socket.create_server(('::1', 9002), family=socket.AF_INET6, backlog=64)
-held += [pair(('::1', 9002), socket.AF_INET6) for _ in range(12)]
+connections += [connect(('::1', 9002), socket.AF_INET6) for _ in range(12)]
 for _ in range(5):
-    client, server = pair(('::1', 9002), socket.AF_INET6)
+    client, server = connect(('::1', 9002), socket.AF_INET6)
     client.close()
     server.close()
-await_time_wait(5)
-tell([mapped, read()])
+wait_for_time_wait_sockets(5)
+report([with_mapped, read()])
 """
     )
-    mapped, six = reported
-    assert (mapped["used"], mapped["destination"]) == (7, "127.0.0.1:9000")
-    assert (six["used"], six["time_wait"], six["destination"]) == (17, 5, "[::1]:9002")
+    with_mapped, with_ipv6 = reported
+    assert (with_mapped["used"], with_mapped["destination"]) == (7, "127.0.0.1:9000")
+    assert (with_ipv6["used"], with_ipv6["time_wait"], with_ipv6["destination"]) == (17, 5, "[::1]:9002")
 
 
-def test_connections_to_a_listener_inside_the_ephemeral_range_are_not_client_ends(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
+def test_server_sockets_inside_the_ephemeral_range_do_not_count_as_used_ports() -> None:
+    reported = run_in_namespace(
+        _READ_PORTS
         + """
 sysctl('ipv4/ip_local_port_range', '40000 40999')
 listeners = []
-for port in (40000, 40500, 40501, 40999):  # before a connection takes one of these ports
+for port in (40000, 40500, 40501, 40999):  # opened first, since a connection could take one of these ports
     listeners.append(socket.create_server(('127.0.0.1', port), backlog=64))
 connections = []
 for listener in listeners:
     port = listener.getsockname()[1]
-    connections += [pair(('127.0.0.1', port)) for _ in range(port % 7 + 1)]
-tell(read())
+    connections += [connect(('127.0.0.1', port)) for _ in range(port % 7 + 1)]
+report(read())
 """
     )
     assert reported["used"] == max(port % 7 + 1 for port in (40000, 40500, 40501, 40999))
 
 
-def test_a_small_range_runs_out_exactly_at_its_capacity(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
+def test_connections_fail_when_used_ports_reach_the_capacity() -> None:
+    reported = run_in_namespace(
+        _READ_PORTS
         + """
 sysctl('ipv4/ip_local_port_range', '40000 40099')
 sysctl('ipv4/ip_local_reserved_ports', '40050-40099,50000')
 probe = PortsProbe()
 readings = [fields(probe.read(1.0))]
-held = []
+connections = []
 error = None
-while error is None and len(held) < 200:
+while error is None and len(connections) < 200:
     try:
-        held.append(pair(('127.0.0.1', 9000)))
+        connections.append(connect(('127.0.0.1', 9000)))
     except OSError as failed:
         error = failed.errno
 readings.append(fields(probe.read(1.0, dump_now=True)))
-tell([readings, len(held), error])
+report([readings, len(connections), error])
 """
     )
-    (before, after), held, error = reported
-    assert (held, error) == (50, 99)
+    (before, after), connections, error = reported
+    assert (connections, error) == (50, errno.EADDRNOTAVAIL)
     assert (before["capacity"], before["used"], before["burn_rate_per_s"]) == (50, 0, None)
     assert (after["capacity"], after["used"], after["burn_rate_per_s"], after["exhausted_in_s"]) == (50, 50, 50.0, 0.0)
 
 
-def test_between_two_counts_time_wait_follows_the_kernels_total(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
+def test_time_wait_is_counted_again_only_when_due_and_follows_the_kernels_total_between_counts() -> None:
+    reported = run_in_namespace(
+        _READ_PORTS
         + """
 total = 0
-def churn(count):
+def open_and_close(count):
     global total
     for _ in range(count):
-        ends = pair(('127.0.0.1', 9000))
-        ends[0].close()
-        ends[1].close()
+        client, server = connect(('127.0.0.1', 9000))
+        client.close()
+        server.close()
     total += count
-    await_time_wait(total)
+    wait_for_time_wait_sockets(total)
 from capexplorer.probe.sockdiag import TIME_WAIT, SockDiag
-counted, count = [], SockDiag.count
-def noted(diag, states, *ports):
-    found = count(diag, states, *ports)
+time_wait_counts, original_count = [], SockDiag.count
+def recording_count(diag, states, *ports):
+    found = original_count(diag, states, *ports)
     if TIME_WAIT in states:
-        counted.append(found.total())
+        time_wait_counts.append(found.total())
     return found
-SockDiag.count = noted
+SockDiag.count = recording_count
 sysctl('ipv4/ip_local_port_range', '1024 65535')
-churn(9000)
+open_and_close(9000)
 probe = PortsProbe()
 readings = [fields(probe.read(1.0))]
-churn(1000)
+open_and_close(1000)
 readings.append(fields(probe.read(1.0)))
 readings.append(fields(probe.read(1.0)))
-churn(4000)
+open_and_close(4000)
 readings.append(fields(probe.read(0.1)))
-tell([readings, counted])
+report([readings, time_wait_counts])
 """
     )
-    readings, counted = reported
+    readings, time_wait_counts = reported
     assert [reading["used"] for reading in readings] == [9000, 10000, 10000, 14000]
-    assert counted == [9000, 10000, 14000], "at 8,000 rows a second, and at once when the total leaps"
+    assert time_wait_counts == [9000, 10000, 14000], "counted at 8,000 rows a second on average, and at once after a large growth"
 
 
-def test_the_burn_rate_is_smoothed_over_ten_seconds_and_zero_without_growth(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
-        _PROBE
+def test_the_burn_rate_is_smoothed_over_ten_seconds_and_zero_without_growth() -> None:
+    reported = run_in_namespace(
+        _READ_PORTS
         + """
 probe = PortsProbe()
-held = []
+connections = []
 rates = []
 for tick in range(24):
     if tick < 12:
-        held += [pair(('127.0.0.1', 9000)) for _ in range(3)]
+        connections += [connect(('127.0.0.1', 9000)) for _ in range(3)]
     reading = probe.read(1.0)
     rates.append([reading.burn_rate_per_s, reading.exhausted_in_s is None])
-tell(rates)
+report(rates)
 """
     )
-    assert reported[0] == [None, True]
-    assert reported[11] == [3.0, False]
-    assert reported[23] == [0.0, True]
+    assert reported[0] == [None, True], "the first read has no rate"
+    assert reported[11] == [3.0, False], "three connections a second for twelve seconds"
+    assert reported[23] == [0.0, True], "no new connections for twelve seconds"
 
 
 @pytest.mark.parametrize(
     ("used", "time_wait", "burn", "expected"),
     [
-        (1000, 0, 100.0, 270.0),  # held connections go on to the end
+        (1000, 0, 100.0, 270.0),  # open connections keep their ports: the other 27,000 last 270 s
         (1000, 1000, 600.0, 45.0),  # 600 a second fill 28,000 within the 60 s that TIME_WAIT lasts
         (1000, 1000, 100.0, None),  # 100 a second level off at 6,000
-        (20000, 20000, 50.0, 160.0),  # more TIME_WAIT than 50 a second make: the real rate is higher, so no promise
+        (20000, 20000, 50.0, 160.0),  # 50 a second make only 3,000 TIME_WAIT sockets: the real rate is higher, so they run out
         (28000, 28000, 10.0, 0.0),
         (1000, 1000, 0.0, None),
         (1000, 1000, -5.0, None),

@@ -1,4 +1,4 @@
-"""Generator and target, with real processes that work and that do not."""
+"""The probes of the generator and of the target, with real processes: CPU, memory, descriptors, and processes that end."""
 
 from __future__ import annotations
 
@@ -26,23 +26,26 @@ from capexplorer.probe.syscalls import open_files, soft_limit_of_open_files
 from capexplorer.probe.target import TargetProbe
 from capexplorer.probe.threads import Thread
 
-START = """
+PRELUDE = """
 import os, resource, subprocess, sys, threading, time
 def burn(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end: pass
-def say(): print(flush=True)
+def print_line(): print(flush=True)
 def start(code): return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
 """
-IDLE = "say(); input()"
+"""Functions for the code of a test's process. By `print_line(); input()` it waits for the test (`python`, `resume`)."""
+
+IDLE = "print_line(); input()"
 SLEEPER = "import time; time.sleep(60)"
+NO_SUCH_PID = 2**22 + 1  # above the highest pid of Linux, 2**22
 
 
 @contextmanager
 def python(code: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that has said its first line. What it started ends with it."""
+    """A Python process that has printed its first line. It is killed at the end, with all processes that it started."""
     with subprocess.Popen(
-        [sys.executable, "-c", START + code], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -52,11 +55,13 @@ def python(code: str) -> Iterator[subprocess.Popen[str]]:
             os.killpg(process.pid, 9)
 
 
-def all_cores() -> bool:
+def may_use_all_cores() -> bool:
+    """Whether this process may run on all cores of the machine."""
     return len(os.sched_getaffinity(0)) == os.cpu_count()
 
 
 def read_twice(probe: TargetProbe, between_s: float) -> TargetReading:
+    """The second reading, which has rates; closes the probe."""
     probe.read(1.0)
     before = time.monotonic()
     time.sleep(between_s)
@@ -65,23 +70,25 @@ def read_twice(probe: TargetProbe, between_s: float) -> TargetReading:
     return reading
 
 
-def go_on(process: subprocess.Popen[str]) -> None:
-    """Past its `input()`, to what it says next."""
+def resume(process: subprocess.Popen[str]) -> None:
+    """Let a process go on from its `input()`, and wait until it prints its next line."""
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write("\n")
     process.stdin.flush()
     process.stdout.readline()
 
 
-def test_cpu_time_of_a_child_counts_as_the_targets() -> None:
-    with python("start('while True: pass'); say(); input()") as process:
+def test_cpu_time_of_a_child_counts_for_the_target() -> None:
+    with python("start('while True: pass'); print_line(); input()") as process:
         reading = read_twice(TargetProbe(process.pid), 1.5)
     assert reading.cpu_ratio is not None and 0.05 < reading.cpu_ratio < 1.2
     assert reading.busiest_thread_ratio is not None and 0.05 < reading.busiest_thread_ratio <= 1.0
-    assert (reading.processes, reading.threads, reading.alive) == (2, 2, True)
+    assert reading.processes == 2
+    assert reading.threads == 2
+    assert reading.alive
 
 
-def test_a_target_that_does_nothing_uses_nothing() -> None:
+def test_an_idle_target_uses_almost_no_cpu() -> None:
     with python(IDLE) as process:
         reading = read_twice(TargetProbe(process.pid), 0.5)
     assert reading.cpu_ratio is not None and reading.cpu_ratio < 0.02
@@ -89,69 +96,73 @@ def test_a_target_that_does_nothing_uses_nothing() -> None:
     assert reading.run_delay_ratio is not None
 
 
-def test_the_first_read_has_no_rates() -> None:
+def test_the_first_read_of_a_target_has_memory_and_no_rates() -> None:
     with python(IDLE) as process:
         probe = TargetProbe(process.pid)
         reading = probe.read(1.0)
         probe.close()
-    assert (reading.cpu_ratio, reading.busiest_thread_ratio, reading.run_delay_ratio, reading.read_bytes_per_s) == (None,) * 4
+    rates = ("cpu_ratio", "busiest_thread_ratio", "run_delay_ratio", "read_bytes_per_s")
+    assert {name: getattr(reading, name) for name in rates} == dict.fromkeys(rates)
     assert reading.rss_bytes is not None and reading.rss_bytes > 1_000_000
 
 
-def test_work_of_children_too_short_to_be_seen_is_not_lost() -> None:
+def test_cpu_time_of_children_that_end_between_two_reads_is_counted() -> None:
     code = """
-say(); input()
+print_line(); input()
 for _ in range(10):
     pid = os.fork()
     if not pid: burn(0.05); os._exit(0)
     os.waitpid(pid, 0)
-say(); input()
+print_line(); input()
 """
     with python(code) as process:
         probe = TargetProbe(process.pid)
         probe.read(1.0)
-        go_on(process)
+        resume(process)
         reading = probe.read(1.0)
         probe.close()
     assert reading.cpu_ratio is not None and 0.4 < reading.cpu_ratio < 0.7, "ten times 0.05 s"
     assert reading.processes == 1
 
 
-def test_the_end_of_a_child_is_not_a_jump() -> None:
+def test_the_cpu_time_of_a_child_is_not_counted_again_when_it_ends() -> None:
     code = """
 pid = os.fork()
-if not pid: burn(1.0); say(); time.sleep(60)
+if not pid: burn(1.0); print_line(); time.sleep(60)
 input(); os.kill(pid, 9); os.waitpid(pid, 0)
-say(); time.sleep(60)
+print_line(); time.sleep(60)
 """
     with python(code) as process:
         probe = TargetProbe(process.pid)
         probe.read(1.0)
-        go_on(process)
+        resume(process)
         readings = [probe.read(1.0) for _ in range(3)]
         probe.close()
     assert [reading.processes for reading in readings] == [1, 1, 1]
     for reading in readings:
-        assert reading.cpu_ratio is not None and 0 <= reading.cpu_ratio < 0.3, "the child's whole second must not show here"
+        assert reading.cpu_ratio is not None and 0 <= reading.cpu_ratio < 0.3, (
+            "the whole second of the child, which was counted before"
+        )
 
 
 def test_children_of_other_threads_are_found() -> None:
-    code = f"threading.Thread(target=lambda: (start({SLEEPER!r}), say(), input())).start()"
+    code = f"threading.Thread(target=lambda: (start({SLEEPER!r}), print_line(), input())).start()"
     with python(code) as process:
         probe = TargetProbe(process.pid)
         assert probe.read(1.0).processes == 2
         probe.close()
 
 
-def test_orphans_stay_in_the_tree_and_the_root_is_reported_dead() -> None:
-    with python(f"start({SLEEPER!r}); say(); input()") as process:
+def test_a_killed_target_is_reported_as_not_alive_and_its_orphans_stay_in_its_tree() -> None:
+    with python(f"start({SLEEPER!r}); print_line(); input()") as process:
         probe = TargetProbe(process.pid)
         assert probe.read(1.0).processes == 2
         process.kill()
         process.wait()
         reading = probe.read(1.0)
         probe.close()
-    assert (reading.alive, reading.processes) == (False, 1)
+    assert not reading.alive
+    assert reading.processes == 1
 
 
 def test_a_zombie_is_not_alive() -> None:
@@ -159,42 +170,45 @@ def test_a_zombie_is_not_alive() -> None:
         probe = TargetProbe(process.pid)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         reading = probe.read(1.0)
-        assert (reading.alive, reading.processes) == (False, 0)
+        assert not reading.alive
+        assert reading.processes == 0
         process.wait()
         assert probe.read(1.0) == TargetReading(pid=process.pid, alive=False, processes=0)
         probe.close()
 
 
 def test_a_process_that_does_not_exist_is_not_alive() -> None:
-    probe = TargetProbe(2**22 + 1)
-    assert probe.read(1.0) == TargetReading(pid=2**22 + 1, alive=False, processes=0, unread=("processes_started",))
+    probe = TargetProbe(NO_SUCH_PID)
+    assert probe.read(1.0) == TargetReading(pid=NO_SUCH_PID, alive=False, processes=0, unread=("processes_started",))
     probe.close()
 
 
-def test_open_files_limit_and_threads_are_those_of_the_target() -> None:
+def test_open_files_their_limit_and_threads_of_the_target_are_read() -> None:
     code = (
         "resource.setrlimit(resource.RLIMIT_NOFILE, (123, 200))\n"
-        "held = [open('/dev/null') for _ in range(40)]\n"
-        "for _ in range(5): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nsay(); input()"
+        "opened = [open('/dev/null') for _ in range(40)]\n"
+        "for _ in range(5): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint_line(); input()"
     )
     with python(code) as process:
         probe = TargetProbe(process.pid)
         reading = probe.read(1.0, accept_queue=(3, 5))
         probe.close()
-        assert reading.fds == reading.fds_fullest == len(os.listdir(f"/proc/{process.pid}/fd")) == 43
-    assert (reading.fds_limit, reading.threads) == (123, 6)
-    assert (reading.listen_queue, reading.listen_backlog) == (3, 5)
+        assert reading.fds == len(os.listdir(f"/proc/{process.pid}/fd")) == 43, "40 files and the standard streams"
+    assert reading.fds_fullest == reading.fds, "it is the only process"
+    assert reading.fds_limit == 123
+    assert reading.threads == 6, "the main thread and 5 others"
+    assert (reading.listen_queue, reading.listen_backlog) == (3, 5), "as given to `read`"
 
 
-def test_the_fullest_process_is_the_one_nearest_to_its_own_limit() -> None:
+def test_fds_fullest_is_of_the_process_nearest_to_its_own_limit() -> None:
     code = """
-opened, tell = os.pipe()
+read_end, write_end = os.pipe()
 if not os.fork():
     resource.setrlimit(resource.RLIMIT_NOFILE, (50, 200))
-    held = [open('/dev/null') for _ in range(30)]
-    os.read(opened, 1); say(); time.sleep(60)
-held = [open('/dev/null') for _ in range(60)]
-os.write(tell, b'.'); time.sleep(60)
+    opened = [open('/dev/null') for _ in range(30)]
+    os.read(read_end, 1); print_line(); time.sleep(60)
+opened = [open('/dev/null') for _ in range(60)]
+os.write(write_end, b'.'); time.sleep(60)
 """
     with python(code) as process:
         probe = TargetProbe(process.pid)
@@ -202,43 +216,47 @@ os.write(tell, b'.'); time.sleep(60)
         probe.close()
     assert reading.fds_limit == 50
     assert reading.fds_fullest is not None and reading.fds is not None
-    assert 33 <= reading.fds_fullest < 50 < reading.fds
+    assert 33 <= reading.fds_fullest < 50, "30 files, the standard streams and the pipe of the child"
+    assert reading.fds > 50, "the parent has 60 files more"
 
 
-def test_allowed_cores_are_reported_if_they_are_not_all() -> None:
-    with python("say(); input(); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); say(); input()") as process:
+def test_the_number_of_allowed_cores_is_given_unless_all_are_allowed() -> None:
+    with python(
+        "print_line(); input(); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print_line(); input()"
+    ) as process:
         probe = TargetProbe(process.pid)
-        assert probe.read(1.0).cpus_allowed == (None if all_cores() else len(os.sched_getaffinity(0)))
-        go_on(process)
+        assert probe.read(1.0).cpus_allowed == (None if may_use_all_cores() else len(os.sched_getaffinity(0)))
+        resume(process)
         assert probe.read(1.0).cpus_allowed == (1 if (os.cpu_count() or 1) > 1 else None)
         probe.close()
 
 
 def test_free_disk_space_is_read_every_fifth_second(tmp_path: Path) -> None:
-    with python(f"os.chdir({str(tmp_path)!r}); say(); input()") as process:
+    with python(f"os.chdir({str(tmp_path)!r}); print_line(); input()") as process:
         probe = TargetProbe(process.pid)
         reported = [probe.read(1.0).disk_free_bytes for _ in range(7)]
         probe.close()
-    assert [room is None for room in reported] == [False, True, True, True, True, False, True]
-    assert reported[0] is not None and abs(reported[0] - shutil.disk_usage(tmp_path).free) < 1 << 30
+    assert [index for index, free in enumerate(reported) if free is not None] == [0, 5]
+    assert reported[0] is not None
+    assert abs(reported[0] - shutil.disk_usage(tmp_path).free) < 1 << 30, "within 1 GiB: other processes write, too"
 
 
-def test_workers_that_come_and_go_are_counted_with_how_they_ended() -> None:
+def test_started_and_ended_worker_processes_are_counted_with_their_signal() -> None:
     code = """
 def worker():
     pid = os.fork()
     if not pid: time.sleep(60); os._exit(0)
     return pid
 killed, failing = worker(), worker()
-say(); input()
+print_line(); input()
 os.kill(killed, 9); os.waitpid(killed, 0)
 worker()
-say(); input()
+print_line(); input()
 """
     with python(code) as process:
         probe = TargetProbe(process.pid)
         first = probe.read(1.0)
-        go_on(process)
+        resume(process)
         second, third = probe.read(1.0), probe.read(1.0)
         probe.close()
     assert (first.processes, first.grown("processes_started"), first.processes_ended) == (3, None, 0)
@@ -247,12 +265,14 @@ say(); input()
     assert (third.processes_started, third.processes_ended, third.ended_by) == (0, 0, {})
 
 
-def test_a_worker_that_was_not_waited_for_is_counted_once_as_ended() -> None:
-    with python("pid = os.fork()\nif not pid: time.sleep(60)\nsay(); input(); os.kill(pid, 15); say(); input()") as process:
+def test_a_worker_process_that_is_not_reaped_is_counted_once_as_ended() -> None:
+    with python(
+        "pid = os.fork()\nif not pid: time.sleep(60)\nprint_line(); input(); os.kill(pid, 15); print_line(); input()"
+    ) as process:
         probe = TargetProbe(process.pid)
         probe.read(1.0)
-        go_on(process)
-        while (reading := probe.read(1.0)).processes == 2:  # a signal takes its time
+        resume(process)
+        while (reading := probe.read(1.0)).processes == 2:  # until the signal has ended it
             pass
         after = probe.read(1.0)
         probe.close()
@@ -260,7 +280,7 @@ def test_a_worker_that_was_not_waited_for_is_counted_once_as_ended() -> None:
     assert (after.processes, after.processes_ended, after.ended_by) == (1, 0, {})
 
 
-def test_pages_that_had_to_come_from_disk_are_not_measured_at_first() -> None:
+def test_major_page_faults_per_second_are_unknown_at_the_first_read_only() -> None:
     with python(IDLE) as process:
         probe = TargetProbe(process.pid)
         reported = [probe.read(1.0).grown("major_faults_per_s") for _ in range(2)]
@@ -270,20 +290,20 @@ def test_pages_that_had_to_come_from_disk_are_not_measured_at_first() -> None:
 
 def test_a_program_is_named_by_its_file_name() -> None:
     assert program_of(os.getpid()) == os.path.basename(os.path.realpath(sys.executable))
-    assert program_of(2**22 + 1) is None
+    assert program_of(NO_SUCH_PID) is None
 
 
-def test_bytes_written_to_disk_are_a_rate(tmp_path: Path) -> None:
+def test_bytes_written_to_disk_are_given_per_second(tmp_path: Path) -> None:
     code = f"""
-say(); input()
+print_line(); input()
 file = open({str(tmp_path / "file")!r}, "wb")
 file.write(bytes(1 << 20)); file.flush(); os.fsync(file.fileno())
-say(); input()
+print_line(); input()
 """
     with python(code) as process:
         probe = TargetProbe(process.pid)
         probe.read(1.0)
-        go_on(process)
+        resume(process)
         reading = probe.read(1.0)
         probe.close()
     written = reading.written_bytes_per_s
@@ -291,30 +311,27 @@ say(); input()
 
 
 def test_each_thread_of_the_generator_has_its_own_cpu_figure() -> None:
-    tids: list[int] = []
-    begin, finished, end = threading.Event(), threading.Event(), threading.Event()
+    work_allowed, work_done, end_allowed = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
-        tids.append(threading.get_native_id())
-        begin.wait()
-        stop = time.thread_time() + 0.3
-        while time.thread_time() < stop:
+        work_allowed.wait()
+        work_ends = time.thread_time() + 0.3
+        while time.thread_time() < work_ends:
             pass
-        finished.set()
-        end.wait()
+        work_done.set()
+        end_allowed.wait()
 
     thread = threading.Thread(target=work)
     thread.start()
-    while not tids:
-        time.sleep(0.01)
-    probe = GeneratorProbe(load_tid=tids[0], screen_tid=threading.get_native_id(), recorder_tid=None)
+    assert thread.native_id is not None
+    probe = GeneratorProbe(load_tid=thread.native_id, screen_tid=threading.get_native_id(), recorder_tid=None)
     first = probe.read(1.0)
-    begin.set()
-    finished.wait()
+    work_allowed.set()
+    work_done.wait()
     second = probe.read(1.0, lag_ms=(0.1, 2.0, 9.0))
-    end.set()
+    end_allowed.set()
     thread.join()
-    while os.path.exists(f"/proc/self/task/{tids[0]}"):  # the kernel's thread ends a little after Python's
+    while os.path.exists(f"/proc/self/task/{thread.native_id}"):  # the kernel's thread ends a little after Python's
         time.sleep(0.01)
     third = probe.read(1.0)
     probe.close()
@@ -324,35 +341,38 @@ def test_each_thread_of_the_generator_has_its_own_cpu_figure() -> None:
     assert second.process_cpu_ratio is not None and second.process_cpu_ratio >= 0.3
     assert (second.loop_lag_p50_ms, second.loop_lag_p99_ms, second.loop_lag_max_ms) == (0.1, 2.0, 9.0)
     assert second.rss_bytes is not None and second.fds_limit == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    assert third.cpu_ratio is None, "the thread is gone"
+    assert third.cpu_ratio is None, "the thread has ended"
 
 
 def test_open_files_of_this_process_are_counted() -> None:
     before = open_files("self")
-    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(7)]
+    opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(7)]
     assert before is not None and open_files("self") == before + 7
-    for fd in held:
+    for fd in opened:
         os.close(fd)
-    assert open_files(2**22 + 1) is None
+    assert open_files(NO_SUCH_PID) is None
 
 
-def test_a_thread_that_ran_while_its_clock_stood_still_is_stale(tmp_path: Path) -> None:
+def test_a_thread_whose_cpu_clock_is_stale_or_missing_gives_no_growth(tmp_path: Path) -> None:
+    """A schedstat file has CPU time in ns, waiting time in ns and time slices; a stale one has new slices and old times."""
     schedstat = tmp_path / "schedstat"
-    reported = []
     schedstat.write_text("5000 10 1\n")
     thread = Thread(str(schedstat))
-    for text in ("5000 10 1\n", "5000 10 9\n", "5400 10 12\n", "0 0 0\n", "5600 10 13\n", "5900 20 15\n"):
+    for text, growth, case in (
+        ("5000 10 1\n", None, "first read"),
+        ("5000 10 9\n", None, "it ran, and its clock did not advance"),
+        ("5400 10 12\n", Schedule(400, 0, 3), "since the stale read"),
+        ("0 0 0\n", None, "the kernel keeps no figures"),
+        ("5600 10 13\n", None, "first read after the gap"),
+        ("5900 20 15\n", Schedule(300, 10, 2), "growth since the last read"),
+    ):
         schedstat.write_text(text)
-        reported.append(thread.read())
+        assert thread.read() == growth, case
     thread.close()
-    stale = not_counted = gap = None
-    assert reported == [None, stale, Schedule(400, 0, 3), not_counted, gap, Schedule(300, 10, 2)]
 
 
-def test_the_descriptor_limit_of_a_process_that_refuses_prlimit_is_its_own_and_not_its_parents(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """nginx's workers belong to another user than its master, and have a limit of their own."""
+def test_the_descriptor_limit_is_read_from_proc_if_prlimit_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is denied for processes of other users, such as nginx's workers, whose limit may differ from that of the master."""
 
     def denied(*_: object) -> None:
         raise PermissionError
@@ -360,4 +380,4 @@ def test_the_descriptor_limit_of_a_process_that_refuses_prlimit_is_its_own_and_n
     own = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     monkeypatch.setattr(resource, "prlimit", denied)
     assert soft_limit_of_open_files(os.getpid(), otherwise=own + 1) == own
-    assert soft_limit_of_open_files(1 << 30, otherwise=7) == 7
+    assert soft_limit_of_open_files(NO_SUCH_PID, otherwise=7) == 7

@@ -1,22 +1,20 @@
-"""TCP counters as growth, and the accept queue."""
+"""The TCP probe: the growth of the kernel's TCP counters between two reads, and the accept queue of a listener."""
 
 from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from capexplorer.probe.tcp import TcpProbe
 
+from .network_namespace import run_in_namespace
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc/net is Linux")
 
-InNamespace = Callable[[str], Any]
 
-
-def test_the_first_read_has_totals_and_no_growth() -> None:
+def test_the_first_read_has_socket_totals_and_no_counter_growth() -> None:
     probe = TcpProbe()
     reading = probe.read()
     probe.close()
@@ -25,38 +23,38 @@ def test_the_first_read_has_totals_and_no_growth() -> None:
     assert reading.sockets_in_use is not None
 
 
-def test_opened_connections_and_sockets_are_counted_exactly(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
+def test_opened_connections_and_sockets_are_counted_exactly() -> None:
+    reported = run_in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 probe = TcpProbe()
 probe.read()
-held = [pair(('127.0.0.1', 9000)) for _ in range(11)]
+connections = [connect(('127.0.0.1', 9000)) for _ in range(11)]
 refused = socket.socket()
 try:
     refused.connect(('127.0.0.1', 9001))
 except ConnectionRefusedError:
     pass
-for ends in held[:4]:
-    ends[0].close()
-    ends[1].close()
-await_time_wait(4)
+for client, server in connections[:4]:
+    client.close()
+    server.close()
+wait_for_time_wait_sockets(4)
 reading = probe.read()
-tell({name: getattr(reading, name) for name in reading.__struct_fields__})
+report({name: getattr(reading, name) for name in reading.__struct_fields__})
 """
     )
-    assert reported["active_opens"] == 12
+    assert reported["active_opens"] == 12, "11 connections and the refused one"
     assert reported["passive_opens"] == 11
     assert reported["attempt_fails"] == 1
-    assert reported["segments_sent"] >= 11 * 3
+    assert reported["segments_sent"] >= 11 * 3, "at least SYN, SYN-ACK and ACK of each connection"
     assert reported["resets_of_established"] == 0
     assert reported["sockets_time_wait"] == 4
-    assert reported["sockets_in_use"] == 1 + 2 * 7
+    assert reported["sockets_in_use"] == 1 + 2 * 7, "the listener, and both ends of the 7 open connections"
     assert reported["listen_overflows"] == 0
 
 
-def test_an_unaccepting_listener_fills_its_queue_and_overflows(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
+def test_an_accept_queue_beyond_its_backlog_is_reported_with_overflows_and_drops() -> None:
+    reported = run_in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 probe = TcpProbe()
@@ -70,18 +68,18 @@ for _ in range(12):
     clients.append(client)
 reading = probe.read()
 queues = [probe.listen_queue(port) for port in (9001, 9000, 9002)]
-tell([*queues, reading.listen_overflows, reading.listen_drops])
+report([*queues, reading.listen_overflows, reading.listen_drops])
 """
     )
-    queue, idle, nobody, overflows, drops = reported
-    assert queue == [6, 5]
-    assert idle == [0, 64]
-    assert nobody is None
+    full_queue, empty_queue, without_listener, overflows, drops = reported
+    assert full_queue == [6, 5], "Linux queues one connection more than the backlog of 5"
+    assert empty_queue == [0, 64]
+    assert without_listener is None
     assert overflows == drops > 0
 
 
-def test_drops_and_retransmissions_of_the_target_exclude_those_of_neighbours(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
+def test_drops_and_retransmissions_of_the_target_exclude_those_of_neighbours() -> None:
+    reported = run_in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 target, neighbour = TcpProbe(), TcpProbe()
@@ -95,28 +93,30 @@ for _ in range(12):
     client.setblocking(False)
     client.connect_ex(('127.0.0.1', 9001))
     clients.append(client)
-client, server = pair(('127.0.0.1', 9000))
+client, server = connect(('127.0.0.1', 9000))
 client.send(b'.')
-time.sleep(1.2)
-own, other = target.read().target, neighbour.read().target
-tell([first, own.segments_sent, own.segments_retransmitted, own.listen_drops, other.segments_retransmitted, other.listen_drops])
+time.sleep(1.2)  # a SYN without an answer is sent again after 1 s
+counters = [target.read().target, neighbour.read().target]
+report([first, [[each.segments_sent, each.segments_retransmitted, each.listen_drops] for each in counters]])
 """
     )
-    first, sent, retransmitted, drops, of_neighbour, dropped_by_neighbour = reported
-    assert first == [None, None]
-    assert sent == 4, "SYN, ACK, one byte and its ACK: a SYN-ACK is of no socket yet"
-    assert (retransmitted, drops) == (0, 0)
-    assert of_neighbour >= 6 and dropped_by_neighbour >= 12, "six do not fit, and each asks again after a second"
+    first, ((target_sent, target_retransmitted, target_drops), (_, neighbour_retransmitted, neighbour_drops)) = reported
+    assert first == [None, None], "the first read has no growth"
+    assert target_sent == 4, "SYN, ACK, one byte and its ACK: the SYN-ACK is not sent by an established socket"
+    assert target_retransmitted == 0
+    assert target_drops == 0
+    assert neighbour_retransmitted >= 6, "six connections do not fit, and each sends its SYN again after a second"
+    assert neighbour_drops >= 12, "the first and the second SYN of six connections"
 
 
-def test_duplicate_deliveries_do_not_count_as_loss(in_namespace: InNamespace) -> None:
-    """Late acknowledgements make tail loss probes: two small segments, and a reader that answers after 30 ms."""
-    reported = in_namespace(
+def test_segments_that_were_sent_twice_and_arrived_twice_do_not_count_as_lost() -> None:
+    """A late acknowledgement causes a tail loss probe, which sends a segment again: here a reader answers after 30 ms."""
+    reported = run_in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 probe = TcpProbe()
 probe.watch(None, 9000)
-client, server = pair(('127.0.0.1', 9000))
+client, server = connect(('127.0.0.1', 9000))
 for end in (client, server):
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 probe.read()
@@ -127,18 +127,18 @@ for _ in range(40):
     server.recv(2)
     server.send(b'.')
     client.recv(1)
-time.sleep(0.1)
-again = struct.unpack_from('=I', client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256), 100)[0]
-tell([again, probe.read().target.segments_retransmitted])
+time.sleep(0.1)  # the last acknowledgement
+total_retrans = struct.unpack_from('=I', client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256), 100)[0]
+report([total_retrans, probe.read().target.segments_retransmitted])
 """
     )
-    again, lost = reported
-    assert again > 0
-    assert lost == 0
+    retransmitted_by_kernel, retransmitted_by_probe = reported
+    assert retransmitted_by_kernel > 0
+    assert retransmitted_by_probe == 0
 
 
-def test_half_open_connections_are_those_to_the_target(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
+def test_half_open_connections_are_counted_for_the_watched_port_only() -> None:
+    reported = run_in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 target, neighbour = TcpProbe(), TcpProbe()
@@ -149,25 +149,24 @@ waits_for_data.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 30)
 for probe in (target, neighbour):
     probe.read()
 clients = [socket.create_connection(('127.0.0.1', 9001)) for _ in range(3)]
-tell([probe.read().target.half_open for probe in (target, neighbour)])
+report([probe.read().target.half_open for probe in (target, neighbour)])
 """
     )
     assert reported == [0, 3]
 
 
-def test_a_target_in_another_namespace_is_read_there(in_namespace: InNamespace) -> None:
-    reported = in_namespace(
+def test_counters_of_a_target_in_another_network_namespace_are_read_there() -> None:
+    reported = run_in_namespace(
         """
 from capexplorer.probe.tcp import TcpProbe
 ready, to_child = os.pipe(), os.pipe()
 child = os.fork()
 if child == 0:
-    assert ctypes.CDLL(None).unshare(NEW_NET) == 0
+    assert ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0
     os.write(ready[1], b'.')
     os.read(to_child[0], 1)
-    with socket.socket() as any_socket:
-        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 0x41))
-    there = socket.create_server(('127.0.0.1', 9000))
+    set_loopback_up()
+    listener_of_child = socket.create_server(('127.0.0.1', 9000))
     clients = [socket.create_connection(('127.0.0.1', 9000)) for _ in range(3)]
     os.write(ready[1], b'.')
     os.read(to_child[0], 1)
@@ -176,19 +175,23 @@ os.read(ready[0], 1)
 probe = TcpProbe()
 probe.watch(child)
 probe.read()
-held = [pair(('127.0.0.1', 9000)) for _ in range(5)]
+connections = [connect(('127.0.0.1', 9000)) for _ in range(5)]
 os.write(to_child[1], b'.')
 os.read(ready[0], 1)
 reading = probe.read()
-tell([reading.active_opens, reading.passive_opens, probe.listen_queue(9000)])
+report([reading.active_opens, reading.passive_opens, *probe.listen_queue(9000)])
 os.write(to_child[1], b'.')
 os.waitpid(child, 0)
 """
     )
-    assert reported == [5, 3, [3, None]], "how many may wait is not reported there"
+    active_opens, passive_opens, listen_queue, listen_backlog = reported
+    assert active_opens == 5, "connections that the generator opened, in its own namespace"
+    assert passive_opens == 3, "connections that the target received, in its namespace"
+    assert listen_queue == 3
+    assert listen_backlog is None, "the files of another namespace do not have it"
 
 
-def test_connections_that_wait_on_a_real_port_are_counted_with_its_backlog() -> None:
+def test_the_accept_queue_of_a_port_is_read_with_its_backlog() -> None:
     probe = TcpProbe()
     with socket.create_server(("127.0.0.1", 0), backlog=7) as server:
         with socket.create_connection(server.getsockname()), socket.create_connection(server.getsockname()):
