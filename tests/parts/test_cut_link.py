@@ -1,4 +1,4 @@
-"""A part on a machine of its own, a network namespace, whose network link goes down and comes back."""
+"""A part on another machine, which a network namespace stands for, while the network link to it is down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from programs import needs
 from capexplorer.model.watched import PartSpec
 from trials.parts import testbed
 
-from .reading import reading
+from .parts_process import parts_process
 
 pytestmark = [
     needs("ip", "nsenter", "unshare", "sshd", "ssh", "ssh-keygen"),
@@ -20,19 +20,25 @@ pytestmark = [
 ]
 
 
-def test_a_part_whose_link_is_cut_has_no_figures_until_the_link_is_back(tmp_path: Path) -> None:
+def test_a_part_has_no_readings_while_its_network_link_is_down(tmp_path: Path) -> None:
     with testbed.testbed("namespaces", "", tmp_path) as machines:
-        watched = PartSpec(name="db", at=machines.hosts_by_part["db"].at, port=testbed.SSH_PORT)
-        with reading(watched, before=machines.prefix) as part:
-            part.read(lambda each: each.target and each.target.alive and each.host, "its figures")
-            part.noticed(lambda each: each.state == "read", "that it is known")
+        spec = PartSpec(name="db", at=machines.hosts_by_part["db"].at, port=testbed.SSH_PORT)
+        with parts_process(spec, before=machines.prefix) as process:
+            process.wait_for_reading(
+                lambda each: each.target and each.target.alive and each.host, "a reading with target and host"
+            )
+            process.wait_for_state(lambda each: each.state == "read", "the state 'read'")
 
             machines.cut("db")
-            part.drained()
-            known = len(part.readings)
-            cut = part.noticed(lambda each: each.state == "unread", "that the link is cut")
-            assert cut.name == "db" and cut.reason
-            assert len(part.readings) == known, "a figure from before the cut is shown again"
+            process.poll_times(4)  # readings from before the cut arrive
+            before_cut = len(process.readings)
+            unread = process.wait_for_state(lambda each: each.state == "unread", "the state 'unread'")
+            assert unread.name == "db"
+            assert unread.reason
+            assert len(process.readings) == before_cut, "a reading arrived although the link was down"
 
             subprocess.run([*machines.prefix, "ip", "link", "set", "to-db", "up"], check=True)
-            part.until(lambda: len(part.readings) > known and part.parts[-1].state == "read", "that it is read again")
+            process.poll_until(
+                lambda: len(process.readings) > before_cut and process.states[-1].state == "read",
+                "a reading and the state 'read' after the link was up again",
+            )

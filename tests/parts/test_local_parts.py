@@ -1,8 +1,9 @@
-"""Parts on this machine, read by the reader that is sent to others: against real processes."""
+"""Parts on this machine, real processes, read by the same reader that is sent to other machines."""
 
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import socket
 import subprocess
@@ -15,10 +16,10 @@ import pytest
 
 from capexplorer.model.watched import PartSpec
 
-from .reading import reading
+from .parts_process import children_of, parts_process
 
-BUSY = "import os\nprint(flush=True)\nos.fork()\nwhile True: pass"
-QUEUE = """
+TWO_BUSY_PROCESSES = "import os\nprint(flush=True)\nos.fork()\nwhile True: pass"
+LISTENER = """
 import socket, time
 listener = socket.create_server(("127.0.0.1", 0), backlog=7)
 print(listener.getsockname()[1], flush=True)
@@ -27,9 +28,9 @@ time.sleep(600)
 
 
 @contextmanager
-def program(text: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A program that prints a line when it is ready, and the line."""
-    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+def python(code: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A Python process, and the line that it prints when it is ready. It is killed at the end with all that it started."""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         try:
             yield process, process.stdout.readline().strip()
@@ -38,49 +39,62 @@ def program(text: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def shell_without_python(folder: Path) -> str:
-    """A transport to a machine that has a shell, and no Python."""
+    """A transport to a machine that has a shell and no Python: a PATH with five programs."""
     for name in ("sh", "grep", "cat", "date", "tr"):
         found = next(path for each in os.environ["PATH"].split(":") if (path := Path(each, name)).exists())
         (folder / name).symlink_to(found)
     return f"env PATH={folder}"
 
 
-@pytest.mark.parametrize("reads", ["python", "shell"])
-def test_cpu_and_memory_of_a_process_tree_and_its_host_are_read(reads: str, tmp_path: Path) -> None:
-    with program(BUSY) as (busy, _):
-        at = shell_without_python(tmp_path) if reads == "shell" else ""
-        with reading(PartSpec(name="busy", at=at, pid=busy.pid)) as part:
-            found = part.read(lambda each: each.target and (each.target.cpu_ratio or 0.0) > 0.1, "CPU use of both processes")
-            assert found.target is not None and found.host is not None
-            assert (found.target.processes, found.target.threads) == (2, 2)
-            assert (found.target.rss_bytes or 0) > 1 << 20 and (found.host.cpu_ratio or 0.0) > 0.1
-            known = part.noticed(lambda each: each.state == "read", "that it is known")
-            assert (known.reader, known.machine, known.pid) == (reads, "generator", busy.pid)
-            assert known.clock_offset_s is not None and abs(known.clock_offset_s) <= (known.clock_error_s or 0.0) + 0.6
+@pytest.mark.parametrize("reader", ["python", "shell"])
+def test_cpu_and_memory_of_a_process_tree_and_its_host_are_read(reader: str, tmp_path: Path) -> None:
+    with python(TWO_BUSY_PROCESSES) as (busy, _):
+        at = shell_without_python(tmp_path) if reader == "shell" else ""
+        with parts_process(PartSpec(name="busy", at=at, pid=busy.pid)) as process:
+            reading = process.wait_for_reading(
+                lambda each: each.target and (each.target.cpu_ratio or 0.0) > 0.1, "a reading with CPU use of the target"
+            )
+            assert reading.target is not None and reading.host is not None
+            assert reading.target.processes == 2
+            assert reading.target.threads == 2
+            assert (reading.target.rss_bytes or 0) > 1 << 20
+            assert (reading.host.cpu_ratio or 0.0) > 0.1
+            state = process.wait_for_state(lambda each: each.state == "read", "the state 'read'")
+            assert state.reader == reader
+            assert state.machine == "generator"
+            assert state.pid == busy.pid
+            assert state.clock_offset_s is not None
+            assert abs(state.clock_offset_s) <= (state.clock_error_s or 0.0) + 0.6, "the clock is that of this machine"
 
 
 def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> None:
-    with program(QUEUE) as (_, port), reading(PartSpec(name="queue", port=int(port))) as part:
+    with python(LISTENER) as (_, port), parts_process(PartSpec(name="queue", port=int(port))) as process:
         clients = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(3)]
-        found = part.read(lambda each: each.target and each.target.listen_queue == 3, "three connections that wait")
-        assert found.target is not None and found.target.listen_backlog == 7
+        reading = process.wait_for_reading(
+            lambda each: each.target and each.target.listen_queue == 3, "a reading with three connections in the accept queue"
+        )
+        assert reading.target is not None and reading.target.listen_backlog == 7
         for client in clients:
             client.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
-def test_what_another_user_may_not_read_is_denied_and_missing_and_the_rest_is_read() -> None:
-    with program(QUEUE) as (process, _), reading(PartSpec(name="web", at="su -s /bin/sh nobody -c", pid=process.pid)) as part:
-        found = part.read(lambda each: each.target and each.target.cpu_ratio is not None, "its CPU use")
-        assert found.target is not None
-        assert found.target.read_bytes_per_s is None
-        assert found.target.rss_bytes and found.target.fds_limit
-        known = part.noticed(lambda each: each.denied, "what is denied")
-        assert "disk bytes" in known.denied
-        assert (known.program or "").startswith("python"), "by its name, where its executable may not be seen"
+def test_figures_that_the_user_may_not_read_are_listed_as_denied_and_all_others_are_read() -> None:
+    with python(LISTENER) as (target, _):
+        with parts_process(PartSpec(name="web", at="su -s /bin/sh nobody -c", pid=target.pid)) as process:
+            reading = process.wait_for_reading(
+                lambda each: each.target and each.target.cpu_ratio is not None, "a reading with CPU use of the target"
+            )
+            assert reading.target is not None
+            assert reading.target.read_bytes_per_s is None, "only the owner may read it"
+            assert reading.target.rss_bytes
+            assert reading.target.fds_limit
+            state = process.wait_for_state(lambda each: each.denied, "a state with denied figures")
+            assert "disk bytes" in state.denied
+            assert (state.program or "").startswith("python"), "the process name, since the path of its program is denied"
 
 
-CLOCK_OFF = r"""
+MACHINE_WITH_WRONG_CLOCK = r"""
 import os, re, sys, time
 first = sys.stdin.buffer.raw.read(4096)
 os.write(1, b"Welcome to db7\ncapexplorer python\n")
@@ -90,51 +104,48 @@ while left:
 while os.read(0, 65536):
     os.write(1, b'{"wall": %f, "boot": %f}\n' % (time.time() + 90, time.monotonic() + 7))
 """
+"""A transport that prints a greeting, takes the reader's program, and answers each question with a clock 90 s ahead."""
 
 
-def test_a_clock_that_is_90_s_off_is_measured_and_changes_no_figure() -> None:
-    program = shlex.join([sys.executable, "-c", CLOCK_OFF])
-    with reading(PartSpec(name="db", at=program)) as part:
-        known = part.noticed(lambda each: each.clock_offset_s, "the clock's offset")
-        assert known.clock_offset_s is not None and known.clock_error_s is not None
-        assert abs(known.clock_offset_s - 90) <= known.clock_error_s + 0.01
-        assert part.readings[-1].name == "db"
+def test_the_offset_of_a_clock_that_is_90_s_ahead_is_measured() -> None:
+    transport = shlex.join([sys.executable, "-c", MACHINE_WITH_WRONG_CLOCK])
+    with parts_process(PartSpec(name="db", at=transport)) as process:
+        state = process.wait_for_state(lambda each: each.clock_offset_s, "a state with a clock offset")
+        assert state.clock_offset_s is not None and state.clock_error_s is not None
+        assert abs(state.clock_offset_s - 90) <= state.clock_error_s + 0.01
+        assert process.readings[-1].name == "db", "it has readings nevertheless"
 
 
-def test_a_process_that_is_not_there_is_named_and_its_machine_is_read() -> None:
+def test_a_part_without_a_process_is_read_with_the_reason_and_figures_of_its_host() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    with reading(PartSpec(name="web", port=port)) as part:
-        known = part.noticed(lambda each: each.reason, "why there is no process")
-        assert (known.state, known.reason) == ("read", f"nothing listens on port {port}")
-        assert part.readings[-1].target is None and part.readings[-1].host is not None
+    with parts_process(PartSpec(name="web", port=port)) as process:
+        state = process.wait_for_state(lambda each: each.reason, "a state with a reason")
+        assert state.state == "read"
+        assert state.reason == f"nothing listens on port {port}"
+        assert process.readings[-1].target is None
+        assert process.readings[-1].host is not None
 
 
-def test_a_transport_that_cannot_start_is_named_with_its_own_message() -> None:
-    with reading(PartSpec(name="web", at="no-such-program web1")) as part:
-        known = part.noticed(lambda each: each.state == "unread", "that it cannot be read")
-        assert known.reason == "no-such-program: No such file or directory"
+def test_a_transport_that_cannot_start_is_reported_with_the_message_of_the_system() -> None:
+    with parts_process(PartSpec(name="web", at="no-such-program web1")) as process:
+        state = process.wait_for_state(lambda each: each.state == "unread", "the state 'unread'")
+        assert state.reason == "no-such-program: No such file or directory"
 
 
-def test_the_reader_ends_with_the_process_that_started_it() -> None:
-    with reading(PartSpec(name="here")) as part:
-        part.read(lambda each: each.host, "a reading")
-        readers = children(part.process.pid)
+def test_reader_processes_end_with_the_parts_process() -> None:
+    with parts_process(PartSpec(name="here")) as process:
+        process.wait_for_reading(lambda each: each.host, "a reading of the host")
+        readers = children_of(process.process.pid)
         assert readers
-    assert not [pid for pid in readers if Path(f"/proc/{pid}").exists()]
+    assert not [pid for pid in readers if Path(f"/proc/{pid}").exists()], "reader processes that still run"
 
 
-def test_the_reader_ends_when_that_process_is_killed() -> None:
-    with pytest.raises(AssertionError), reading(PartSpec(name="here")) as part:
-        part.read(lambda each: each.host, "a reading")
-        readers = [os.pidfd_open(pid) for pid in children(part.process.pid)]
-        part.process.kill()
-    import select
-
+def test_reader_processes_end_if_the_parts_process_is_killed() -> None:
+    with pytest.raises(AssertionError, match="ended with an error"), parts_process(PartSpec(name="here")) as process:
+        process.wait_for_reading(lambda each: each.host, "a reading of the host")
+        readers = [os.pidfd_open(pid) for pid in children_of(process.process.pid)]
+        process.process.kill()
     for reader in readers:
-        assert select.select([reader], [], [], 30.0)[0], "a reader process was still running"
+        assert select.select([reader], [], [], 30.0)[0], "a reader process still runs"
         os.close(reader)
-
-
-def children(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -1,4 +1,4 @@
-"""Parts over a real SSH server on loopback, with a key of its own: read, cut off, read again, and nothing left there."""
+"""Parts that are read over a real SSH server on loopback, with a temporary key: connection loss, cleanup, refused logins."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from e2e.sshd_rig import needs_root, needs_sshd, sshd
 
 from capexplorer.model.watched import PartSpec
 
-from .reading import WAIT_MOST_S, reading
+from .parts_process import WAIT_MOST_S, children_of, parts_process
 
 pytestmark = [needs_sshd, needs_root]
 
 
 @pytest.fixture(scope="module")
-def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The command that logs in."""
+def ssh_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The command that logs in to a server that runs during the tests."""
     with sshd(tmp_path_factory.mktemp("watched") / "sshd") as server:
         yield (
             f"ssh -F none -p {server.port} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
@@ -30,42 +29,44 @@ def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
 
 
-def clients_of(pid: int) -> list[int]:
-    """Processes of transports."""
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def readers() -> set[int]:
-    """Processes that sshd started and that read."""
+def reader_processes() -> set[int]:
+    """Processes on the part's machine, here this one, that read the part."""
     done = subprocess.run(["pgrep", "-f", "capexplorer python"], capture_output=True, text=True)
     return {int(pid) for pid in done.stdout.split()}
 
 
-def test_a_part_is_read_over_ssh_cut_off_and_read_again_and_no_reader_is_left(ssh: str) -> None:
-    before = readers()
+def test_a_part_over_ssh_is_read_again_after_connection_loss_and_leaves_no_reader_process(ssh_command: str) -> None:
+    readers_of_others = reader_processes()
     with socket.create_server(("127.0.0.1", 0), backlog=9) as listener:
         port = listener.getsockname()[1]
-        with reading(PartSpec(name="web", at=ssh, port=port)) as part:
-            found = part.read(lambda each: each.target and each.target.listen_backlog == 9, "its accept queue")
-            assert found.target is not None and found.target.pid == os.getpid()
-            assert (found.reader_cpu_ratio or 0.0) < 0.05  # asked four times as often as in a run
-            first = part.noticed(lambda each: each.state == "read", "that it is known")
-            assert (first.reader, first.machine, first.pid) == ("python", "generator", os.getpid())
+        with parts_process(PartSpec(name="web", at=ssh_command, port=port)) as process:
+            reading = process.wait_for_reading(
+                lambda each: each.target and each.target.listen_backlog == 9, "a reading with an accept queue"
+            )
+            assert reading.target is not None and reading.target.pid == os.getpid()
+            assert (reading.reader_cpu_ratio or 0.0) < 0.05, "CPU use of the reader, asked four times as often as in a run"
+            state = process.wait_for_state(lambda each: each.state == "read", "the state 'read'")
+            assert state.reader == "python"
+            assert state.machine == "generator"
+            assert state.pid == os.getpid()
 
-            for client in clients_of(part.process.pid):
-                os.kill(client, signal.SIGSTOP)
-            part.noticed(lambda each: each.state == "unread", "a link that sends nothing is reported as unread")
-            silent = len(part.readings)
-            for client in clients_of(part.process.pid):
-                os.kill(client, signal.SIGKILL)
-            part.until(lambda: part.parts[-1].state == "read" and len(part.readings) > silent, "the part is read again")
+            for ssh_client in children_of(process.process.pid):
+                os.kill(ssh_client, signal.SIGSTOP)
+            process.wait_for_state(lambda each: each.state == "unread", "the state 'unread' of a link that sends nothing")
+            before_loss = len(process.readings)
+            for ssh_client in children_of(process.process.pid):
+                os.kill(ssh_client, signal.SIGKILL)
+            process.poll_until(
+                lambda: process.states[-1].state == "read" and len(process.readings) > before_loss,
+                "a reading over a new connection",
+            )
     deadline_s = time.monotonic() + WAIT_MOST_S
-    while readers() - before:
-        assert time.monotonic() < deadline_s, "a reader process was still running"
+    while reader_processes() - readers_of_others:
+        assert time.monotonic() < deadline_s, "a reader process still runs"
         time.sleep(0.1)
 
 
-def test_a_refused_login_is_named_and_prompts_nothing_on_the_terminal(ssh: str) -> None:
-    with reading(PartSpec(name="web", at=ssh.replace("/user ", "/host.pub "))) as part:
-        known = part.noticed(lambda each: each.state == "unread", "the part cannot be read")
-        assert "Permission denied" in (known.reason or ""), known.reason
+def test_a_refused_login_is_reported_with_the_message_of_ssh(ssh_command: str) -> None:
+    with parts_process(PartSpec(name="web", at=ssh_command.replace("/user ", "/host.pub "))) as process:
+        state = process.wait_for_state(lambda each: each.state == "unread", "the state 'unread'")
+        assert "Permission denied" in (state.reason or ""), state.reason

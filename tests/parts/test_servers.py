@@ -1,4 +1,4 @@
-"""Servers' own figures: pages in, figures out; and a real server that refuses connections."""
+"""Figures that servers (nginx, PostgreSQL, Redis, StatsD, Prometheus exporters) give of themselves, and refusals of servers."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ other NaN
 """
 
 
-def test_nginx_counts_connections_that_it_closed_for_lack_of_room_as_rejected() -> None:
+def test_nginx_connections_that_were_accepted_and_not_handled_are_rejected_connections() -> None:
     values, counters = figures(STUB_STATUS)
     assert values == {"connections": 291.0, "reading": 6.0, "writing": 179.0, "waiting": 106.0}
     assert counters == {"rejected_connections": 8.0, "requests": 31070465.0}
 
 
-def test_another_page_than_nginxs_is_refused() -> None:
+def test_a_page_that_is_not_of_stub_status_raises_value_error() -> None:
     with pytest.raises(ValueError, match="not one of stub_status"):
         figures("<html>welcome</html>")
 
@@ -62,61 +62,71 @@ def test_chosen_metrics_of_an_exporter_are_summed_over_their_labels() -> None:
     assert (values, counters) == ({"pg_locks": 7.0}, {"http_requests_total": 12.0})
 
 
-def test_counters_become_growth_per_second_and_a_restart_is_not_growth() -> None:
+def test_counters_become_rates_and_a_counter_that_decreased_has_none() -> None:
     now = iter((10.0, 12.0, 13.0))
     rates = Rates(lambda: next(now))
-    found = []
-    for count in (100.0, 110.0, 3.0):
+    for count, expected, case in (
+        (100.0, {}, "first value"),
+        (110.0, {"requests_per_s": 5.0}, "10 more in 2 s"),
+        (3.0, {}, "the server was restarted"),
+    ):
         rates.tick()
-        found.append(rates.of("requests", count))
-    assert found == [{}, {"requests_per_s": 5.0}, {}]
+        assert rates.of("requests", count) == expected, case
 
 
-def test_a_part_has_the_servers_that_it_names() -> None:
-    watch = PartSpec(name="db", postgres="postgresql://db/x", redis="redis://db")
-    assert set(servers_of(watch)) == {"postgres", "redis"}
-    assert not watch.has_reader, "no reader is sent to this machine for a server that is elsewhere"
+def test_servers_of_a_part_are_those_with_a_url_in_its_spec() -> None:
+    spec = PartSpec(name="db", postgres="postgresql://db/x", redis="redis://db")
+    assert set(servers_of(spec)) == {"postgres", "redis"}
+    assert not spec.has_reader, "a part that has only servers needs no reader process"
 
 
-def test_statsd_counts_grow_per_second_gauges_stay_and_timers_are_means() -> None:
+def test_statsd_counters_become_rates_gauges_keep_their_value_and_timers_become_means() -> None:
     totals = Totals()
-    for text in (
+    for datagram in (
         b"gunicorn.requests:1|c|@1.0",
         b"gunicorn.requests:1|c|@0.5\ngunicorn.workers:4|g",
         b"gunicorn.workers:-1|g|#a:b",
+        b"gunicorn.request.duration:10.5|ms\ngunicorn.request.duration:20.5|ms",
     ):
-        totals.add(text)
-    totals.add(b"gunicorn.request.duration:10.5|ms\ngunicorn.request.duration:20.5|ms")
-    first = {
+        totals.add(datagram)
+    assert totals.take(2.0, dropped=0) == {
         "datagrams_per_s": 2.0,
         "gunicorn.requests_per_s": 1.5,
         "gunicorn.workers": 3.0,
         "gunicorn.request.duration_ms": 15.5,
     }
-    assert totals.take(2.0, dropped=0) == first
-    assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 0.0, "gunicorn.requests_per_s": 0.0}, (
-        "nothing old in a silent second"
-    )
+
+
+def test_statsd_gauges_and_timers_are_missing_from_a_second_without_datagrams() -> None:
+    totals = Totals()
+    totals.add(b"gunicorn.requests:1|c\ngunicorn.workers:3|g\ngunicorn.request.duration:10.5|ms")
+    totals.take(1.0, dropped=0)
+    assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 0.0, "gunicorn.requests_per_s": 0.0}
     totals.add(b"gunicorn.requests:1|c")
     assert totals.take(1.0, dropped=7) == {"datagrams_per_s": 1.0, "dropped_datagrams": 7.0, "gunicorn.workers": 3.0}
 
 
-def test_statsd_skips_lines_that_are_not_metrics_and_keeps_a_bounded_number_of_names() -> None:
+def test_statsd_skips_lines_that_are_not_metrics() -> None:
     totals = Totals()
-    for text in (b"\xff\x00", b"a b:1|c", b"x:nan|c", b"x:1|c|@0", b"x:1|c|@.0", b"", b":1|c", b"x" * 200 + b":1|c"):
-        totals.add(text)
+    for datagram in (b"\xff\x00", b"a b:1|c", b"x:nan|c", b"x:1|c|@0", b"x:1|c|@.0", b"", b":1|c", b"x" * 200 + b":1|c"):
+        totals.add(datagram)
     assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 8.0}
+
+
+def test_statsd_keeps_at_most_32_names() -> None:
+    totals = Totals()
     for index in range(100):
         totals.add(f"name{index}:1|g".encode())
-    assert len(totals.take(1.0, dropped=0)) == 33
+    figures_by_name = totals.take(1.0, dropped=0)
+    assert len(figures_by_name.keys() - {"datagrams_per_s"}) == 32
 
 
-def test_gunicorn_reports_its_requests_to_the_part_that_listens(tmp_path: Path) -> None:
-    ports = [socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
-    for each in ports:
+def test_statsd_figures_of_a_real_gunicorn_are_received(tmp_path: Path) -> None:
+    sockets = [socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
+    for each in sockets:
         each.bind(("127.0.0.1", 0))
-    http, statsd = (each.getsockname()[1] for each in ports)
-    for each in ports:
+    http, statsd = (each.getsockname()[1] for each in sockets)  # free ports, since these sockets are closed
+    for each in sockets:
         each.close()
     (tmp_path / "app.py").write_text("def app(environ, start):\n    start('200 OK', [])\n    return [b'done']\n")
     server = Statsd(f"udp://127.0.0.1:{statsd}")
@@ -127,7 +137,7 @@ def test_gunicorn_reports_its_requests_to_the_part_that_listens(tmp_path: Path) 
         try:
             deadline_s = time.monotonic() + 60
             while seen.get("gunicorn.requests_per_s", 0.0) == 0.0 or not wanted <= seen.keys():
-                assert time.monotonic() < deadline_s, seen
+                assert time.monotonic() < deadline_s, f"figures are missing: {seen}"
                 with suppress(OSError):
                     urllib.request.urlopen(f"http://127.0.0.1:{http}/", timeout=5).close()
                 time.sleep(0.02)
@@ -139,37 +149,39 @@ def test_gunicorn_reports_its_requests_to_the_part_that_listens(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("url", ["udp://0.0.0.0:8125", "udp://10.0.0.1:8125", "http://127.0.0.1:8125", "udp://127.0.0.1"])
-def test_statsd_is_received_on_loopback_alone(url: str) -> None:
+def test_a_statsd_url_must_be_udp_on_a_loopback_address_with_a_port(url: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"name": "web", "statsd": url}, PartSpec)
 
 
-def status(accepted: int, handled: int) -> bytes:
+def nginx_response(accepted: int, handled: int) -> bytes:
+    """A response with the page of stub_status."""
     page = f"Active connections: 9\nserver accepts handled requests\n {accepted} {handled} 90\nReading: 0 Writing: 9 Waiting: 0\n"
     return f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(page)}\r\n\r\n{page}".encode()
 
 
-def test_nginx_that_closes_the_readers_connection_refuses_it_and_its_counters_go_on_from_the_last_answer() -> None:
-    """Without worker_connections nginx accepts, and closes without a word."""
-    answers = [status(10, 10), b"", status(40, 22)]
+def test_nginx_that_closes_a_connection_without_a_response_refuses_and_its_counters_continue() -> None:
+    """So does nginx when all of its worker_connections are in use."""
+    responses = [nginx_response(10, 10), b"", nginx_response(40, 22)]
 
-    def answer(listener: socket.socket) -> None:
-        for each in answers:
+    def respond(listener: socket.socket) -> None:
+        for each in responses:
             connection = listener.accept()[0]
             connection.recv(1 << 12)
             connection.sendall(each)
             connection.close()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=answer, args=(listener,), daemon=True).start()
+        threading.Thread(target=respond, args=(listener,), daemon=True).start()
         server = Nginx(f"http://127.0.0.1:{listener.getsockname()[1]}/")
         assert server.read()["refused_readings"] == 0.0
         with pytest.raises(ServerRefused):
             server.read()
-        assert server.read()["rejected_connections_per_s"] > 0.0, "those of the seconds in which nobody could ask"
+        assert server.read()["rejected_connections_per_s"] > 0.0, "those since the last response are counted"
 
 
-def test_a_server_that_closes_the_first_connection_is_no_nginx_without_room() -> None:
+def test_a_server_that_closes_the_first_connection_raises_http_error() -> None:
+    """It has never sent a page of stub_status, so it need not be nginx."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
         with pytest.raises(httpx.HTTPError):
@@ -177,7 +189,7 @@ def test_a_server_that_closes_the_first_connection_is_no_nginx_without_room() ->
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("message", "exception"),
     [
         ("connection failed: FATAL:  sorry, too many clients already", "ServerRefused"),
         ("FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute", "ServerRefused"),
@@ -185,21 +197,23 @@ def test_a_server_that_closes_the_first_connection_is_no_nginx_without_room() ->
         ('FATAL:  password authentication failed for user "shop"', "OperationalError"),
     ],
 )
-def test_postgres_that_lets_the_reader_in_no_more_refuses_it(said: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgres_errors_for_lack_of_connections_are_refusals_and_others_are_not(
+    message: str, exception: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     psycopg = pytest.importorskip("psycopg", reason="pip install 'capexplorer[postgres]'")
     from capexplorer.parts.servers.postgres import Postgres
 
     def connect(*_: object, **__: object) -> None:
-        raise psycopg.OperationalError(said)
+        raise psycopg.OperationalError(message)
 
     monkeypatch.setattr(psycopg, "connect", connect)
-    with pytest.raises(Exception, match=said.split("  ")[1][:20]) as error:
+    with pytest.raises(Exception, match=message.split("  ")[1][:20]) as error:
         Postgres("postgresql://db/x").read()
-    assert type(error.value).__name__ == expected
+    assert type(error.value).__name__ == exception
 
 
-def test_a_refusal_is_a_reading_with_the_servers_words_and_the_next_answer_takes_them_back() -> None:
-    class Full:
+def test_a_refusal_is_a_reading_with_the_servers_message_until_the_next_answer() -> None:
+    class ServerThatIsFullAtFirst:
         is_full = True
 
         def read(self) -> dict[str, float]:
@@ -208,30 +222,35 @@ def test_a_refusal_is_a_reading_with_the_servers_words_and_the_next_answer_takes
             self.is_full = False
             raise ServerRefused("too many clients")
 
-    woken, wake = os.pipe()
-    thread = ServerThread("postgres", Full, wake)
-    found = []
-    for _ in range(2):
+    answered, wake = os.pipe()
+    thread = ServerThread("postgres", ServerThatIsFullAtFirst, wake)
+    for figures_by_name, reason in (
+        ({"refused_readings": 1.0}, "postgres: too many clients"),
+        ({"connections": 3.0}, None),
+    ):
         thread.ask()
-        os.read(woken, 1)
-        found.append((thread.take(), thread.why))
-    assert found == [({"refused_readings": 1.0}, "postgres: too many clients"), ({"connections": 3.0}, None)]
+        os.read(answered, 1)  # waits for the thread
+        assert thread.take() == figures_by_name
+        assert thread.why == reason
 
 
 @needs("redis-server")
-def test_redis_counts_clients_up_to_its_limit_and_refuses_a_reader_beyond_it() -> None:
+def test_redis_at_its_limit_of_clients_reports_rejected_connections_and_refuses_a_new_reader() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
     words = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--maxclients", "3", "--save", ""]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
         try:
             server = Redis(f"redis://127.0.0.1:{port}")
-            before = until_it_answers(server)
-            assert (before["connections"], before["connections_limit"]) == (1.0, 3.0)
+            before = first_figures(server)
+            assert before["connections"] == 1.0, "the reader"
+            assert before["connections_limit"] == 3.0
             clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(4)]
-            assert all(each.recv(64).startswith(b"-ERR max number of clients") for each in clients[2:])
+            for beyond_limit in clients[2:]:
+                assert beyond_limit.recv(64).startswith(b"-ERR max number of clients")
             now = server.read()
-            assert now["connections"] == 3.0 and now["rejected_connections_per_s"] > 0.0
+            assert now["connections"] == 3.0
+            assert now["rejected_connections_per_s"] > 0.0
             with pytest.raises(ServerRefused):
                 Redis(f"redis://127.0.0.1:{port}").read()
             for each in clients:
@@ -240,8 +259,8 @@ def test_redis_counts_clients_up_to_its_limit_and_refuses_a_reader_beyond_it() -
             process.kill()
 
 
-def until_it_answers(server: Redis) -> dict[str, float]:
-    """The first figures of a server that is starting."""
+def first_figures(server: Redis) -> dict[str, float]:
+    """The first figures of a server that was just started; waits until it answers."""
     deadline_s = time.monotonic() + 60
     while True:
         try:

@@ -1,4 +1,4 @@
-"""`--watch` and `[[watch]]`: texts in, parts or one line of what was expected out."""
+"""Parsing of `--watch NAME=TRANSPORT` and of `[[watch]]` in profiles: parts, or a message of one line with what was expected."""
 
 from __future__ import annotations
 
@@ -40,15 +40,16 @@ def test_a_part_is_a_name_a_transport_and_what_of_its_machine_it_is(text: str, e
         ("db=ssh 'db1", "quotes do not match"),
     ],
 )
-def test_a_wrong_text_is_refused_in_one_line(text: str, expected: str) -> None:
+def test_an_invalid_watch_text_is_refused_in_one_line(text: str, expected: str) -> None:
     with pytest.raises(InputError, match="--watch: ") as caught:
         watches_of([text], ())
-    assert expected in str(caught.value) and "\n" not in str(caught.value)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
-def test_the_command_line_replaces_the_profiles_part_of_the_same_name() -> None:
-    of_profile = (PartSpec(name="db", at="ssh old"), PartSpec(name="web", at="ssh web1"))
-    assert [watch.at for watch in watches_of(["db=ssh new"], of_profile)] == ["ssh web1", "ssh new"]
+def test_a_part_of_the_command_line_replaces_the_part_of_that_name_in_the_profile() -> None:
+    parts_of_profile = (PartSpec(name="db", at="ssh old"), PartSpec(name="web", at="ssh web1"))
+    assert [part.at for part in watches_of(["db=ssh new"], parts_of_profile)] == ["ssh web1", "ssh new"]
 
 
 def test_two_parts_of_one_name_are_refused() -> None:
@@ -56,8 +57,11 @@ def test_two_parts_of_one_name_are_refused() -> None:
         watches_of(["db=here", "db=ssh db1"], ())
 
 
-def test_a_container_that_is_entered_is_read_whole() -> None:
+def test_a_transport_into_a_container_selects_its_first_process() -> None:
     assert PartSpec(name="db", at="kubectl exec -i db-0 --").selected == ("pid", "1")
+
+
+def test_a_port_selects_the_process_in_a_container() -> None:
     assert PartSpec(name="db", at="docker -H tcp://h exec -i db", port=5432).selected == ("port", "5432")
 
 

@@ -1,4 +1,4 @@
-"""When a part is said to be unread, by a clock of the test's own."""
+"""When and why a watched part is reported as unread; a fake clock sets the time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from capexplorer.parts.link import PartLink
 from capexplorer.parts.part_messages import Noticed
 from capexplorer.parts.watched_part import WatchedPart
 
-SILENT = shlex.join([sys.executable, "-c", "import time; time.sleep(600)"])
-"""A transport that has said nothing yet."""
+SILENT_TRANSPORT = shlex.join([sys.executable, "-c", "import time; time.sleep(600)"])
+"""It prints nothing, as a login that takes long."""
 
 
-class Clock:
+class FakeClock:
     now_s = 100.0
 
     def __call__(self) -> float:
@@ -28,36 +28,38 @@ class Clock:
 
 @pytest.fixture
 def wake() -> Iterator[int]:
-    woken, wake = os.pipe()
-    yield wake
-    os.close(woken)
-    os.close(wake)
+    """The write end of the pipe by which a part wakes its process."""
+    read_end, write_end = os.pipe()
+    yield write_end
+    os.close(read_end)
+    os.close(write_end)
 
 
-def states(part: WatchedPart) -> list[str]:
+def new_states(part: WatchedPart) -> list[str]:
+    """States that the part has reported since the last call."""
     return [each.part.state for each in part.take() if isinstance(each, Noticed)]
 
 
-def test_a_login_that_takes_long_is_no_part_that_cannot_be_read_for_twenty_seconds(wake: int) -> None:
-    clock = Clock()
-    part = WatchedPart(PartSpec(name="db", at=SILENT), lambda *_: None, clock, wake)
+def test_a_part_whose_transport_prints_nothing_is_unread_after_twenty_seconds(wake: int) -> None:
+    clock = FakeClock()
+    part = WatchedPart(PartSpec(name="db", at=SILENT_TRANSPORT), lambda *_: None, clock, wake)
     part.poll()
     clock.now_s += 12.0
-    assert states(part) == [], "it may still log in"
+    assert new_states(part) == [], "after 12 s the login may still succeed"
     clock.now_s += 9.0
-    assert states(part) == ["unread"]
+    assert new_states(part) == ["unread"], "after 21 s"
     part.link.close()
 
 
-def test_a_transport_that_cannot_start_is_reported_after_five_seconds(wake: int) -> None:
-    clock = Clock()
+def test_a_part_whose_transport_cannot_start_is_unread_after_five_seconds(wake: int) -> None:
+    clock = FakeClock()
     part = WatchedPart(PartSpec(name="db", at="no-such-program db1"), lambda *_: None, clock, wake)
     part.poll()
     clock.now_s += 6.0
-    assert states(part) == ["unread"]
+    assert new_states(part) == ["unread"]
 
 
-def why_it_failed(at: str) -> str | None:
+def reason_of_failure(at: str) -> str | None:
     """Why a transport gives no readings; waits until it has failed."""
     link = PartLink(at)
     link.poll(b"{}")
@@ -69,7 +71,7 @@ def why_it_failed(at: str) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("at", "why"),
+    ("at", "reason"),
     [
         ("yes", "the transport printed more than 8 MiB without an answer of the reader"),
         ("sh -c 'yes >&2'", "the transport printed more than 8 MiB without an answer of the reader"),
@@ -80,5 +82,5 @@ def why_it_failed(at: str) -> str | None:
         ("sh -c 'cannot open /dev/tty </dev/tty'", "sh: 1: cannot open /dev/tty: No such device or address"),
     ],
 )
-def test_a_transport_that_is_no_shell_fails_with_one_line(at: str, why: str) -> None:
-    assert why_it_failed(at) == why
+def test_a_transport_without_a_shell_fails_with_a_reason_of_one_line(at: str, reason: str) -> None:
+    assert reason_of_failure(at) == reason
