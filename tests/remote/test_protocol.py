@@ -1,13 +1,15 @@
-"""The protocol as data: messages in a stream of bytes that comes in any pieces, and what is none of them."""
+"""The protocol between a run and the screens of other processes: messages are encoded and decoded, invalid bytes are refused."""
 
 from __future__ import annotations
 
+import io
 import random
+from itertools import cycle
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.msgpack import encode as pack
 
 from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
 from capexplorer.remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
@@ -49,7 +51,7 @@ from capexplorer.remote.protocol import (
 
 BRIEF = RequestBrief(number=3, why="first", method="GET", name="/a", status=503, error="503: busy")
 
-OF_SCREENS: list[FromScreen] = [
+MESSAGES_OF_SCREENS: list[FromScreen] = [
     Hello(protocol=PROTOCOL, role="steer", name="pts/3"),
     StepTo(number=1, users=40),
     StepToRate(number=2, per_s=0.5),
@@ -72,7 +74,7 @@ OF_SCREENS: list[FromScreen] = [
     AskRequests(number=17),
     AskRequest(number=18, request=3),
 ]
-OF_RUNS: list[FromRun] = [
+MESSAGES_OF_RUNS: list[FromRun] = [
     Welcome(
         protocol=PROTOCOL, session="s", path="/x/s.jsonl", pid=7, max_users=9, can_restart=True, plans={"short": "1:3s"},
         unattended_s=300.0,
@@ -91,56 +93,57 @@ OF_RUNS: list[FromRun] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("message", OF_SCREENS, ids=lambda each: type(each).__name__)
-def test_a_message_of_a_screen_is_read_as_it_was_written(message: FromScreen) -> None:
+@pytest.mark.parametrize("message", MESSAGES_OF_SCREENS, ids=lambda each: type(each).__name__)
+def test_a_message_of_a_screen_is_decoded_as_it_was_encoded(message: FromScreen) -> None:
     assert from_screen(encode(message)) == message
 
 
-@pytest.mark.parametrize("message", OF_RUNS, ids=lambda each: type(each).__name__)
-def test_a_message_of_a_run_is_read_as_it_was_written(message: FromRun) -> None:
+@pytest.mark.parametrize("message", MESSAGES_OF_RUNS, ids=lambda each: type(each).__name__)
+def test_a_message_of_a_run_is_decoded_as_it_was_encoded(message: FromRun) -> None:
     assert from_run(encode(message)) == message
 
 
 @given(st.lists(st.integers(1, 40), min_size=1))
 def test_messages_are_decoded_from_any_split_of_the_bytes(sizes: list[int]) -> None:
-    stream = b"".join(frame(encode(each)) for each in OF_SCREENS)
-    frames, found, at = Frames(FROM_SCREEN_MOST_BYTES), [], 0
-    for index in range(len(stream)):
-        size = sizes[index % len(sizes)]
-        found += frames.feed(stream[at : at + size])
-        at += size
-    assert [from_screen(each) for each in found] == OF_SCREENS
+    stream = io.BytesIO(b"".join(frame(encode(each)) for each in MESSAGES_OF_SCREENS))
+    frames, messages = Frames(FROM_SCREEN_MOST_BYTES), []
+    for size in cycle(sizes):
+        piece = stream.read(size)
+        if not piece:
+            break
+        messages += frames.feed(piece)
+    assert [from_screen(each) for each in messages] == MESSAGES_OF_SCREENS
 
 
-def test_a_length_beyond_the_bound_is_refused_before_its_bytes_come() -> None:
+def test_a_message_longer_than_the_maximum_is_refused_by_its_length_alone() -> None:
     with pytest.raises(ProtocolError, match=r"a message of 65,537 bytes; at most 65,536 are taken"):
         Frames(FROM_SCREEN_MOST_BYTES).feed((FROM_SCREEN_MOST_BYTES + 1).to_bytes(4, "big"))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_megabyte_of_garbage_is_refused_in_its_first_bytes(seed: int) -> None:
-    garbage = random.Random(seed).randbytes(1 << 20)
+def test_random_bytes_are_refused_within_the_first_64_kib(seed: int) -> None:
+    random_bytes = random.Random(seed).randbytes(65_536)
     with pytest.raises(ProtocolError):
-        for message in Frames(FROM_SCREEN_MOST_BYTES).feed(garbage[:65_536]):
+        for message in Frames(FROM_SCREEN_MOST_BYTES).feed(random_bytes):
             from_screen(message)
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "message",
     [
-        b"",
-        b"\x00",
-        msgspec.msgpack.encode({"type": "users", "number": 1, "users": -1}),
-        msgspec.msgpack.encode({"type": "users", "number": 1, "users": "many"}),
-        msgspec.msgpack.encode({"type": "users", "number": 1}),
-        msgspec.msgpack.encode({"type": "users", "number": 1, "users": 1, "more": 1}),
-        msgspec.msgpack.encode({"type": "format the disk", "number": 1}),
-        msgspec.msgpack.encode({"type": "note", "number": 1, "text": "x" * 10_001}),
-        msgspec.msgpack.encode({"type": "hello", "protocol": 1, "role": "root", "name": ""}),
-        b"\x91" * 60_000,
-        encode(StepTo(number=1, users=1)) + b"\x00",
+        pytest.param(b"", id="no bytes"),
+        pytest.param(b"\x00", id="a number instead of a map"),
+        pytest.param(pack({"type": "users", "number": 1, "users": -1}), id="negative users"),
+        pytest.param(pack({"type": "users", "number": 1, "users": "many"}), id="text instead of a number"),
+        pytest.param(pack({"type": "users", "number": 1}), id="a missing key"),
+        pytest.param(pack({"type": "users", "number": 1, "users": 1, "more": 1}), id="an unknown key"),
+        pytest.param(pack({"type": "format the disk", "number": 1}), id="an unknown type"),
+        pytest.param(pack({"type": "note", "number": 1, "text": "x" * 10_001}), id="a note that is too long"),
+        pytest.param(pack({"type": "hello", "protocol": 1, "role": "root", "name": ""}), id="an unknown role"),
+        pytest.param(b"\x91" * 60_000, id="60,000 nested arrays"),
+        pytest.param(encode(StepTo(number=1, users=1)) + b"\x00", id="a byte after the message"),
     ],
 )
-def test_bytes_that_are_no_message_are_refused(wrong: bytes) -> None:
+def test_bytes_that_are_not_a_valid_message_are_refused(message: bytes) -> None:
     with pytest.raises(ProtocolError, match="not a message of protocol 3: "):
-        from_screen(wrong)
+        from_screen(message)

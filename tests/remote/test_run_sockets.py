@@ -1,4 +1,4 @@
-"""Where runs listen: a folder that nobody else can enter, and which run a name means."""
+"""The sockets on which runs listen for screens: their folder is private to the user, and a session's name finds its socket."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from capexplorer.remote import run_sockets
 
 
 @pytest.fixture
-def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder; its path is short, as that of a socket must be."""
+def socket_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder for sockets, which is not there yet. Its path is short: that of a socket has at most 107 bytes."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         monkeypatch.setenv("XDG_RUNTIME_DIR", name)
         monkeypatch.setattr(run_sockets, "folders", lambda: [Path(name) / "capexplorer"])
         yield Path(name) / "capexplorer"
 
 
-def listening(folder: Path, session: str) -> socket.socket:
+def listen_as_run(folder: Path, session: str) -> socket.socket:
+    """The listen_as_run socket of a run of this session."""
     run_sockets.make_folder(folder)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(folder / f"{session}.sock"))
@@ -31,50 +32,49 @@ def listening(folder: Path, session: str) -> socket.socket:
     return listener
 
 
-def test_the_runtime_folder_comes_first_and_there_is_always_another() -> None:
+def test_the_last_choice_of_a_folder_is_in_tmp() -> None:
     *_, last = run_sockets.folders()
     assert last == Path(f"/tmp/capexplorer-{os.geteuid()}")
 
 
-def test_the_folder_is_private_with_any_umask(runtime: Path) -> None:
-    before = os.umask(0)
+def test_the_folder_is_made_private_under_a_umask_of_0(socket_folder: Path) -> None:
+    umask = os.umask(0)
     try:
-        assert run_sockets.make_folder(runtime)
+        assert run_sockets.make_folder(socket_folder)
     finally:
-        os.umask(before)
-    assert runtime.stat().st_mode & 0o777 == 0o700
+        os.umask(umask)
+    assert socket_folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_that_others_may_enter_is_not_used(runtime: Path) -> None:
-    runtime.mkdir(0o755)
-    assert not run_sockets.make_folder(runtime)
+def test_an_existing_folder_that_others_may_enter_is_not_used(socket_folder: Path) -> None:
+    socket_folder.mkdir(0o755)
+    assert not run_sockets.make_folder(socket_folder)
 
 
-def test_a_link_to_a_folder_is_not_used(runtime: Path) -> None:
-    (runtime.parent / "elsewhere").mkdir(0o700)
-    runtime.symlink_to(runtime.parent / "elsewhere")
-    assert not run_sockets.make_folder(runtime)
+def test_a_symbolic_link_to_a_folder_is_not_used(socket_folder: Path) -> None:
+    (socket_folder.parent / "elsewhere").mkdir(0o700)
+    socket_folder.symlink_to(socket_folder.parent / "elsewhere")
+    assert not run_sockets.make_folder(socket_folder)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder of another user")
-def test_a_folder_of_another_user_is_not_used(runtime: Path) -> None:
-    runtime.mkdir(0o700)
-    os.chown(runtime, 12_345, -1)
-    assert not run_sockets.make_folder(runtime)
+def test_a_folder_of_another_user_is_not_used(socket_folder: Path) -> None:
+    socket_folder.mkdir(0o700)
+    os.chown(socket_folder, 12_345, -1)
+    assert not run_sockets.make_folder(socket_folder)
 
 
-def test_a_run_is_found_by_its_id_by_its_beginning_and_without_a_name(runtime: Path) -> None:
-    with listening(runtime, "20260101-mixed-aa"):
-        path = runtime / "20260101-mixed-aa.sock"
-        for name in ("20260101-mixed-aa", "2026", "last", "sessions/20260101-mixed-aa.jsonl", None):
-            assert run_sockets.find(name) == ("20260101-mixed-aa", path)
+@pytest.mark.parametrize("name", ["20260101-mixed-aa", "2026", "last", "sessions/20260101-mixed-aa.jsonl", None])
+def test_the_only_run_is_found_by_session_prefix_last_log_path_or_no_name(socket_folder: Path, name: str | None) -> None:
+    with listen_as_run(socket_folder, "20260101-mixed-aa"):
+        assert run_sockets.find(name) == ("20260101-mixed-aa", socket_folder / "20260101-mixed-aa.sock")
 
 
-def test_the_socket_of_a_killed_run_is_removed(runtime: Path) -> None:
-    listening(runtime, "dead").close()
-    assert (runtime / "dead.sock").exists()
+def test_the_socket_of_a_killed_run_is_removed(socket_folder: Path) -> None:
+    listen_as_run(socket_folder, "dead").close()
+    assert (socket_folder / "dead.sock").exists()
     assert run_sockets.running() == {}
-    assert not (runtime / "dead.sock").exists()
+    assert not (socket_folder / "dead.sock").exists()
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,10 @@ def test_the_socket_of_a_killed_run_is_removed(runtime: Path) -> None:
         ("b", "session `b` is not running; these are: a-1, a-2"),
     ],
 )
-def test_a_name_that_means_no_run_or_several_is_one_line(runtime: Path, name: str | None, message: str) -> None:
-    with listening(runtime, "a-1"), listening(runtime, "a-2"), pytest.raises(InputError) as refused:
+def test_a_name_of_no_run_or_of_several_is_refused_with_the_sessions_that_run(
+    socket_folder: Path, name: str | None, message: str
+) -> None:
+    with listen_as_run(socket_folder, "a-1"), listen_as_run(socket_folder, "a-2"), pytest.raises(InputError) as refused:
         run_sockets.find(name)
     assert str(refused.value) == message
 
@@ -95,7 +97,7 @@ def test_a_name_that_means_no_run_or_several_is_one_line(runtime: Path, name: st
     ("name", "message"),
     [(None, "no run of this user is going on"), ("a", "session `a` is not running: this user has no run now")],
 )
-def test_a_name_without_a_running_session_is_refused_with_a_message(runtime: Path, name: str | None, message: str) -> None:
+def test_any_name_is_refused_if_no_run_exists(socket_folder: Path, name: str | None, message: str) -> None:
     with pytest.raises(InputError) as refused:
         run_sockets.find(name)
     assert str(refused.value) == message
