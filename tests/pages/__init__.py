@@ -1,1 +1,1 @@
-"""The pages of docs/ that state what the code does are compared with the code."""
+"""Tests that compare the pages of docs/, README.md and ARCHITECTURE.md with the code that they describe."""

@@ -1,4 +1,4 @@
-"""Reads the pages that the tests compare with the code."""
+"""Reads the tables of Markdown pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def rows(page: str) -> Iterator[tuple[str, ...]]:
+def table_rows(page: str) -> Iterator[tuple[str, ...]]:
     """The cells of each table row in a page, given by its path from the repository's root."""
     for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
         if line.startswith("| ") and not line.startswith("| ---"):

@@ -1,4 +1,4 @@
-"""Names and texts of the product's source, by file: they show that something is used, and not only declared."""
+"""Names and string constants that files of the capexplorer package use: tests compare them with what is declared elsewhere."""
 
 from __future__ import annotations
 
@@ -7,40 +7,45 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-PRODUCT = Path(__file__).resolve().parents[2] / "capexplorer"
+PACKAGE = Path(__file__).resolve().parents[2] / "capexplorer"
 
 
 @dataclass(frozen=True)
-class Words:
-    """What stands in one or more files."""
+class SourceNames:
+    """Names and string constants of one or more files."""
 
     strings: frozenset[str]
     """String constants."""
     attributes: frozenset[str]
-    """Names that are read from or called on objects."""
+    """Names after a dot: `b` of `a.b`."""
     keywords: frozenset[str]
-    """Names of arguments in calls."""
+    """Names of keyword arguments in calls."""
     called: frozenset[str]
-    """Names that are called, without what stands before the point."""
+    """Names that are called without a dot before them: `f` of `f()`."""
 
 
-def words(*rooms: str, without: str = "") -> Words:
-    """Of these folders and files of the product; `without`: a file or folder that is left out."""
-    paths = (path for room in rooms for path in ([PRODUCT / room] if room.endswith(".py") else (PRODUCT / room).rglob("*.py")))
-    found = [_words(path) for path in paths if not without or not path.is_relative_to(PRODUCT / without)]
-    return Words(
-        frozenset().union(*(each.strings for each in found)),
-        frozenset().union(*(each.attributes for each in found)),
-        frozenset().union(*(each.keywords for each in found)),
-        frozenset().union(*(each.called for each in found)),
+def names_in(*places: str, without: str = "") -> SourceNames:
+    """Names in folders and files of the package. `without`: a file or folder that is left out."""
+    paths = [
+        path
+        for place in places
+        for path in ([PACKAGE / place] if place.endswith(".py") else (PACKAGE / place).rglob("*.py"))
+        if not without or not path.is_relative_to(PACKAGE / without)
+    ]
+    by_file = [_names_in_file(path) for path in paths]
+    return SourceNames(
+        frozenset().union(*(each.strings for each in by_file)),
+        frozenset().union(*(each.attributes for each in by_file)),
+        frozenset().union(*(each.keywords for each in by_file)),
+        frozenset().union(*(each.called for each in by_file)),
     )
 
 
 @cache
-def _words(path: Path) -> Words:
+def _names_in_file(path: Path) -> SourceNames:
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
-    return Words(
+    return SourceNames(
         frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)),
         frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute)),
         frozenset(keyword.arg for call in calls for keyword in call.keywords if keyword.arg is not None),

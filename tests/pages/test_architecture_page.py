@@ -1,4 +1,7 @@
-"""ARCHITECTURE.md: its table of packages is complete, true to the imports, and within the contracts of pyproject.toml."""
+"""ARCHITECTURE.md: its table of packages agrees with the packages, their imports, and the contracts of pyproject.toml.
+
+"Package" here means a package or a module directly under capexplorer/.
+"""
 
 from __future__ import annotations
 
@@ -11,39 +14,43 @@ from typing import Any
 
 import pytest
 
-from .tables import ROOT, rows
+from .page_tables import ROOT, table_rows
 
-PACKAGE = ROOT / "capexplorer"
-NOT_ROOMS = ("__init__", "__main__", "__pycache__", "shipped")
+SOURCE = ROOT / "capexplorer"
+NOT_PACKAGES = ("__init__", "__main__", "__pycache__", "shipped")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CONTRACTS: list[dict[str, Any]] = PROJECT["tool"]["importlinter"]["contracts"]
 
 
-def rooms() -> set[str]:
-    """Packages and modules directly under capexplorer/."""
-    found = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    return found - set(NOT_ROOMS)
+def packages() -> set[str]:
+    found = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    return found - set(NOT_PACKAGES)
 
 
-def table() -> dict[str, set[str]]:
-    """Room to the rooms that it may import."""
-    found = {cells[0].strip("`"): cells[2] for cells in rows("ARCHITECTURE.md") if len(cells) == 3 and cells[0] != "package"}
-    return {room: may_import(cell) - {room} for room, cell in found.items()}
+def allowed_imports() -> dict[str, set[str]]:
+    """By the page: each package with the packages that it may import."""
+    found = {
+        cells[0].strip("`"): cells[2] for cells in table_rows("ARCHITECTURE.md") if len(cells) == 3 and cells[0] != "package"
+    }
+    return {package: packages_named_in(cell) - {package} for package, cell in found.items()}
 
 
-def may_import(cell: str) -> set[str]:
+def packages_named_in(cell: str) -> set[str]:
+    """The packages of a cell "may import"."""
     named = set(re.findall(r"`(\w+)`", cell))
-    return rooms() - named if cell.startswith("all packages but") else named
+    return packages() - named if cell.startswith("all packages but") else named
 
 
-def imported(room: str) -> set[str]:
-    """Rooms that the modules of one import, also inside functions."""
-    paths = [PACKAGE / f"{room}.py"] if (PACKAGE / f"{room}.py").is_file() else sorted((PACKAGE / room).rglob("*.py"))
-    found = {each for path in paths for each in imported_by(path)}
-    return (found & rooms()) - {room}
+def actual_imports(package: str) -> set[str]:
+    """Packages that the modules of one import, also inside functions."""
+    module = SOURCE / f"{package}.py"
+    paths = [module] if module.is_file() else sorted((SOURCE / package).rglob("*.py"))
+    found = {each for path in paths for each in imports_of_file(path)}
+    return (found & packages()) - {package}
 
 
-def imported_by(path: Path) -> Iterator[str]:
+def imports_of_file(path: Path) -> Iterator[str]:
+    """The first name below capexplorer of each import."""
     package = path.relative_to(ROOT).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -56,47 +63,48 @@ def imported_by(path: Path) -> Iterator[str]:
 
 
 def layers() -> list[set[str]]:
-    """Rooms of the layers contract, from the top down."""
+    """Packages of the layers contract in pyproject.toml, from the top down."""
     lines = next(contract["layers"] for contract in CONTRACTS if contract["type"] == "layers")
     return [{name.strip().removeprefix("capexplorer.") for name in line.split("|")} for line in lines]
 
 
-def banned() -> Iterator[tuple[str, str]]:
-    """(room, room that it must not import) of the contracts that forbid whole rooms."""
+def forbidden_imports() -> Iterator[tuple[str, str]]:
+    """(package, package that it must not import) of the contracts in pyproject.toml that forbid whole packages."""
     for contract in CONTRACTS:
         names = [name.removeprefix("capexplorer.") for name in contract.get("forbidden_modules", ())]
         for source in contract.get("source_modules", ()):
-            yield from ((source.removeprefix("capexplorer."), name) for name in names if name in rooms())
+            yield from ((source.removeprefix("capexplorer."), name) for name in names if name in packages())
 
 
-def test_every_room_has_a_row_and_every_row_a_room() -> None:
-    assert set(table()) == rooms()
+def test_the_table_has_one_row_for_every_package_and_no_other() -> None:
+    assert set(allowed_imports()) == packages()
 
 
-@pytest.mark.parametrize("room", sorted(rooms()))
-def test_a_room_imports_what_its_row_says(room: str) -> None:
-    assert imported(room) <= table()[room]
+@pytest.mark.parametrize("package", sorted(packages()))
+def test_a_package_imports_only_what_its_row_allows(package: str) -> None:
+    assert actual_imports(package) <= allowed_imports()[package]
 
 
-def test_the_layers_name_every_room_once() -> None:
-    assert sorted(room for layer in layers() for room in layer) == sorted(rooms())
+def test_the_layers_contract_names_every_package_once() -> None:
+    assert sorted(package for layer in layers() for package in layer) == sorted(packages())
 
 
-def test_a_row_allows_only_rooms_of_lower_layers() -> None:
-    level = {room: index for index, layer in enumerate(layers()) for room in layer}
-    upwards = [
-        f"{room} may import {other}"
-        for room, others in table().items()
+def test_a_row_allows_only_packages_of_lower_layers() -> None:
+    layer_index = {package: index for index, layer in enumerate(layers()) for package in layer}
+    wrong = [
+        f"{package} may import {other}"
+        for package, others in allowed_imports().items()
         for other in others
-        if room in level and other in level and level[other] <= level[room]
+        if package in layer_index and other in layer_index and layer_index[other] <= layer_index[package]
     ]
-    assert upwards == []
+    assert wrong == []
 
 
-def test_a_row_allows_nothing_that_a_contract_forbids() -> None:
-    allowed = table()
-    assert [f"{room} may import {other}" for room, other in banned() if other in allowed.get(room, ())] == []
+def test_a_row_allows_no_import_that_a_contract_forbids() -> None:
+    allowed = allowed_imports()
+    wrong = [f"{package} may import {other}" for package, other in forbidden_imports() if other in allowed.get(package, ())]
+    assert wrong == []
 
 
-def test_it_is_one_page() -> None:
+def test_the_page_has_at_most_85_lines() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 85

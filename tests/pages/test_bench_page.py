@@ -1,4 +1,4 @@
-"""docs/bench.md is made from the data beside it."""
+"""docs/bench.md is generated from its data file by benchmarks/clients_page.py."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ import json
 from benchmarks import clients_page
 
 
-def test_the_page_is_made_from_its_data() -> None:
+def test_the_bench_page_is_what_its_generator_makes_of_the_data() -> None:
     assert clients_page.PAGE.read_text(encoding="utf-8") == clients_page.page(json.loads(clients_page.DATA.read_text()))

@@ -1,4 +1,4 @@
-"""docs/capexplorer.1 is what the command line says of itself, and a page that man shows."""
+"""docs/capexplorer.1, the man page, is generated from the commands and their options, and `man` shows it without warnings."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from programs import needs
 from capexplorer import cli
 from capexplorer.report.formats import FORMATS
 
-from .tables import ROOT
+from .page_tables import ROOT
 
 PAGE = ROOT / "docs" / "capexplorer.1"
 
 
-def test_the_page_is_what_the_command_line_makes() -> None:
-    """In a process of its own: click keeps the help option of a command, as another test may have invoked it."""
+def test_the_man_page_is_what_its_generator_makes() -> None:
+    """Generated in a new process: a test in this one that invoked a command has changed the command's help option in Click."""
     made = subprocess.run(
         [sys.executable, "-c", "from docs import man; print(man.page(), end='')"],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
@@ -34,11 +34,12 @@ def test_man_shows_every_command_without_a_warning() -> None:
         check=True,
         env={"MANPAGER": "cat", "PATH": "/usr/bin:/bin", "MANWIDTH": "100"},
     )
-    assert shown.stderr == ""
+    assert shown.stderr == "", "warnings"
     assert [name for name in cli.COMMANDS if f"\n   {name}" not in shown.stdout] == []
 
 
-def test_the_page_has_what_compare_and_export_say_below_their_options() -> None:
+def test_the_man_page_has_the_conditions_of_compare_and_the_formats_of_export() -> None:
+    """Both are in the text that the help of these commands has below the options."""
     text = PAGE.read_text(encoding="utf-8").replace("\\-", "-")
     assert "A condition is FIGURE[@USERS] OP PERCENT" in text
-    assert [name for name in FORMATS if f"{name}: " not in text] == []
+    assert [name for name in FORMATS if f"{name}: " not in text] == [], "formats that are missing"

@@ -1,4 +1,4 @@
-"""docs/profiles.md has every key of a profile, as the model has it, with an example that a profile may have."""
+"""docs/profiles.md is generated: it has every key of a profile with its docstring and a valid example."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from capexplorer import toml
 from capexplorer.profile import Profile
 from docs import profiles
 
-from .tables import ROOT
+from .page_tables import ROOT
 
 EXAMPLES = profiles.examples()
 
 
-def test_the_page_is_what_the_model_and_the_examples_make() -> None:
+def test_the_profiles_page_is_what_its_generator_makes() -> None:
     on_disk = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
     assert on_disk == profiles.page(EXAMPLES), "run `python docs/profiles.py`"
 
 
 def keys() -> Iterator[tuple[str, str]]:
+    """(path of the table, key) of each key that is not a table itself."""
     for table in profiles.tables():
         for field in table.fields:
             if profiles.struct_of(field.type) is None:
@@ -30,29 +31,29 @@ def keys() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("table", "key"), keys(), ids=lambda text: text or "top")
-def test_the_example_of_a_key_is_a_value_that_it_may_have(table: str, key: str) -> None:
-    raw: dict[str, Any] = {"users": {"task": [{"name": "/"}]}, "watch": [{"name": "db", "at": "ssh db1"}]}
-    place = raw
-    for part in filter(None, table.split(".")):
-        place = place.setdefault(part, {})
-        place = place[0] if isinstance(place, list) else place
+def test_a_profile_with_the_example_of_a_key_is_valid(table: str, key: str) -> None:
+    profile: dict[str, Any] = {"users": {"task": [{"name": "/"}]}, "watch": [{"name": "db", "at": "ssh db1"}]}
+    table_of_key = profile
+    for name in filter(None, table.split(".")):
+        table_of_key = table_of_key.setdefault(name, {})
+        table_of_key = table_of_key[0] if isinstance(table_of_key, list) else table_of_key
     if table == "stop.metric":
-        place.update({"name": "x", "over": 1})
-    place[key] = profiles.example_of(EXAMPLES, table)[key]
-    toml.convert(raw, Profile, "docs/profiles.toml")
+        table_of_key.update({"name": "x", "over": 1})  # its required keys
+    table_of_key[key] = profiles.example_of(EXAMPLES, table)[key]
+    toml.convert(profile, Profile, "docs/profiles.toml")
 
 
-def test_a_key_without_an_example_is_named() -> None:
+def test_a_key_without_an_example_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no example of users\.start"):
         profiles.page({**EXAMPLES, "users": {key: value for key, value in EXAMPLES["users"].items() if key != "start"}})
 
 
-def test_an_example_of_no_key_is_named() -> None:
+def test_an_example_of_an_unknown_key_is_refused() -> None:
     with pytest.raises(ValueError, match=r"an example of an unknown key: guards\.most"):
         profiles.page({**EXAMPLES, "guards": {**EXAMPLES["guards"], "most": 1}})
 
 
-def test_a_key_without_a_meaning_is_named() -> None:
+def test_a_key_without_a_docstring_is_refused() -> None:
     field = shape.Field(name="odd", encode_name="odd", type=shape.BoolType(), required=False, default=False)
     with pytest.raises(ValueError, match=r"users\.odd has no docstring"):
         profiles.row(profiles.Table("users", Profile, (field,)), field, {"odd": True})

@@ -1,8 +1,12 @@
-"""What docs/contributing.md asks to be declared in one file is used in the file that gives it a meaning."""
+"""Whatever is declared in one file (causes, findings, keys, readings, formats) is used in the files that give it an effect.
+
+docs/contributing.md has the lists of these files.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from types import ModuleType
 from typing import get_args
 
 import msgspec
@@ -17,22 +21,24 @@ from capexplorer.model.watched import SERVERS, PartSpec
 from capexplorer.parts.servers import EXTRAS
 from capexplorer.report.formats import FORMATS
 
-from .source import words
-from .tables import ROOT
+from .page_tables import ROOT
+from .source_names import names_in
 
 
-def structs_of(module: object) -> list[type[msgspec.Struct]]:
-    kinds = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, msgspec.Struct))
-    return [kind for kind in kinds if kind.__module__.startswith(getattr(module, "__name__", ""))]
+def structs_of(module: ModuleType) -> list[type[msgspec.Struct]]:
+    """Structs that a module or a module below it declares."""
+    structs = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, msgspec.Struct))
+    return [struct for struct in structs if struct.__module__.startswith(module.__name__)]
 
 
-def fields_of(module: object) -> set[tuple[str, str]]:
+def fields_of(module: ModuleType) -> set[tuple[str, str]]:
     """(struct, field) of each struct that a module declares."""
-    return {(kind.__name__, field.name) for kind in structs_of(module) for field in msgspec.structs.fields(kind)}
+    return {(struct.__name__, field.name) for struct in structs_of(module) for field in msgspec.structs.fields(struct)}
 
 
-def test_every_cause_bottleneck_and_leak_of_the_catalogue_is_recognised_somewhere() -> None:
-    assert set(ENTRIES) - words("analysis", "run", without="analysis/causes/catalogue.py").strings == set()
+def test_every_cause_bottleneck_and_leak_of_the_catalogue_is_named_by_a_module_that_recognises_it() -> None:
+    recognised = names_in("analysis", "run", without="analysis/causes/catalogue.py").strings
+    assert set(ENTRIES) - recognised == set()
 
 
 def test_every_kind_of_finding_is_made_by_a_detector_or_by_the_run() -> None:
@@ -40,29 +46,35 @@ def test_every_kind_of_finding_is_made_by_a_detector_or_by_the_run() -> None:
     assert {kind.__name__ for kind in KINDS.values()} - made == set()
 
 
-def test_every_reason_of_a_step_is_proposed() -> None:
-    assert set(get_args(Why)) - words("load", "run", "analysis/knee/verification.py").strings == set()
+def test_every_reason_of_a_proposed_step_is_used_by_a_policy_or_a_driver() -> None:
+    used = names_in("load", "run", "analysis/knee/verification.py").strings
+    assert set(get_args(Why)) - used == set()
 
 
-def test_every_key_of_a_profile_has_an_effect() -> None:
-    used = words(".", without="profile")
-    assert {each for each in fields_of(profile) if each[1] not in used.attributes | used.strings} == set()
+def test_every_key_of_a_profile_is_read_outside_the_profile_package() -> None:
+    used = names_in(".", without="profile")
+    unused = {(struct, key) for struct, key in fields_of(profile) if key not in used.attributes | used.strings}
+    assert unused == set()
 
 
 def test_every_reading_is_taken_by_a_probe() -> None:
-    taken = words("probe", "parts", "load", "run")
-    assert {each for each in fields_of(readings) if each[1] not in taken.keywords | taken.strings} == set()
+    taken = names_in("probe", "parts", "load", "run")
+    missing = {(struct, field) for struct, field in fields_of(readings) if field not in taken.keywords | taken.strings}
+    assert missing == set()
 
 
-def test_every_server_that_counts_for_itself_has_a_key_of_a_part_and_its_client_an_extra() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+def test_every_server_with_figures_of_its_own_has_a_key_of_part_spec() -> None:
     assert {field.name for field in msgspec.structs.fields(PartSpec)} >= set(SERVERS)
-    assert set(EXTRAS) == set(extras) <= set(SERVERS)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_the_readme_names_every_format(form: str) -> None:
-    [usage] = [
-        line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if "capexplorer export SESSION --format" in line
-    ]
-    assert form in usage.partition("--format ")[2].split()[0].split("|")
+def test_every_client_of_a_server_is_an_optional_dependency() -> None:
+    optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(EXTRAS) == set(optional)
+    assert set(EXTRAS) <= set(SERVERS)
+
+
+@pytest.mark.parametrize("export_format", FORMATS)
+def test_the_readme_names_every_export_format(export_format: str) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    [usage] = [line for line in readme.splitlines() if "capexplorer export SESSION --format" in line]
+    assert export_format in usage.partition("--format ")[2].split()[0].split("|")
