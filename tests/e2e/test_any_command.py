@@ -1,4 +1,4 @@
-"""Services that no target.toml describes: any command as the target, and a process that runs already, named by pid or port."""
+"""Targets without a target.toml: `--target-cmd`, the `command` of a profile, and a running process by `--pid` or `--port-of`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from capexplorer.model.events import Header, Sample, Target
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port
 
-from .rig import Run, actor_service, answer, export, of, start
+from .rig import Run, actor_service, events_of, export, run_in_process, started_run
 
 pytestmark = pytest.mark.slow
 
-SERVER = f"{sys.executable} -m http.server {{port}} --bind 127.0.0.1"
-PLAN = ("--headless", "--plan", "3:4s")
+HTTP_SERVER_COMMAND = f"{sys.executable} -m http.server {{port}} --bind 127.0.0.1"
+HEADLESS_PLAN = ("--headless", "--plan", "3:4s")
 
 
-def test_any_command_with_a_port_is_a_target(tmp_path: Path) -> None:
-    with start(tmp_path, "--target-cmd", SERVER, "--ready", "/", *PLAN) as run:
+def test_a_command_with_a_port_is_started_loaded_and_ended(tmp_path: Path) -> None:
+    with started_run(tmp_path, "--target-cmd", HTTP_SERVER_COMMAND, "--ready", "/", *HEADLESS_PLAN) as run:
         assert run.exit_code() == 0
-        run.marked.assert_gone()
-    [header] = of(run.events(), Header)
-    assert (header.target.name, header.target.command[1:3]) == ("http.server", ("-m", "http.server"))
-    assert [target.state for target in of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
+        run.marked.assert_no_process_left()
+    [header] = events_of(run.events(), Header)
+    assert header.target.name == "http.server"
+    assert header.target.command[1:3] == ("-m", "http.server")
+    assert [target.state for target in events_of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
     level = export(run.sessions)["levels"][-1]
     assert level["requests"] > 0
     assert level["failures"] == 0
@@ -40,42 +41,45 @@ def test_any_command_with_a_port_is_a_target(tmp_path: Path) -> None:
 SECRET = "hunter2xyzzy"
 
 
-def assert_secret_is_nowhere(run: Run) -> None:
+def assert_secret_is_not_written(run: Run) -> None:
+    """Neither to the log, nor in its file name, nor to stdout or stderr."""
     [log] = run.sessions.glob("*.jsonl")
     assert SECRET not in log.read_text() + log.name + run.stdout + run.stderr
 
 
-def test_secrets_of_a_command_reach_neither_the_log_nor_its_name(tmp_path: Path) -> None:
-    shell = f"MY_TOKEN={SECRET} DB_PASSW0RD={SECRET} exec {SERVER}"
+def test_secrets_in_a_target_command_are_not_written(tmp_path: Path) -> None:
+    shell = f"MY_TOKEN={SECRET} DB_PASSW0RD={SECRET} exec {HTTP_SERVER_COMMAND}"
     command = f'env PASSW0RD={SECRET} sh -c "{shell} # --pw {SECRET} SESSION_SECRET={SECRET}"'
-    with start(tmp_path, "--target-cmd", command, "--ready", "/", *PLAN) as run:
+    with started_run(tmp_path, "--target-cmd", command, "--ready", "/", *HEADLESS_PLAN) as run:
         assert run.exit_code() == 0, run.stderr
-    assert_secret_is_nowhere(run)
+    assert_secret_is_not_written(run)
 
 
-def test_a_command_with_a_fixed_port_and_secrets_in_a_shell_runs_the_users_of_a_profile(tmp_path: Path) -> None:
+def test_a_command_with_a_fixed_port_is_loaded_by_the_users_of_a_profile(tmp_path: Path) -> None:
     port = free_port()
-    served, ready = SERVER.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
-    command = f'sh -c "X_TOKEN={SECRET} exec {served} # API_KEY={SECRET}"'
-    with start(tmp_path, "actor", "--target-cmd", command, "--ready", ready, *PLAN) as run:
-        assert run.exit_code() == 4  # the profile's paths are not there
-    [header] = of(run.events(), Header)
-    assert (header.target.url, header.profile["name"]) == (f"http://127.0.0.1:{port}", "actor")
-    assert_secret_is_nowhere(run)
+    server, ready = HTTP_SERVER_COMMAND.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
+    command = f'sh -c "X_TOKEN={SECRET} exec {server} # API_KEY={SECRET}"'
+    with started_run(tmp_path, "actor", "--target-cmd", command, "--ready", ready, *HEADLESS_PLAN) as run:
+        assert run.exit_code() == 4, "the server has none of the profile's paths, so no request succeeds"
+    [header] = events_of(run.events(), Header)
+    assert header.target.url == f"http://127.0.0.1:{port}"
+    assert header.profile["name"] == "actor"
+    assert_secret_is_not_written(run)
 
 
-def test_a_process_is_watched_that_does_not_listen_at_the_url(tmp_path: Path) -> None:
-    """As with a proxy in front of the service."""
-    front, back = free_port(), free_port()
-    with actor_service(front), actor_service(back) as behind:
-        with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{front}", "--pid", str(behind.pid), *PLAN) as run:
+def test_the_process_given_by_pid_is_watched_although_another_one_listens_at_the_url(tmp_path: Path) -> None:
+    """As with a service behind a proxy."""
+    proxy_port, service_port = free_port(), free_port()
+    with actor_service(proxy_port), actor_service(service_port) as service:
+        words = ("--host", f"http://127.0.0.1:{proxy_port}", "--pid", str(service.pid))
+        with started_run(tmp_path, "actor", *words, *HEADLESS_PLAN) as run:
             assert run.exit_code() == 0
-        assert behind.poll() is None
-    readings = [reading for sample in of(run.events(), Sample) for reading in sample.targets]
-    assert {reading.pid for reading in readings} == {behind.pid}
+        assert service.poll() is None, "the service was ended with the run"
+    readings = [reading for sample in events_of(run.events(), Sample) for reading in sample.targets]
+    assert {reading.pid for reading in readings} == {service.pid}
 
 
-def test_the_process_to_watch_may_be_named_by_its_port() -> None:
+def test_the_process_to_watch_is_found_by_port_of() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert resolve(RunArguments(host="http://127.0.0.1:7", port_of=port)).watched_pid == os.getpid()
@@ -98,18 +102,23 @@ def test_the_process_to_watch_may_be_named_by_its_port() -> None:
         (("--host", "http://127.0.0.1:1", "--port-of", "1", "--pid", "1"), "cannot be combined with --port-of"),
     ],
 )  # fmt: skip
-def test_an_impossible_command_is_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = answer("run", *arguments, *PLAN, "--sessions-dir", str(tmp_path / "sessions"))
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+def test_invalid_target_options_are_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = run_in_process("run", *arguments, *HEADLESS_PLAN, "--sessions-dir", str(tmp_path / "sessions"))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
     assert message in done.stderr
 
 
-def test_a_command_has_more_time_than_go_needs_to_compile() -> None:
+def test_a_command_has_two_minutes_until_it_must_be_ready() -> None:
+    """`go run` may compile for so long."""
     spec, _ = target_of("go run . {port}", None)
     assert spec.ready.timeout_s == READY_TIMEOUT_S >= 120
 
 
-def test_the_command_of_a_profile_is_run_in_its_folder_with_the_environments_secrets(tmp_path: Path) -> None:
+def test_the_command_of_a_profile_runs_in_the_folder_of_the_profile_and_requests_have_secrets_of_the_environment(
+    tmp_path: Path,
+) -> None:
     (folder := tmp_path / "shop").mkdir()
     (folder / "shop.py").write_text(
         "import sys\n"
@@ -125,9 +134,9 @@ def test_the_command_of_a_profile_is_run_in_its_folder_with_the_environments_sec
         f'command = "{sys.executable} shop.py {{port}}"\nready = "/"\n[users]\nwait_s = 0.1\n[[users.task]]\nname = "/mine"\n'
         'headers = { Authorization = "Bearer ${SHOP_TOKEN}" }\n'
     )
-    with start(tmp_path, str(folder / "shop.toml"), *PLAN, before=("env", "SHOP_TOKEN=hunter2XYZ")) as run:
+    with started_run(tmp_path, str(folder / "shop.toml"), *HEADLESS_PLAN, before=("env", "SHOP_TOKEN=hunter2XYZ")) as run:
         assert run.exit_code() == 0, run.stderr
-        run.marked.assert_gone()
+        run.marked.assert_no_process_left()
     [log] = run.sessions.glob("*.jsonl")
     assert "hunter2XYZ" not in log.read_text()
     assert export(run.sessions)["levels"][-1]["failures"] == 0

@@ -1,4 +1,4 @@
-"""The Tab key completes in real shells; what is completed is in tests/commands/test_completing.py."""
+"""Shell completion in real shells: bash, zsh and fish. Which words are completed: tests/commands/test_completing.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rig import PROGRAM, TIMEOUT_S
 
 pytestmark = pytest.mark.slow
 
-INTERACTIVE = {
+SHELLS = {  # to the words that start the shell, and the line that sets completion up and then prints "ready"
     "bash": (
         ["bash", "--norc", "--noprofile", "-i"],
         'bind "set bell-style none"; eval "$(capexplorer completion bash)"; echo rea""dy',
@@ -26,12 +26,13 @@ INTERACTIVE = {
 
 
 def environment(home: Path) -> dict[str, str]:
+    """No configuration of the user's own, and `capexplorer` in the PATH."""
     path = f"{Path(PROGRAM).parent}:{os.environ['PATH']}"
     return {"PATH": path, "HOME": str(home), "TERM": "xterm", "LANG": "C.UTF-8", "PS1": "$ ", "XDG_CONFIG_HOME": str(home)}
 
 
 class Shell:
-    """An interactive shell on a terminal of its own."""
+    """An interactive shell on a pseudo-terminal."""
 
     def __init__(self, words: list[str], home: Path) -> None:
         self._master, slave = pty.openpty()
@@ -42,12 +43,12 @@ class Shell:
         self.written = ""
 
     def type(self, text: str, *, until: str) -> None:
-        """Waits until the terminal shows a text after what was typed."""
-        begun = len(self.written)
+        """Type a text, and wait until the shell prints the text `until`."""
+        typed_at = len(self.written)
         os.write(self._master, text.encode())
-        ends_s = monotonic() + TIMEOUT_S
-        while until not in self.written[begun:]:
-            assert monotonic() < ends_s, self.written
+        deadline_s = monotonic() + TIMEOUT_S
+        while until not in self.written[typed_at:]:
+            assert monotonic() < deadline_s, f"not seen: {until}; output: {self.written}"
             if select.select([self._master], [], [], 0.2)[0]:
                 self.written += os.read(self._master, 65_536).decode("utf-8", "replace")
 
@@ -57,10 +58,10 @@ class Shell:
         os.close(self._master)
 
 
-@pytest.mark.parametrize("name", INTERACTIVE)
+@pytest.mark.parametrize("name", SHELLS)
 def test_tab_completes_the_name_of_a_profile(name: str, tmp_path: Path) -> None:
     require(name)
-    words, setup = INTERACTIVE[name]
+    words, setup = SHELLS[name]
     shell = Shell(words, tmp_path)
     try:
         shell.type(f"{setup}\n", until="ready")

@@ -1,9 +1,10 @@
-"""A headless run by a plan, and what its export says, against the log and against what is known of the target."""
+"""A headless run of the profile `mixed` by a plan of two levels: its output, its log and its JSON export agree."""
 
 from __future__ import annotations
 
 import math
 import stat
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,19 @@ from capexplorer.model.events import Event, Header, LevelClosed, LevelOpened, Sa
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.session import kept_file
 
-from .rig import Run, answer, ended, export, of, session_path
+from .rig import Run, events_of, export, run_in_process, run_to_end, session_path
 
 pytestmark = pytest.mark.slow
 
 SHARES = {"/health": 0.5, "/io": 0.3, "/cpu": 0.2}
+"""The endpoints of the profile, with their shares of the requests."""
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
+    """The run and its exit code."""
     folder = tmp_path_factory.mktemp("mixed")
-    return ended(folder, "mixed", "--set", "cpu_work=20000", "--headless", "--keep-bodies", "--plan", "5:5s,10:7s")
+    return run_to_end(folder, "mixed", "--set", "cpu_work=20000", "--headless", "--keep-bodies", "--plan", "5:5s,10:7s")
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +39,13 @@ def events(mixed: tuple[Run, int]) -> list[Event]:
     return mixed[0].events()
 
 
-def test_stdout_is_the_path_of_the_session_and_nothing_else(mixed: tuple[Run, int]) -> None:
+def test_stdout_has_only_the_path_of_the_session(mixed: tuple[Run, int]) -> None:
     run, code = mixed
     assert code == 0, run.stderr
     assert run.stdout == f"{session_path(run.sessions)}\n"
 
 
-def test_progress_is_reported_on_stderr_a_line_a_level(mixed: tuple[Run, int]) -> None:
+def test_stderr_has_one_line_for_each_level_and_the_verdict_last(mixed: tuple[Run, int]) -> None:
     lines = mixed[0].stderr.splitlines()
     assert lines[0] == "target ready"
     levels = [line.split(":")[0].split() for line in lines if line.startswith("level")]  # marks, on a busy machine, are between
@@ -61,32 +64,35 @@ def test_levels_are_those_of_the_plan(exported: dict[str, Any]) -> None:
     assert exported["session"]["complete"] is True
 
 
-def test_holds_are_counted_from_the_end_of_spawning_and_not_stretched(exported: dict[str, Any], events: list[Event]) -> None:
+def test_each_level_lasts_as_long_as_the_plan_says_after_all_users_were_spawned(
+    exported: dict[str, Any], events: list[Event]
+) -> None:
     for level, hold_s in zip(exported["levels"], (5.0, 7.0), strict=True):
-        spawn_s = 1.0  # the difference in one second; a busy machine may add some
-        assert hold_s - 0.5 <= level["ended_s"] - level["started_s"] <= hold_s + spawn_s + 2.0
-    assert [opened.spawn_rate for opened in of(events, LevelOpened)] == [5.0, 5.0]
+        spawn_s = 1.0  # 5 more users at 5 a second
+        late_s = 2.0  # on a busy machine
+        assert hold_s - 0.5 <= level["ended_s"] - level["started_s"] <= hold_s + spawn_s + late_s
+    assert [opened.spawn_rate for opened in events_of(events, LevelOpened)] == [5.0, 5.0]
 
 
-def test_endpoints_get_requests_by_their_weights_in_the_profile(exported: dict[str, Any]) -> None:
+def test_endpoints_get_shares_of_the_requests_by_their_weights(exported: dict[str, Any]) -> None:
     counts = {name: 0 for name in SHARES}
     for level in exported["levels"]:
         for endpoint in level["endpoints"]:
             counts[endpoint["name"]] += endpoint["requests"]
     total = sum(counts.values())
-    assert total >= 50  # on a busy machine they are fewer, and the noise is greater
+    assert total >= 50  # fewer requests have more noise; a busy machine serves fewer
     for name, share in SHARES.items():
-        noise = 5 * math.sqrt(share * (1 - share) / total)
-        assert counts[name] / total == pytest.approx(share, abs=noise)
+        five_standard_errors = 5 * math.sqrt(share * (1 - share) / total)
+        assert counts[name] / total == pytest.approx(share, abs=five_standard_errors)
 
 
-def test_latency_of_io_is_at_least_its_sleep(exported: dict[str, Any]) -> None:
+def test_latency_of_the_io_endpoint_is_at_least_its_sleep_of_200_ms(exported: dict[str, Any]) -> None:
     for level in exported["levels"]:
-        found = next(endpoint for endpoint in level["endpoints"] if endpoint["name"] == "/io")
-        assert 199.8 <= found["latency_ms"]["min"] <= found["latency_ms"]["p50"]  # three digits
+        io = next(endpoint for endpoint in level["endpoints"] if endpoint["name"] == "/io")
+        assert 199.8 <= io["latency_ms"]["min"] <= io["latency_ms"]["p50"], "200 ms, to the three digits of the histogram"
 
 
-def test_ports_capacity_is_what_the_kernel_says(exported: dict[str, Any]) -> None:
+def test_ports_capacity_is_the_kernels_port_range_without_reserved_ports(exported: dict[str, Any]) -> None:
     low, high = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
     reserved = set()
     for part in Path("/proc/sys/net/ipv4/ip_local_reserved_ports").read_text().strip().split(","):
@@ -106,23 +112,25 @@ def test_each_level_has_readings_of_the_target_the_generator_and_the_ports(expor
     assert exported["session"]["client_floor_ms"]["FastHttpUser"]["p50"] > 0
 
 
-def test_the_client_of_a_profile_is_its_setting(events: list[Event]) -> None:
-    (header,) = of(events, Header)
+def test_the_client_class_is_that_of_the_client_key_in_the_profile(events: list[Event]) -> None:
+    (header,) = events_of(events, Header)
     assert header.clients == ("FastHttpUser",)
     assert header.profile["users"]["client"] == "fast"
 
 
-def test_rates_are_requests_over_settled_seconds(exported: dict[str, Any], events: list[Event]) -> None:
-    for level, closed in zip(exported["levels"], of(events, LevelClosed), strict=True):
-        seconds = sum(sample.duration_s for sample in of(events, Sample) if sample.settled and sample.level == closed.index)
+def test_throughput_is_requests_per_settled_second(exported: dict[str, Any], events: list[Event]) -> None:
+    for level, closed in zip(exported["levels"], events_of(events, LevelClosed), strict=True):
+        seconds = sum(
+            sample.duration_s for sample in events_of(events, Sample) if sample.settled and sample.level == closed.index
+        )
         assert closed.figures.settled_seconds == pytest.approx(seconds, abs=0.01)
         assert level["throughput_rps"] == pytest.approx(level["requests"] / seconds, rel=0.001)
         assert level["goodput_rps"] == pytest.approx(level["throughput_rps"], rel=0.001)
 
 
 def test_a_closed_level_is_the_sum_of_its_settled_seconds(events: list[Event]) -> None:
-    for closed in of(events, LevelClosed):
-        samples = [sample for sample in of(events, Sample) if sample.settled and sample.level == closed.index]
+    for closed in events_of(events, LevelClosed):
+        samples = [sample for sample in events_of(events, Sample) if sample.settled and sample.level == closed.index]
         ticks = [tick for sample in samples for tick in sample.endpoints]
         assert closed.figures.requests == sum(tick.requests for tick in ticks)
         for endpoint in closed.endpoints:
@@ -138,14 +146,14 @@ def test_a_closed_level_is_the_sum_of_its_settled_seconds(events: list[Event]) -
             assert recorded.percentiles_ms((0.5, 0.99)) == merged.percentiles_ms((0.5, 0.99))
 
 
-def test_seconds_follow_each_other_without_a_gap(events: list[Event]) -> None:
-    samples = of(events, Sample)
+def test_samples_have_no_gap_between_them(events: list[Event]) -> None:
+    samples = events_of(events, Sample)
     assert len(samples) >= 12
-    for before, after in zip(samples, samples[1:], strict=False):
+    for before, after in pairwise(samples):
         assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
 
 
-def test_whole_requests_are_kept_beside_the_log_and_the_export_names_their_file(
+def test_kept_requests_are_in_a_private_file_beside_the_log_that_the_export_names(
     mixed: tuple[Run, int], exported: dict[str, Any]
 ) -> None:
     log = session_path(mixed[0].sessions)
@@ -153,18 +161,19 @@ def test_whole_requests_are_kept_beside_the_log_and_the_export_names_their_file(
     path = kept_file.path_of(log)
     assert exported["session"]["requests_file"] == path.name
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    found = kept_file.RequestsFile(path)
-    slowest = {(brief.level, brief.name) for brief in found.briefs() if brief.why == "slowest"}
+    requests = kept_file.RequestsFile(path)
+    slowest = {(brief.level, brief.name) for brief in requests.briefs() if brief.why == "slowest"}
     assert {(level, name) for level in (0, 1) for name in SHARES} <= slowest
-    whole = found.request(found.briefs()[0].number)
-    assert whole is not None
-    assert whole.brief.status == 200
-    assert whole.received.text
-    assert whole.sent_headers
+    first = requests.request(requests.briefs()[0].number)
+    assert first is not None
+    assert first.brief.status == 200
+    assert first.received.text
+    assert first.sent_headers
 
 
-def test_a_plan_is_given_by_name_or_as_text(tmp_path: Path) -> None:
-    done = answer("run", "actor", "--headless", "--plan", "nightly", "--sessions-dir", str(tmp_path))
+def test_an_unknown_name_of_a_plan_is_refused_in_one_line(tmp_path: Path) -> None:
+    done = run_in_process("run", "actor", "--headless", "--plan", "nightly", "--sessions-dir", str(tmp_path))
     assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1 and "no plan `nightly`" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "no plan `nightly`" in done.stderr
     assert done.stdout == ""

@@ -1,4 +1,4 @@
-"""A service that already runs: nothing is started, its process is watched, and it outlives the run."""
+"""`--host URL`: a service that already runs is loaded, watched and left running; unreachable services; credentials in the URL."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from capexplorer.model.events import Header, Sample, Target
 from capexplorer.report.formats import FORMATS
 from capexplorer.target.free_port import free_port
 
-from .rig import actor_service, answer, ended, export, of, session_path, start
+from .rig import actor_service, events_of, export, run_in_process, run_to_end, session_path, started_run
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_service_that_runs_is_watched_and_left_unchanged(tmp_path: Path) -> None:
+def test_a_running_service_is_loaded_watched_and_left_running(tmp_path: Path) -> None:
     port = free_port()
     with actor_service(port) as service:
         url = f"http://127.0.0.1:{port}"
-        with start(tmp_path, "actor", "--host", url, "--headless", "--plan", "3:4s") as run:
-            run.until(Sample)
-            assert not run.marked.pids("actor.py")
+        with started_run(tmp_path, "actor", "--host", url, "--headless", "--plan", "3:4s") as run:
+            run.wait_for_events(Sample)
+            assert not run.marked.pids("actor.py"), "the run started a service of its own"
             assert run.exit_code() == 0
-        assert service.poll() is None
+        assert service.poll() is None, "the service was ended with the run"
     events = run.events()
-    [header] = of(events, Header)
+    [header] = events_of(events, Header)
     assert (header.target.url, header.target.command) == (url, ())
-    assert [(target.state, target.pid) for target in of(events, Target)] == [("ready", service.pid)]
-    samples = of(events, Sample)
+    assert [(target.state, target.pid) for target in events_of(events, Target)] == [("ready", service.pid)]
+    samples = events_of(events, Sample)
     assert all(reading.pid == service.pid for sample in samples for reading in sample.targets)
     assert any(reading.cpu_ratio is not None and reading.cpu_ratio > 0 for sample in samples for reading in sample.targets)
     level = export(run.sessions)["levels"][-1]
@@ -45,61 +45,62 @@ def test_a_service_that_runs_is_watched_and_left_unchanged(tmp_path: Path) -> No
     assert level["failures"] == 0
 
 
-def test_a_port_without_a_listener_is_refused(tmp_path: Path) -> None:
-    """It was once said to be ready, and the run ended with 0."""
+def test_a_port_without_a_listener_ends_the_run_with_exit_code_4(tmp_path: Path) -> None:
+    """Before, the service was reported as ready, and the exit code was 0."""
     port = free_port()
-    with start(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", "--headless", "--plan", "2:60s") as run:
+    with started_run(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", "--headless", "--plan", "2:60s") as run:
         assert run.exit_code() == 4
-    reported = f"cannot reach 127.0.0.1:{port}: connection refused"
-    assert run.stderr == f"target failed\ncapexplorer: {reported}\n"
-    assert [(target.state, target.reason) for target in of(run.events(), Target)] == [("failed", reported)]
+    message = f"cannot reach 127.0.0.1:{port}: connection refused"
+    assert run.stderr == f"target failed\ncapexplorer: {message}\n"
+    assert [(target.state, target.reason) for target in events_of(run.events(), Target)] == [("failed", message)]
     assert export(run.sessions)["levels"] == []
 
 
 @needs_tmux
-def test_the_screen_waits_for_a_service_that_comes_later(tmp_path: Path) -> None:
+def test_the_screen_waits_for_a_service_that_starts_later(tmp_path: Path) -> None:
     port = free_port()
     with on_screen(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", size=(80, 24)) as screen:
-        screen.shows(f"target failed: cannot reach 127.0.0.1:{port}: connection refused; retrying", "no level yet")
+        screen.wait_for_text(f"target failed: cannot reach 127.0.0.1:{port}: connection refused; retrying", "no level yet")
         with actor_service(port):
-            screen.shows("ready", "users 2 ", ", settled")
+            screen.wait_for_text("ready", "users 2 ", ", settled")
             screen.press("q")
-            screen.shows("Quit?")
+            screen.wait_for_text("Quit?")
             screen.press("y")
             assert screen.exit_code() == 0
-    assert [target.state for target in of(screen.events(), Target)] == ["failed", "ready"]
+    assert [target.state for target in events_of(screen.events(), Target)] == ["failed", "ready"]
 
 
 @needs_tmux
-def test_a_screen_that_saw_no_service_ends_with_4_and_one_line(tmp_path: Path) -> None:
+def test_a_screen_whose_service_was_never_reachable_exits_with_4_and_one_line(tmp_path: Path) -> None:
     port = free_port()
     with on_screen(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", size=(80, 24)) as screen:
-        screen.shows("target failed")
+        screen.wait_for_text("target failed")
         screen.press("q")
-        screen.shows("Quit?")
+        screen.wait_for_text("Quit?")
         screen.press("y")
         assert screen.exit_code() == 4
         assert f"capexplorer: cannot reach 127.0.0.1:{port}: connection refused" in screen.text()
 
 
-def test_another_machine_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    done = answer("run", "actor", "--host", "http://192.0.2.7:8080", "--sessions-dir", str(tmp_path / "sessions"))
+def test_a_host_on_another_machine_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
+    done = run_in_process("run", "actor", "--host", "http://192.0.2.7:8080", "--sessions-dir", str(tmp_path / "sessions"))
     assert done.returncode == 2
-    assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
     assert "--allow-host 192.0.2.7" in done.stderr
-    assert not (tmp_path / "sessions").exists()
+    assert not (tmp_path / "sessions").exists(), "something was started"
 
 
 @contextmanager
-def protected_service() -> Iterator[tuple[int, Counter[str]]]:
-    """(port, requests by their Authorization header) of a service in this process."""
-    seen: Counter[str] = Counter()
+def service_counting_authorizations() -> Iterator[tuple[int, Counter[str]]]:
+    """(port, number of requests by their Authorization header) of a service in this process."""
+    requests: Counter[str] = Counter()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            seen[self.headers.get("Authorization", "")] += 1
+            requests[self.headers.get("Authorization", "")] += 1
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -109,7 +110,7 @@ def protected_service() -> Iterator[tuple[int, Counter[str]]]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1], seen
+        yield server.server_address[1], requests
         server.shutdown()
 
 
@@ -130,31 +131,34 @@ class Requests(HttpUser):
 """
 
 
-def test_credentials_of_the_url_go_to_the_service_and_nowhere_else(tmp_path: Path) -> None:
-    """By both clients. A name alone: tests/session/test_redact.py."""
+def test_credentials_in_the_url_are_sent_to_the_service_and_not_written_anywhere(tmp_path: Path) -> None:
+    """By both clients of Locust. A user name without a password: tests/session/test_redact.py."""
     locustfile = tmp_path / "both.py"
     locustfile.write_text(BOTH_CLIENTS)
-    with protected_service() as (port, seen):
+    with service_counting_authorizations() as (port, requests):
         url = f"http://ann:hunter2%2Fxyz%40y@127.0.0.1:{port}"
-        run, code = ended(tmp_path, "-f", str(locustfile), "--host", url, "--headless", "--plan", "2:4s")
+        run, code = run_to_end(tmp_path, "-f", str(locustfile), "--host", url, "--headless", "--plan", "2:4s")
     assert code in (0, 4), run.stderr  # on a busy machine four seconds may not settle
-    assert set(seen) == {"Basic " + b64encode(b"ann:hunter2/xyz@y").decode()}
-    assert sum(seen.values()) > 3
-    [header] = of(run.events(), Header)
+    assert set(requests) == {"Basic " + b64encode(b"ann:hunter2/xyz@y").decode()}
+    assert sum(requests.values()) > 3
+    [header] = events_of(run.events(), Header)
     assert header.clients == ("FastHttpUser", "HttpUser")
-    assert (header.target.name, header.target.url) == (f"127.0.0.1:{port}", f"http://***@127.0.0.1:{port}")
+    assert header.target.name == f"127.0.0.1:{port}"
+    assert header.target.url == f"http://***@127.0.0.1:{port}"
     log = session_path(run.sessions)
     assert log is not None
     outputs = [run.stdout, run.stderr, log.read_text()]
-    for form in FORMATS:
+    for export_format in FORMATS:
         for option in ([], ["--redact"]):
-            out = tmp_path / f"{form}{len(option)}"
-            assert cli.run(["export", str(log), "--format", form, "-o", str(out), *option]) == 0
+            out = tmp_path / f"{export_format}{len(option)}"
+            assert cli.run(["export", str(log), "--format", export_format, "-o", str(out), *option]) == 0
             outputs += [path.read_text() for path in (out, *out.rglob("*")) if path.is_file()]
-    assert [text[:200] for text in outputs if "hunter2" in text] == []
+    assert [text[:200] for text in outputs if "hunter2" in text] == [], "outputs with the password"
 
 
 def test_a_wrong_url_is_reported_without_its_password(tmp_path: Path) -> None:
-    done = answer("run", "actor", "--host", "http://ann:hunter2/x@127.0.0.1:80", "--sessions-dir", str(tmp_path / "sessions"))
+    done = run_in_process(
+        "run", "actor", "--host", "http://ann:hunter2/x@127.0.0.1:80", "--sessions-dir", str(tmp_path / "sessions")
+    )
     assert done.returncode == 2 and "--host: expected http://HOST[:PORT]" in done.stderr
     assert "hunter2" not in done.stderr

@@ -1,4 +1,4 @@
-"""Text of a target full of escapes and markup is shown as text: on the screen, and on the stderr of a headless run."""
+"""Escape sequences and markup in texts of the target are shown as plain text, on the screen and on stderr of a headless run."""
 
 from __future__ import annotations
 
@@ -9,59 +9,61 @@ import pytest
 from capexplorer.model.events import Ended, Log, Sample
 
 from .pty_rig import on_terminal
-from .rig import HERE, of
+from .rig import E2E_FOLDER, events_of
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
 
-HOSTILE = str(HERE / "locustfiles" / "hostile.py")
-ARGS = ("actor", "-f", HOSTILE, "--set", "act=prints_hostile")
-SHOWN = "␛[2J␛[H␛[31mHOSTILE␛[0m␛]0;title␇ <9B>2J [bold red]markup[/bold red]"
+HOSTILE_LOCUSTFILE = str(E2E_FOLDER / "locustfiles" / "hostile.py")
+ARGS = ("actor", "-f", HOSTILE_LOCUSTFILE, "--set", "act=prints_hostile")
+SHOWN_TEXT = "␛[2J␛[H␛[31mHOSTILE␛[0m␛]0;title␇ <9B>2J [bold red]markup[/bold red]"
 
 
 @needs_tmux
 def test_hostile_text_is_shown_as_plain_text_on_the_screen(tmp_path: Path) -> None:
     with on_screen(tmp_path, *ARGS, size=(120, 40)) as screen:
-        screen.shows(", settled ")
+        screen.wait_for_text(", settled ")
         screen.press("5")
         screen.press("z")
         screen.press("7")
-        screen.shows("╭─ Failures")
-        for key in "d8":  # raw errors, and the log
+        screen.wait_for_text("╭─ Failures")
+        for key in "d8":  # the error messages, and the log
             screen.press(key)
-            text = screen.once(lambda text: SHOWN in _unwrapped(text), "the target's text, as text")
-            assert text.startswith((" ●", "●"))
-            assert "users 2" in text.split("\n")[0] and "q quit" in text
+            text = screen.wait_for(lambda text: SHOWN_TEXT in _without_line_breaks(text), "the target's text as plain text")
+            assert text.startswith((" ●", "●")), "the status line is no longer the first one"
+            assert "users 2" in text.split("\n")[0]
+            assert "q quit" in text
             assert all(len(line) <= 120 for line in text.split("\n"))
-        screen.once(lambda text: "╭─ Log" in text and "HOSTILE" in text, "the log, redrawn whole")
-        red = [line for line in screen.styled().split("\n") if "HOSTILE" in line]
-        assert red and not any("[31mHOSTILE" in line.replace("␛[31m", "") for line in red)
+        screen.wait_for(lambda text: "╭─ Log" in text and "HOSTILE" in text, "the text in the Log pane")
+        styled = [line for line in screen.text_with_styles().split("\n") if "HOSTILE" in line]
+        assert styled
+        assert not any("[31mHOSTILE" in line.replace("␛[31m", "") for line in styled), "the text coloured itself red"
         screen.press("q")
-        screen.shows("Quit?")
+        screen.wait_for_text("Quit?")
         screen.press("y")
         assert screen.exit_code() == 4  # no request succeeded
 
 
-def _unwrapped(text: str) -> str:
-    """Lines of a pane put together again, as far as the border goes."""
+def _without_line_breaks(text: str) -> str:
+    """The lines of a pane joined, without its border."""
     return " ".join(line.strip("│ ").strip() for line in text.split("\n"))
 
 
-def test_a_headless_run_on_a_terminal_does_not_obey_it(tmp_path: Path) -> None:
+def test_a_headless_run_writes_no_escape_sequences_of_the_target_to_its_terminal(tmp_path: Path) -> None:
     with on_terminal(tmp_path, *ARGS, "--headless", "--plan", "2:4s") as run:
-        assert run.exit_code() == 4  # no request succeeded: that line quotes one of them
+        assert run.exit_code() == 4  # no request succeeded; the message has the error of one
         written = run.written
-    for obeyed in ("\x1b[2J", "\x1b[H", "\x1b]0;", "\x07", "\x9b"):
-        assert obeyed not in written
+    for sequence in ("\x1b[2J", "\x1b[H", "\x1b]0;", "\x07", "\x9b"):
+        assert sequence not in written
     events = run.events()
     last = events[-1]
     assert isinstance(last, Ended)
     assert last.exit_code == 4
     assert last.reason.startswith("no request succeeded")
-    assert any("\x1b[31mHOSTILE" in log.text for log in of(events, Log) if log.source == "target")  # kept as it was
-    assert any("\x1b[31mHOSTILE" in log.text for log in of(events, Log) if log.source == "stdout")
+    assert any("\x1b[31mHOSTILE" in log.text for log in events_of(events, Log) if log.source == "target")  # kept as it was
+    assert any("\x1b[31mHOSTILE" in log.text for log in events_of(events, Log) if log.source == "stdout")
     assert written.count("HOSTILE") == written.count("\\x1b[31mHOSTILE") == 1
-    [signature] = {failure.signature for sample in of(events, Sample) for failure in sample.failures}
-    assert "\x1b[#J\x1b[H\x1b[#mHOSTILE" in signature.text  # numbers are folded: a kind is no counter
-    (example,) = {failure.example for sample in of(events, Sample) for failure in sample.failures if failure.example}
+    [signature] = {failure.signature for sample in events_of(events, Sample) for failure in sample.failures}
+    assert "\x1b[#J\x1b[H\x1b[#mHOSTILE" in signature.text  # errors that differ only in numbers have one signature
+    (example,) = {failure.example for sample in events_of(events, Sample) for failure in sample.failures if failure.example}
     assert "\x1b[2J\x1b[H\x1b[31mHOSTILE" in example

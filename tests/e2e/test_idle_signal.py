@@ -1,4 +1,4 @@
-"""A signal ends a screen that waits for keys: none is pressed."""
+"""A signal ends a screen that is idle, while its main thread waits for keys."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ import pytest
 
 from capexplorer import paths
 
-from .rig import PROGRAM, until
+from .rig import PROGRAM, wait_until
 from .tmux_rig import Screen, needs_tmux, on_screen
 
 pytestmark = [pytest.mark.slow, needs_tmux]
 
 SAMPLE = "sample-taskqueue"
-SEEN = {"picker": ("Profiles", "Enter runs"), "compare": ("goodput/s by users", "q back")}
-"""Two texts of each screen that are there once it is complete."""
+TEXTS = {"picker": ("Profiles", "Enter runs"), "compare": ("goodput/s by users", "q back")}
+"""Two texts of each screen that are shown once it is complete."""
 
 
-@pytest.mark.parametrize("name", SEEN)
-def test_a_screen_that_waits_for_keys_ends_at_a_signal(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", TEXTS)
+def test_an_idle_screen_ends_at_sigterm_with_exit_code_0(tmp_path: Path, name: str) -> None:
     sessions = tmp_path / "sessions"
     sessions.mkdir()
     log = shutil.copy(paths.sample_sessions()[SAMPLE], sessions)
     words = [PROGRAM, "--sessions-dir", sessions] if name == "picker" else [PROGRAM, "compare", log, log]
-    before = ["sh", "-c", f"exec {shlex.join(map(str, words))}", "sh"]  # what the rig adds is not read
+    before = ["sh", "-c", f"exec {shlex.join(map(str, words))}", "sh"]  # in place of the words that `on_screen` adds
     with on_screen(tmp_path, size=(100, 30), before=before) as screen:
-        screen.shows(*SEEN[name])
-        pid = process_of(screen)
-        until(lambda: waits(pid), "a loop that waits for keys")
+        screen.wait_for_text(*TEXTS[name])
+        pid = program_pid(screen)
+        wait_until(lambda: is_idle(pid), "an idle main thread")
         os.kill(pid, signal.SIGTERM)
         assert screen.exit_code() == 0
 
 
-def process_of(screen: Screen) -> int:
-    """The program's: the keeper of the terminal is the other one that is not the rig's."""
-    found = [pid for pid, command in screen.left().items() if PROGRAM in command]
-    assert len(found) == 1, screen.left()
+def program_pid(screen: Screen) -> int:
+    """The process id of the program, not that of the process that resets the terminal after it."""
+    found = [pid for pid, command in screen.remaining_processes().items() if PROGRAM in command]
+    assert len(found) == 1, screen.remaining_processes()
     return found[0]
 
 
-def waits(pid: int) -> bool:
-    """Whether the main thread was idle between two checks: then only the signal can wake it."""
+def is_idle(pid: int) -> bool:
+    """Whether the main thread did not run for half a second: then only a signal can wake it."""
     status = Path(f"/proc/{pid}/task/{pid}/status")
-    before = woken(status)
+    before = context_switches(status)
     sleep(0.5)
-    return woken(status) == before
+    return context_switches(status) == before
 
 
-def woken(status: Path) -> list[str]:
+def context_switches(status: Path) -> list[str]:
+    """The lines that count how often a thread was put to sleep or interrupted."""
     return [line for line in status.read_text().splitlines() if "ctxt_switches" in line]

@@ -1,4 +1,4 @@
-"""The live screen is killed in a shell's window: the shell is usable, and its prompt is seen."""
+"""After SIGKILL of a run with a live screen, the shell that started it has a usable terminal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from programs import needs
 
-from .tmux_rig import app_of, needs_tmux, run_from_a_shell
+from .tmux_rig import app_pid, needs_tmux, run_started_in_bash
 
 pytestmark = [pytest.mark.slow, needs_tmux, needs("bash")]
 
 
-def test_the_shell_is_usable_after_the_screen_was_killed(tmp_path: Path) -> None:
-    with run_from_a_shell(tmp_path) as screen:
-        os.kill(app_of(screen), signal.SIGKILL)
-        screen.once(lambda text: text.rstrip().endswith("prompt>"), "the prompt")
-        screen.assert_shell_has_its_settings()
+def test_the_terminal_of_the_shell_is_restored_after_the_screen_was_killed(tmp_path: Path) -> None:
+    with run_started_in_bash(tmp_path) as screen:
+        os.kill(app_pid(screen), signal.SIGKILL)
+        screen.wait_for(lambda text: text.rstrip().endswith("prompt>"), "the prompt of the shell")
+        screen.assert_shell_terminal_restored()
         screen.type("echo $((6 * 7))\n")
-        screen.once(lambda text: "\n42\n" in text, "what was typed is carried out")
+        screen.wait_for(lambda text: "\n42\n" in text, "the output of the command")

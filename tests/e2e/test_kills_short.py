@@ -1,4 +1,4 @@
-"""Four of the kills of `make kills`: each surface, each stage, app, supervisor and both, workers and a daemon."""
+"""Four of the kills of `make kills`, chosen to cover each user interface, stage and victim; and the checks of its results."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .pty_rig import modes_left_on
 pytestmark = pytest.mark.slow
 
 SEEDS = (0, 20, 39, 58)
+"""Each is one random kill (`trials/kills/plan.py`)."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -21,7 +22,7 @@ def test_a_killed_run_leaves_no_process_behind_and_a_log_that_can_be_read(tmp_pa
     assert carry_out(kill(seed), tmp_path).problems == []
 
 
-def test_the_short_form_has_all_kinds_of_kills() -> None:
+def test_the_four_kills_cover_every_surface_victim_and_stage() -> None:
     kills = [kill(seed) for seed in SEEDS]
     assert {each.surface for each in kills} == {"headless", "terminal"}
     assert {each.victims for each in kills} == {"app", "supervisor", "both"}
@@ -30,13 +31,13 @@ def test_the_short_form_has_all_kinds_of_kills() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_run_without_a_log_has_lost_it_unless_it_was_starting(tmp_path: Path, seed: int) -> None:
+def test_a_missing_log_is_a_problem_unless_the_run_was_killed_while_starting(tmp_path: Path, seed: int) -> None:
     outcome = Outcome(kill=kill(seed))
     check_logs(tmp_path, 0.0, outcome)
     assert outcome.problems == ([] if outcome.kill.stage == "starting" else ["no log"])
 
 
-def test_terminal_modes_that_a_killed_screen_left_on_are_detected() -> None:
+def test_terminal_modes_that_were_not_restored_are_detected() -> None:
     assert modes_left_on("\x1b[?1049h\x1b[?25l\x1b[?7l") == ["1049", "25", "7"]
     assert modes_left_on("\x1b[?1049h\x1b[>1u\x1b[?1049l") == ["keyboard"]
     assert modes_left_on("\x1b[?1049h\x1b[>1u\x1b[<u\x1b[?1049l") == []

@@ -1,4 +1,4 @@
-"""Users whose tasks are longer than a level, on a service of known capacity: their figures are those of their requests."""
+"""Users whose tasks take longer than a level, on a service of known capacity: levels settle if all users make requests."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import pytest
 
 from capexplorer.model.events import LevelClosed
 
-from .rig import Run, ended, export, of
+from .rig import Run, events_of, export, run_to_end
 
 pytestmark = pytest.mark.slow
 
 PAUSE_S = 0.4
+"""Between two requests of a task (locustfiles/long_tasks.py)."""
 
 
 @pytest.fixture(scope="module")
 def long_tasks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
-    return ended(tmp_path_factory.mktemp("tasks"), "long-tasks", "--headless", "--plan", "2:9s,6:9s")
+    return run_to_end(tmp_path_factory.mktemp("tasks"), "long-tasks", "--headless", "--plan", "2:9s,6:9s")
 
 
 @pytest.fixture(scope="module")
@@ -30,21 +31,22 @@ def levels(long_tasks: tuple[Run, int]) -> list[dict[str, Any]]:
     return exported
 
 
-def test_goodput_is_that_of_all_users(levels: list[dict[str, Any]]) -> None:
-    """By Little's law: each makes a request in 0.5 s while the service has a worker for it."""
+def test_goodput_agrees_with_littles_law_for_all_users(levels: list[dict[str, Any]]) -> None:
+    """Each user makes one request per pause and latency: about 0.5 s while the service has a free worker."""
     for level in levels:
-        assert level["settled"] and level["warm_ratio"] == 1.0
+        assert level["settled"]
+        assert level["warm_ratio"] == 1.0
         cycle_s = PAUSE_S + level["latency_ms"]["mean"] / 1000
         assert level["goodput_rps"] == pytest.approx(level["users"] / cycle_s, rel=0.2)
 
 
-def test_sleeps_inside_a_task_are_its_think_time(levels: list[dict[str, Any]]) -> None:
+def test_sleeps_inside_a_task_count_as_think_time(levels: list[dict[str, Any]]) -> None:
     assert [level["think_s"] for level in levels] == pytest.approx([PAUSE_S] * 2, rel=0.1)
 
 
-def test_a_level_too_short_for_its_users_does_not_settle_and_says_which_share_was_warm(tmp_path: Path) -> None:
-    run, code = ended(tmp_path, "long-sleeps", "--headless", "--plan", "4:8s")
-    levels = of(run.events(), LevelClosed)
+def test_a_level_that_ends_before_its_users_are_warm_does_not_settle_and_reports_their_share(tmp_path: Path) -> None:
+    run, code = run_to_end(tmp_path, "long-sleeps", "--headless", "--plan", "4:8s")
+    levels = events_of(run.events(), LevelClosed)
     assert not any(level.figures.settled or level.figures.warm_ratio for level in levels)
     assert code == 4
     assert "level     4 users: did not settle, 0% of its users warm, 0 failures" in run.stderr

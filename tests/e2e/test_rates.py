@@ -1,4 +1,4 @@
-"""Offered rates on the real program: every planned iteration is accounted for, in this process and in workers."""
+"""Plans with offered rates (iterations per second), with and without workers: every planned iteration is accounted for."""
 
 from __future__ import annotations
 
@@ -11,44 +11,50 @@ import pytest
 
 from capexplorer.model.events import Command, LevelClosed, LevelOpened, Sample
 
-from .rig import Run, of, start
+from .rig import Run, events_of, started_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")]
 
 
-def assert_conserved(run: Run) -> None:
-    """What a second begins with is what the one before it left, and the load thread counts as much in flight by itself."""
-    left = 0
-    for sample in of(run.events(), Sample):
+def assert_all_iterations_are_accounted_for(run: Run) -> None:
+    """Each second starts with the iterations in flight that the second before ended with, and its sums agree."""
+    in_flight = 0
+    for sample in events_of(run.events(), Sample):
         if sample.offered is not None:
-            assert sample.offered.in_flight_before == left, f"at {sample.t_s} s"
+            assert sample.offered.in_flight_before == in_flight, f"at {sample.t_s} s"
             assert not sample.offered.is_miscounted, f"at {sample.t_s} s"
-            left = sample.offered.in_flight
+            in_flight = sample.offered.in_flight
 
 
-def test_rates_and_users_take_turns_in_one_plan(tmp_path: Path) -> None:
-    with start(tmp_path, "actor", "--headless", "--plan", "rate 20/s 6s, 3:2s, rate 10/s 6s") as run:
+def test_a_plan_may_alternate_between_rates_and_numbers_of_users(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", "--headless", "--plan", "rate 20/s 6s, 3:2s, rate 10/s 6s") as run:
         assert run.exit_code() == 0, run.stderr
-    assert_conserved(run)
-    opened = [(level.users, level.offered_per_s) for level in of(run.events(), LevelOpened)]
+    assert_all_iterations_are_accounted_for(run)
+    opened = [(level.users, level.offered_per_s) for level in events_of(run.events(), LevelOpened)]
     assert opened == [(0, 20.0), (3, None), (0, 10.0)]
-    closed = of(run.events(), LevelClosed)
+    closed = events_of(run.events(), LevelClosed)
     assert [level.figures.offered is not None for level in closed] == [True, False, True]
     assert all(level.figures.offered.finished > 0 for level in closed if level.figures.offered)
 
 
-def test_workers_take_over_the_share_of_a_stopped_one_and_the_run_fails_when_none_is_left(tmp_path: Path) -> None:
-    with start(tmp_path, "actor", "--headless", "--workers", "2", "--plan", "rate 20/s 10m") as run:
-        run.until(Sample, lambda event: event.settled)
+def test_the_rate_of_a_lost_worker_is_offered_by_the_others_and_losing_the_last_one_ends_the_run_with_exit_code_4(
+    tmp_path: Path,
+) -> None:
+    with started_run(tmp_path, "actor", "--headless", "--workers", "2", "--plan", "rate 20/s 10m") as run:
+        run.wait_for_events(Sample, lambda event: event.settled)
         first, second = run.marked.pids("capexplorer worker --join")
         os.kill(first, signal.SIGSTOP)
-        run.until(Command, lambda event: event.name == "workers" and event.args.get("change") == "lost")
-        run.until(Sample, lambda event: event.level == 1 and event.settled)
+        run.wait_for_events(Command, lambda event: event.name == "workers" and event.args.get("change") == "lost")
+        run.wait_for_events(Sample, lambda event: event.level == 1 and event.settled)
         os.kill(second, signal.SIGKILL)
         assert run.exit_code() == 4
     assert run.stderr.rstrip().endswith("capexplorer: no worker is left")
-    assert_conserved(run)
-    before, after, *_ = of(run.events(), LevelClosed)
-    assert (before.void, after.void) == ("worker_lost", "worker_lost")
-    offered = [sample.offered for sample in of(run.events(), Sample) if sample.level == 1 and sample.settled and sample.offered]
-    assert {tick.offered_per_s for tick in offered} == {20.0} and sum(tick.finished for tick in offered) > 0
+    assert_all_iterations_are_accounted_for(run)
+    before, after, *_ = events_of(run.events(), LevelClosed)
+    assert before.void == "worker_lost"
+    assert after.void == "worker_lost"
+    offered = [
+        sample.offered for sample in events_of(run.events(), Sample) if sample.level == 1 and sample.settled and sample.offered
+    ]
+    assert {second.offered_per_s for second in offered} == {20.0}, "the whole rate, by one worker"
+    assert sum(second.finished for second in offered) > 0

@@ -1,4 +1,4 @@
-"""A locustfile with a shape, run headless against a server that only answers: a ramp is one level, binned by users."""
+"""A headless run of a locustfile whose shape changes the users each second: one ramp level, with a bin for each user count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from capexplorer.session.reader import read
 
 pytestmark = pytest.mark.slow
 
-SHAPED = """
+LOCUSTFILE_WITH_A_RAMP = """
 import itertools
 from locust import FastHttpUser, LoadTestShape, constant, task
 
@@ -43,6 +43,7 @@ class Climb(LoadTestShape):
 
 @contextmanager
 def null_responder() -> Iterator[str]:
+    """A server that answers every request at once; gives its URL."""
     port = closed_port()
     process = subprocess.Popen([sys.executable, str(ROOT / "capexplorer" / "load" / "null_responder.py"), str(port)])
     try:
@@ -55,7 +56,7 @@ def null_responder() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shaped")
-    (folder / "climb.py").write_text(SHAPED)
+    (folder / "climb.py").write_text(LOCUSTFILE_WITH_A_RAMP)
     with null_responder() as url:
         command = [
             sys.executable,
@@ -83,7 +84,7 @@ def exported(session: Path) -> dict[str, Any]:
     return found
 
 
-def test_users_that_change_all_the_time_are_one_ramp_level_with_bins(session: Path) -> None:
+def test_users_that_change_each_second_make_one_ramp_level_with_bins(session: Path) -> None:
     timeline = Timeline(read(session))
     ramps = [level for level in timeline.levels if level.opened.ramp]
     assert len(ramps) == 1
@@ -96,14 +97,14 @@ def test_users_that_change_all_the_time_are_one_ramp_level_with_bins(session: Pa
     assert timeline.ended is not None and timeline.ended.reason == "shape finished"
 
 
-def test_bins_are_entries_of_the_export_and_throughput_grows_with_users(exported: dict[str, Any]) -> None:
+def test_bins_are_levels_of_the_export_and_throughput_grows_with_users(exported: dict[str, Any]) -> None:
     entries = [each for each in exported["levels"] if each["kind"] == "ramp"]
     assert len(entries) >= 3
     assert entries[0]["throughput_rps"] < entries[-1]["throughput_rps"]
     assert all(each["failures"] == 0 for each in entries)
 
 
-def test_too_many_endpoint_names_are_grouped_and_the_session_logs_it(session: Path) -> None:
+def test_more_than_200_endpoint_names_are_grouped_and_logged(session: Path) -> None:
     events = list(read(session))
     busy = [event for event in events if isinstance(event, Sample) and event.endpoints]
     assert [each.name for each in busy[-1].endpoints] == ["/item/{id}"]

@@ -1,4 +1,4 @@
-"""The wheel, installed elsewhere: the default profile runs with what it carries; sessions go to the user's data folder."""
+"""The wheel in a new virtual environment: it runs the default profile and shows the sample sessions without the repository."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SAMPLES = sorted(path.stem for path in (ROOT / "sessions").glob("sample*.jsonl")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the sdist."""
-    folder = tmp_path_factory.mktemp("built")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source distribution."""
+    folder = tmp_path_factory.mktemp("distributions")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=TIMEOUT_S)
     return folder
 
 
 @pytest.fixture(scope="module")
-def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`capexplorer` in a venv of its own; its dependencies are those of this one, found by path."""
+def installed(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `capexplorer` program of a new virtual environment that has the wheel, and links to the packages of this one."""
     folder = tmp_path_factory.mktemp("wheel")
-    [wheel] = built.glob("capexplorer-*.whl")
+    [wheel] = distributions.glob("capexplorer-*.whl")
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
     install = [
@@ -51,20 +51,20 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(wheel),
     ]
     subprocess.run(install, check=True, capture_output=True, timeout=TIMEOUT_S)
-    _borrow_dependencies(folder / "venv")
+    _link_dependencies(folder / "venv")
     return folder / "venv" / "bin" / "capexplorer"
 
 
-def _borrow_dependencies(environment: Path) -> None:
-    """A folder of links to everything in our site-packages but capexplorer: its .pth would bring the checkout along."""
+def _link_dependencies(environment: Path) -> None:
+    """Link all installed packages but capexplorer, and no .pth file: that of capexplorer would import the repository."""
     [site] = environment.glob("lib/python*/site-packages")
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if "capexplorer" not in path.name and path.suffix != ".pth" and not (site / path.name).exists():
             (site / path.name).symlink_to(path)
 
 
-def test_wheel_and_sdist_hold_the_license(built: Path) -> None:
-    [wheel], [sdist] = built.glob("*.whl"), built.glob("*.tar.gz")
+def test_wheel_and_source_distribution_have_the_license(distributions: Path) -> None:
+    [wheel], [sdist] = distributions.glob("*.whl"), distributions.glob("*.tar.gz")
     text = (ROOT / "LICENSE").read_bytes()
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
@@ -74,7 +74,7 @@ def test_wheel_and_sdist_hold_the_license(built: Path) -> None:
         assert packed is not None and packed.read() == text
 
 
-def test_the_default_profile_runs_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_runs_and_exports_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     environment = {
         "PATH": os.environ["PATH"],
@@ -95,16 +95,19 @@ def test_the_default_profile_runs_from_an_empty_folder(installed: Path, tmp_path
         )
 
     listed = run("targets", "--json")
-    assert listed.returncode == 0 and str(installed.parents[1]) in listed.stdout, listed.stdout + listed.stderr
+    assert listed.returncode == 0, listed.stderr
+    assert str(installed.parents[1]) in listed.stdout, "the targets are not those of the wheel"
     done = run("run", "--headless", "--plan", "2:4s")
     assert done.returncode == 0, done.stderr
     path = Path(done.stdout.strip())
     assert path.parent == tmp_path / "data" / "capexplorer" / "sessions"
     level = export(path.parent)["levels"][-1]
-    assert level["users"] == 2 and level["requests"] > 0
-    assert str(installed.parents[1]) in run("profiles", "--json").stdout
+    assert level["users"] == 2
+    assert level["requests"] > 0
+    assert str(installed.parents[1]) in run("profiles", "--json").stdout, "the profiles are not those of the wheel"
     assert path.stem in run("sessions").stdout
     for command in (["export", SAMPLES[0]], ["compare", *SAMPLES]):
         page = run(*command, "--format", "html")
-        assert page.returncode == 0 and page.stdout.startswith("<!doctype html>"), page.stderr
-    assert list((tmp_path / "empty").iterdir()) == []
+        assert page.returncode == 0, page.stderr
+        assert page.stdout.startswith("<!doctype html>")
+    assert list((tmp_path / "empty").iterdir()) == [], "files were written to the working folder"

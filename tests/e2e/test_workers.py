@@ -1,4 +1,4 @@
-"""Runs with real worker processes: spread, lost, refused; and nothing of them outlives the run."""
+"""Runs with real worker processes: they share the users, may be lost, join from other machines, and end with the run."""
 
 from __future__ import annotations
 
@@ -15,58 +15,59 @@ from programs import require
 from capexplorer.model.events import Command, Ended, LevelClosed, LevelOpened, Mark, Sample, Target
 from capexplorer.target.free_port import free_port
 
-from .rig import Run, answer, capexplorer, export, of, start, until
+from .rig import Run, events_of, export, run_command, run_in_process, started_run, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")]
 
-WORKER = "capexplorer worker --join"
+WORKER_COMMAND = "capexplorer worker --join"
 
 
-def _workers(run: Run) -> list[int]:
-    return run.marked.pids(WORKER)
+def _worker_pids(run: Run) -> list[int]:
+    return run.marked.pids(WORKER_COMMAND)
 
 
-def _lost(event: Command) -> bool:
+def _is_loss_of_worker(event: Command) -> bool:
     return event.name == "workers" and event.args.get("change") == "lost"
 
 
-def test_a_lost_worker_is_marked_its_level_is_void_and_its_users_run_elsewhere(tmp_path: Path) -> None:
-    with start(tmp_path, "actor", "--headless", "--workers", "3", "--plan", "6:10m") as run:
-        run.until(Sample, lambda event: event.settled)
-        killed, stopped, _ = _workers(run)
+def test_a_lost_worker_makes_its_level_void_and_its_users_run_in_other_workers(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", "--headless", "--workers", "3", "--plan", "6:10m") as run:
+        run.wait_for_events(Sample, lambda event: event.settled)
+        killed, stopped, _ = _worker_pids(run)
         os.kill(killed, signal.SIGKILL)
-        run.until(Command, lambda event: _lost(event) and "SIGKILL" in str(event.args["why"]))
-        run.until(Sample, lambda event: event.level == 1 and event.settled)
+        run.wait_for_events(Command, lambda event: _is_loss_of_worker(event) and "SIGKILL" in str(event.args["why"]))
+        run.wait_for_events(Sample, lambda event: event.level == 1 and event.settled)
         os.kill(stopped, signal.SIGSTOP)
-        run.until(Command, lambda event: _lost(event) and "no report" in str(event.args["why"]))
-        run.until(Sample, lambda event: event.level == 2 and event.settled)
-        until(lambda: stopped not in run.marked.processes(), "a worker that was given up is ended")
+        run.wait_for_events(Command, lambda event: _is_loss_of_worker(event) and "no report" in str(event.args["why"]))
+        run.wait_for_events(Sample, lambda event: event.level == 2 and event.settled)
+        wait_until(lambda: stopped not in run.marked.processes(), "the end of the worker that sent no reports")
         run.process.send_signal(signal.SIGTERM)
         assert run.exit_code() == 128 + signal.SIGTERM
     events = run.events()
-    levels = of(events, LevelClosed)
+    levels = events_of(events, LevelClosed)
     assert [level.void for level in levels] == ["worker_lost", "worker_lost", None]
     assert [level.figures.settled for level in levels] == [False, False, True]
-    assert [level.users for level in of(events, LevelOpened)] == [6, 6, 6]
-    assert {mark.id for mark in of(events, Mark)} >= {"worker_lost"}
-    assert not any(mark.kind in ("knee", "first_overload") for mark in of(events, Mark))
-    for sample in of(events, Sample):
-        assert not sample.settled or (sample.users, sample.workers and sample.workers.late) == (6, 0)
-    assert of(events, Ended)
-    found = export(run.sessions)
-    assert found["session"]["engine"] == {"mode": "workers", "workers": 3}
+    assert [level.users for level in events_of(events, LevelOpened)] == [6, 6, 6]
+    assert {mark.id for mark in events_of(events, Mark)} >= {"worker_lost"}
+    assert not any(mark.kind in ("knee", "first_overload") for mark in events_of(events, Mark))
+    for sample in events_of(events, Sample):
+        if sample.settled:
+            assert sample.users == 6
+            assert sample.workers is not None and sample.workers.late == 0, "a late worker in a settled second"
+    assert events_of(events, Ended)
+    assert export(run.sessions)["session"]["engine"] == {"mode": "workers", "workers": 3}
 
 
-def test_workers_of_a_killed_run_end(tmp_path: Path) -> None:
-    with start(tmp_path, "actor", "--headless", "--workers", "1", "--plan", "4:10m") as run:
-        run.until(Sample, lambda event: event.users == 4)
-        assert len(_workers(run)) == 1
+def test_workers_end_when_their_run_is_killed(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", "--headless", "--workers", "1", "--plan", "4:10m") as run:
+        run.wait_for_events(Sample, lambda event: event.users == 4)
+        assert len(_worker_pids(run)) == 1
         run.process.kill()
         run.process.wait()
-        run.marked.assert_gone()
+        run.marked.assert_no_process_left()
 
 
-VISITS = """
+LOCUSTFILE = """
 from locust import FastHttpUser, constant, task
 class Visitor(FastHttpUser):
     wait_time = constant(0.1)
@@ -77,41 +78,45 @@ class Visitor(FastHttpUser):
             self.done = True
             raise KeyError("lost")
 """
+"""Each user raises one exception in a worker: it must reach the run."""
+
 SECRET = "CAPEXPLORER_SECRET=0123456789abcdef"
 
 
-def test_a_worker_from_elsewhere_joins_with_the_secret_and_the_same_locustfile_only(tmp_path: Path) -> None:
-    file, other = tmp_path / "visits.py", tmp_path / "other.py"
-    file.write_text(VISITS)
-    other.write_text(VISITS + "\n")
+def test_a_worker_joins_only_with_the_secret_and_the_locustfile_of_the_run(tmp_path: Path) -> None:
+    locustfile, other = tmp_path / "visits.py", tmp_path / "other.py"
+    locustfile.write_text(LOCUSTFILE)
+    other.write_text(LOCUSTFILE + "\n")
     bind = f"127.0.0.1:{free_port()}"
-    args = ("actor", "-f", str(file), "--headless", "--bind", bind, "--expect-workers", "1", "--plan", "4:5s")
-    with start(tmp_path, *args, before=("env", SECRET)) as run:
-        run.until(Target, lambda event: event.state == "ready")
+    args = ("actor", "-f", str(locustfile), "--headless", "--bind", bind, "--expect-workers", "1", "--plan", "4:5s")
+    with started_run(tmp_path, *args, before=("env", SECRET)) as run:
+        run.wait_for_events(Target, lambda event: event.state == "ready")
         for secret, given, message in (
-            (SECRET, other, f"{other}: differs from the run's {file}"),
-            ("CAPEXPLORER_SECRET=another-secret-here", file, f"no answer of a run at {bind} in 2 s"),
+            (SECRET, other, f"{other}: differs from the run's {locustfile}"),
+            ("CAPEXPLORER_SECRET=another-secret-here", locustfile, f"no answer of a run at {bind} in 2 s"),
         ):
-            done = capexplorer("worker", "--join", bind, "-f", str(given), "--wait", "2", before=("env", secret))
+            done = run_command("worker", "--join", bind, "-f", str(given), "--wait", "2", before=("env", secret))
             assert done.returncode == 2
             assert done.stderr.splitlines()[-1].startswith(f"capexplorer: {message}")
-        worker = capexplorer("worker", "--join", bind, "-f", str(file), before=("env", SECRET))
-        assert (worker.returncode, worker.stderr.splitlines()[0]) == (0, f"joined the run at {bind}")
+        worker = run_command("worker", "--join", bind, "-f", str(locustfile), before=("env", SECRET))
+        assert worker.returncode == 0, worker.stderr
+        assert worker.stderr.splitlines()[0] == f"joined the run at {bind}"
         assert run.exit_code() == 0, run.stderr
     events = run.events()
-    assert [level.figures.settled for level in of(events, LevelClosed)] == [True]
-    assert {mark.id for mark in of(events, Mark)} >= {"user_code_error"}
+    assert [level.figures.settled for level in events_of(events, LevelClosed)] == [True]
+    assert {mark.id for mark in events_of(events, Mark)} >= {"user_code_error"}
 
 
 def _ip(*args: str) -> bool:
+    """Whether `ip ARGS` succeeded."""
     return subprocess.run(["ip", *args], capture_output=True, check=False, timeout=20).returncode == 0
 
 
 @pytest.fixture
 def two_machines() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Two network namespaces with a cable between them, 10.77.0.1 and 10.77.0.2: the words that run a command in each."""
+    """Two linked network namespaces, 10.77.0.1 and 10.77.0.2, in place of machines: the words that run a command in each."""
     require("ip")
-    run, worker = (f"cap-{side}-{os.getpid()}" for side in ("run", "worker"))  # a killed test run leaves its own behind
+    run, worker = (f"cap-{side}-{os.getpid()}" for side in ("run", "worker"))  # unique: a killed test leaves its namespaces
     if os.geteuid() != 0 or not _ip("netns", "add", run):
         pytest.skip("needs root and the right to make network namespaces")
     try:
@@ -122,39 +127,41 @@ def two_machines() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         for name, end, address in ((run, "cap-a", "10.77.0.1/24"), (worker, "cap-b", "10.77.0.2/24")):
             made += [_ip("-n", name, "link", "set", "lo", "up"), _ip("-n", name, "addr", "add", address, "dev", end)]
             made.append(_ip("-n", name, "link", "set", end, "up"))
-        assert all(made), "the two ends of the cable"
+        assert all(made), "a command of ip failed"
         yield ("ip", "netns", "exec", run), ("ip", "netns", "exec", worker)
     finally:
         for name in (run, worker):
             _ip("netns", "del", name)
 
 
-def test_a_worker_on_another_machine_loads_a_service_that_its_own_user_allows(
+def test_a_worker_on_another_machine_must_allow_the_host_itself(
     tmp_path: Path, two_machines: tuple[tuple[str, ...], tuple[str, ...]]
 ) -> None:
-    here, there = two_machines
-    file = tmp_path / "visits.py"
-    file.write_text(VISITS.replace('get("/work")', 'get("/")'))
-    command = [*here, sys.executable, "-m", "http.server", "8123", "--bind", "10.77.0.1", "--directory", str(tmp_path)]
+    on_run_machine, on_worker_machine = two_machines
+    locustfile = tmp_path / "visits.py"
+    locustfile.write_text(LOCUSTFILE.replace('get("/work")', 'get("/")'))
+    command = [*on_run_machine, sys.executable, "-m", "http.server", "8123", "--bind", "10.77.0.1", "--directory", str(tmp_path)]
     service = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url, bind = ("--host", "http://10.77.0.1:8123", "--allow-host", "10.77.0.1"), "10.77.0.1:5557"
-    args = ("-f", str(file), *url, "--bind", bind, "--expect-workers", "1", "--headless", "--plan", "3:6s")
-    joins = ("worker", "--join", bind, "-f", str(file))
+    args = ("-f", str(locustfile), *url, "--bind", bind, "--expect-workers", "1", "--headless", "--plan", "3:6s")
+    join = ("worker", "--join", bind, "-f", str(locustfile))
     try:
-        with start(tmp_path, *args, before=(*here, "env", SECRET)) as run:
-            refused = capexplorer(*joins, before=(*there, "env", SECRET))
+        with started_run(tmp_path, *args, before=(*on_run_machine, "env", SECRET)) as run:
+            refused = run_command(*join, before=(*on_worker_machine, "env", SECRET))
             assert refused.returncode == 2
             assert refused.stderr.splitlines()[-1].endswith("or add --allow-host 10.77.0.1")
-            worker = capexplorer(*joins, "--allow-host", "10.77.0.1", before=(*there, "env", SECRET))
+            worker = run_command(*join, "--allow-host", "10.77.0.1", before=(*on_worker_machine, "env", SECRET))
             assert worker.returncode == 0, worker.stderr
             assert run.exit_code() == 0, run.stderr
     finally:
         service.terminate()
         service.wait()
     events = run.events()
-    assert [level.figures.settled for level in of(events, LevelClosed)] == [True]
-    clocks = [sample for sample in of(events, Sample) if sample.settled]
-    assert all(sample.duration_s == 1.0 and sample.ports is not None for sample in clocks)
+    assert [level.figures.settled for level in events_of(events, LevelClosed)] == [True]
+    for sample in events_of(events, Sample):
+        if sample.settled:
+            assert sample.duration_s == 1.0
+            assert sample.ports is not None
 
 
 @pytest.mark.parametrize(
@@ -171,14 +178,14 @@ def test_a_worker_on_another_machine_loads_a_service_that_its_own_user_allows(
         (("--bind", "here"), "--bind: expected ADDRESS:PORT, got 'here'"),
     ],
 )
-def test_wrong_options_are_refused_in_one_line(args: tuple[str, ...], message: str) -> None:
-    done = answer("run", "actor", "--headless", "--plan", "1:1s", *args)
+def test_invalid_options_for_workers_are_refused_in_one_line(args: tuple[str, ...], message: str) -> None:
+    done = run_in_process("run", "actor", "--headless", "--plan", "1:1s", *args)
     assert done.returncode == 2
     assert message in done.stderr.splitlines()[-1]
 
 
-def test_an_address_that_others_reach_needs_a_secret() -> None:
-    """It is refused where workers are put together, after Locust is loaded: in a process of its own."""
-    done = capexplorer("run", "actor", "--headless", "--plan", "1:1s", "--bind", "10.1.2.3:5557")
+def test_binding_an_address_of_the_network_is_refused_without_a_secret() -> None:
+    """In a new process, since the refusal needs Locust, which must not be imported into this one."""
+    done = run_command("run", "actor", "--headless", "--plan", "1:1s", "--bind", "10.1.2.3:5557")
     assert done.returncode == 2
     assert "--bind: set CAPEXPLORER_SECRET here and for the workers" in done.stderr.splitlines()[-1]

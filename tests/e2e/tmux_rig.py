@@ -1,4 +1,4 @@
-"""A real terminal to look at: tmux on a socket of its own, keys in, the screen's text out. Only helps the tests beside it."""
+"""Runs the program in a tmux window: sends keys, reads the text on the screen, waits for texts. For tests."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from programs import needs
 
 from capexplorer.model.events import Event, Sample
 
-from .rig import HERE, PROGRAM, TIMEOUT_S, Marked, events_in, of, until
+from .rig import E2E_FOLDER, PROGRAM, TIMEOUT_S, MarkedEnvironment, events_in, events_of, wait_until
 
-_SAID = "exit code: "
-_KEPT_S = 601
-_PAUSE_S = 0.2
-"""Between two captures of a screen: each starts a process, and a screen changes once a second or by a key."""
+_EXIT_CODE_LABEL = "exit code: "
+_WINDOW_STAYS_S = 601
+_CAPTURE_EVERY_S = 0.2
+"""Each capture of the screen starts a process, and the screen changes only once a second or by a key."""
 
 needs_tmux = needs("tmux")
 
 
 class Screen:
-    """One `capexplorer run` in a tmux window, and its session."""
+    """A tmux window in which `capexplorer run` is shown, and its session. Each has a tmux server with a socket of its own."""
 
-    def __init__(self, socket: str, sessions: Path, marked: Marked) -> None:
+    def __init__(self, socket: str, sessions: Path, marked: MarkedEnvironment) -> None:
         self._socket, self.sessions, self.marked = socket, sessions, marked
 
     def events(self) -> list[Event]:
-        """Of its session, as far as it is written."""
+        """The events of its session that are written so far."""
         return events_in(self.sessions)
 
     def _tmux(self, *words: str) -> str:
@@ -44,11 +44,13 @@ class Screen:
         return done.stdout
 
     def open(self, words: list[str], width: int, height: int, cwd: Path) -> None:
-        """A shell around the program prints its exit code below its last output, and keeps the window open."""
-        self.open_shell(["sh", "-c", f'"$@"; echo "{_SAID}$?"; exec sleep {_KEPT_S}', "sh", *words], width, height, cwd)
+        """Open a window for a program, in a shell that prints its exit code below its last output and keeps the window open."""
+        self.open_shell(
+            ["sh", "-c", f'"$@"; echo "{_EXIT_CODE_LABEL}$?"; exec sleep {_WINDOW_STAYS_S}', "sh", *words], width, height, cwd
+        )
 
     def open_shell(self, shell: list[str], width: int, height: int, cwd: Path) -> None:
-        """A window for this command alone."""
+        """Open a window for a command; the window closes when the command ends."""
         self._tmux(
             "start-server",
             ";", "set-option", "-g", "default-terminal", "tmux-256color",
@@ -56,71 +58,76 @@ class Screen:
         )  # fmt: skip
 
     def press(self, *keys: str) -> None:
-        """Keys by tmux's names: `+`, `Enter`, `Space`."""
+        """Send keys by their names in tmux: `+`, `Enter`, `Space`."""
         self._tmux("send-keys", *keys)
 
     def type(self, text: str) -> None:
-        """Text, letter for letter."""
+        """Send a text letter by letter."""
         self._tmux("send-keys", "-l", text)
 
     def resize(self, width: int, height: int) -> None:
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
     def text(self) -> str:
-        """What is seen."""
+        """The text on the screen now."""
         return self._tmux("capture-pane", "-p")
 
-    def styled(self) -> str:
-        """With the escapes of its colours."""
+    def text_with_styles(self) -> str:
+        """The text on the screen now, with the escape sequences of its colours."""
         return self._tmux("capture-pane", "-p", "-e")
 
     def lines(self) -> list[str]:
         return self.text().split("\n")
 
-    def shows(self, *wanted: str) -> str:
-        """The screen once all of these stand on it."""
-        return self.once(lambda text: all(each in text for each in wanted), str(wanted))
+    def wait_for_text(self, *texts: str) -> str:
+        """Wait until the screen has all of these texts; returns the screen."""
+        return self.wait_for(lambda screen: all(each in screen for each in texts), str(texts))
 
-    def once(self, condition: Callable[[str], object], what: str) -> str:
-        """The screen once it is so."""
+    def wait_for(self, condition: Callable[[str], object], expected: str) -> str:
+        """Wait until the screen meets a condition; returns the screen. `expected`: a noun for the failure message."""
         last = ""
 
-        def look() -> str:
+        def matching_screen() -> str:
             nonlocal last
             last = self.text()
             return last if condition(last) else ""
 
         try:
-            return until(look, what, pause_s=_PAUSE_S)
+            return wait_until(matching_screen, expected, pause_s=_CAPTURE_EVERY_S)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{last}") from None
 
-    def assert_shell_has_its_settings(self) -> None:
-        """Of its terminal, at a prompt."""
+    def assert_shell_terminal_restored(self) -> None:
+        """At the prompt of a shell: the terminal has the settings of a shell again (echo, lines, signals)."""
         self.type("stty -a\n")
-        assert not {"-icanon", "-echo", "-isig", "-icrnl"} & set(self.shows("icanon", "isig").split())
+        assert not {"-icanon", "-echo", "-isig", "-icrnl"} & set(self.wait_for_text("icanon", "isig").split())
 
     def exit_code(self) -> int:
-        """Wait for the program's end; nothing may be left of it but tmux and the shell's sleep."""
-        text = self.shows(_SAID)
-        until(lambda: not self.left(), "no process left", 60.0)
-        return int(text.partition(_SAID)[2].split()[0])
+        """Wait until the program has ended; fails if it leaves a process."""
+        text = self.wait_for_text(_EXIT_CODE_LABEL)
+        wait_until(lambda: not self.remaining_processes(), "the end of all processes", 60.0)
+        return int(text.partition(_EXIT_CODE_LABEL)[2].split()[0])
 
-    def left(self) -> dict[int, str]:
-        """Processes that are not the rig's."""
-        ours = ("tmux ", "sh -c ", f"sleep {_KEPT_S}")
+    def remaining_processes(self) -> dict[int, str]:
+        """Process id and command of all processes in the window, without tmux and the shell and sleep of `open`."""
+        ours = ("tmux ", "sh -c ", f"sleep {_WINDOW_STAYS_S}")
         return {pid: command for pid, command in self.marked.processes().items() if not command.startswith(ours)}
 
     def close(self) -> None:
         subprocess.run(["tmux", "-L", self._socket, "kill-server"], capture_output=True, check=False)
-        self.marked.kill_rest()
-        self.marked.assert_gone()
+        self.marked.kill_remaining()
+        self.marked.assert_no_process_left()
 
 
 @contextmanager
-def on_screen(folder: Path, *args: str, size: tuple[int, int], cwd: Path = HERE, before: Sequence[str] = ()) -> Iterator[Screen]:
-    """Start `capexplorer run ARGS`, after the words `before`, in tmux; ended with it at the latest."""
-    marked, sessions = Marked(), folder / "sessions"
+def on_screen(
+    folder: Path, *args: str, size: tuple[int, int], cwd: Path = E2E_FOLDER, before: Sequence[str] = ()
+) -> Iterator[Screen]:
+    """`capexplorer run ARGS` in a tmux window; it is killed at the end if it still runs.
+
+    `before`: words of a command that runs it; the command may ignore them and run another program.
+    """
+    marked, sessions = MarkedEnvironment(), folder / "sessions"
     screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
     try:
         screen.open([*before, PROGRAM, "run", *args, "--sessions-dir", str(sessions)], *size, cwd)
@@ -130,23 +137,23 @@ def on_screen(folder: Path, *args: str, size: tuple[int, int], cwd: Path = HERE,
 
 
 @contextmanager
-def run_from_a_shell(folder: Path, before: str = "") -> Iterator[Screen]:
-    """A run on the live screen, with settled seconds, started by a person in bash; `before`: words before the command."""
-    marked, sessions = Marked(), folder / "sessions"
+def run_started_in_bash(folder: Path, before: str = "") -> Iterator[Screen]:
+    """A run that was started by a command typed in bash, and has a settled second. `before`: words typed before the command."""
+    marked, sessions = MarkedEnvironment(), folder / "sessions"
     screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
     try:
-        screen.open_shell(["env", "PS1=prompt> ", "bash", "--norc"], 100, 30, HERE)
-        screen.shows("prompt>")
+        screen.open_shell(["env", "PS1=prompt> ", "bash", "--norc"], 100, 30, E2E_FOLDER)
+        screen.wait_for_text("prompt>")
         screen.type(before + shlex.join([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)]) + "\n")
-        until(lambda: [sample for sample in of(screen.events(), Sample) if sample.settled], "a settled second")
-        screen.shows("req/s", "ready")
+        wait_until(lambda: [sample for sample in events_of(screen.events(), Sample) if sample.settled], "a settled second")
+        screen.wait_for_text("req/s", "ready")
         yield screen
     finally:
         screen.close()
 
 
-def app_of(screen: Screen) -> int:
-    """The run's pid, not that of a shell around it."""
+def app_pid(screen: Screen) -> int:
+    """The process id of the run, not that of a shell around it."""
     pids = [pid for pid in screen.marked.pids(f"{PROGRAM} run") if not screen.marked.processes()[pid].startswith("sh ")]
     assert len(pids) == 1
     return pids[0]

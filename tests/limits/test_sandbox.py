@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from e2e.rig import HERE as ACTORS
-from e2e.rig import Run, ended, of
+from e2e.rig import E2E_FOLDER as ACTORS
+from e2e.rig import Run, events_of, run_to_end
 
 from capexplorer import cli
 from capexplorer.model.events import Sample
@@ -54,9 +54,9 @@ def outside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
 
 
 def explored(folder: Path, *args: str) -> tuple[Run, dict[str, str]]:
-    run, code = ended(folder, "actor", "-f", str(LOCUSTFILE), *PLAN, *args, cwd=ACTORS)
+    run, code = run_to_end(folder, "actor", "-f", str(LOCUSTFILE), *PLAN, *args, cwd=ACTORS)
     assert code == 0, run.stderr
-    samples = of(run.events(), Sample)
+    samples = events_of(run.events(), Sample)
     assert sum(tick.requests - tick.failures for sample in samples for tick in sample.endpoints) > 10
     found: dict[str, str] = json.loads((folder / "outcomes").read_text())
     return run, found
@@ -81,7 +81,7 @@ def test_in_the_sandbox_users_reach_no_listener_outside_of_it(tmp_path: Path, mo
     assert [outcomes[way] for way in ("by_ctypes", "by_c_socket", "by_a_child")] == [refused] * 3
     assert outcomes["by_the_network_of_the_parent"] in ("Operation not permitted", "Permission denied")
     assert service.connections == 0
-    assert of(run.events(), Sample)[-1].ports, "ports are read in the sandbox"
+    assert events_of(run.events(), Sample)[-1].ports, "ports are read in the sandbox"
 
 
 REFUSED = {

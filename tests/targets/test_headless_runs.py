@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.rig import ROOT, ended, export
+from e2e.rig import ROOT, export, run_to_end
 from programs import needs
 
 pytestmark = pytest.mark.slow
@@ -16,7 +16,7 @@ needs_go = needs("go")
 
 def ran(folder: Path, *args: str) -> tuple[int, str, dict[str, Any]]:
     """(exit code, stderr, summary)."""
-    run, code = ended(folder, *args, "--headless", cwd=ROOT)
+    run, code = run_to_end(folder, *args, "--headless", cwd=ROOT)
     return code, run.stderr, export(run.sessions)
 
 

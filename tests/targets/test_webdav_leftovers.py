@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from e2e.rig import ROOT, ended, start, until
+from e2e.rig import ROOT, run_to_end, started_run, wait_until
 
 from .served import served
 
@@ -37,8 +37,8 @@ def profile(cloud: httpx.Client, plan: str) -> tuple[str, ...]:
 def kill_with_accounts(folder: Path, cloud: httpx.Client, count: int) -> None:
     """Run a session and kill it with SIGKILL, so that the accounts of its users are not removed."""
     folder.mkdir()
-    with start(folder, *profile(cloud, f"{count}:60s"), cwd=ROOT) as run:
-        until(lambda: len(accounts(cloud)) == count, f"{count} accounts")
+    with started_run(folder, *profile(cloud, f"{count}:60s"), cwd=ROOT) as run:
+        wait_until(lambda: len(accounts(cloud)) == count, f"{count} accounts")
         os.kill(run.process.pid, signal.SIGKILL)
         run.process.wait()
 
@@ -51,7 +51,7 @@ def test_the_next_start_removes_only_accounts_that_a_crash_left_over(tmp_path: P
         cloud.post(USERS, data={"userid": "anna", "password": "pw"}, auth=ADMIN)
     with service(scratch) as cloud:
         assert len(accounts(cloud)) == 4
-        run, code = ended(last, *profile(cloud, "1:8s"), cwd=ROOT)
+        run, code = run_to_end(last, *profile(cloud, "1:8s"), cwd=ROOT)
         assert code == 0, run.stderr
         assert accounts(cloud) == ["anna"]
     assert [home.name for home in (scratch / "homes").iterdir()] == ["anna"]

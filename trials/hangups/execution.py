@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 import msgspec
-from e2e.rig import Marked, capexplorer, events_in, of, until
+from e2e.rig import MarkedEnvironment, events_in, events_of, run_command, wait_until
 from e2e.sshd_rig import Sshd, sshd
 
 from capexplorer.model.events import Ended, Event, Header, Sample
@@ -47,12 +47,12 @@ class Outcome(msgspec.Struct, kw_only=True):
 def carry_out(hangups: Sequence[Hangup], folder: Path) -> Outcome:
     """One run, whose clients are killed one after the other; `problems` of the outcome is empty if none was found."""
     os.environ["XDG_RUNTIME_DIR"] = str(folder)
-    outcome, started = Outcome(), Marked()
+    outcome, started = Outcome(), MarkedEnvironment()
     killed_at, controls_at = [], []
     try:
         with sshd(folder / "sshd") as server:
             for index, each in enumerate(hangups):
-                marked = started if index == 0 else Marked()
+                marked = started if index == 0 else MarkedEnvironment()
                 arguments = _run_arguments(folder) if index == 0 else ("attach", _session(folder))
                 killed, control = _kill(server, arguments, marked, folder / f"output-{index}", each, outcome)
                 if killed is not None:
@@ -60,12 +60,12 @@ def carry_out(hangups: Sequence[Hangup], folder: Path) -> Outcome:
                 if control is not None:
                     controls_at.append(control)
                 if marked is not started:
-                    marked.assert_gone()
+                    marked.assert_no_process_left()
             _stop_run(folder, started, outcome)
     except AssertionError as error:  # a wait timed out
         outcome.problems.append(str(error)[-1000:])
     finally:
-        started.kill_rest()
+        started.kill_remaining()
     _check_session(folder / "sessions", killed_at, controls_at, outcome)
     return outcome
 
@@ -84,7 +84,7 @@ def _session(folder: Path) -> str:
 
 
 def _kill(
-    server: Sshd, arguments: Sequence[str], marked: Marked, output: Path, hangup: Hangup, outcome: Outcome
+    server: Sshd, arguments: Sequence[str], marked: MarkedEnvironment, output: Path, hangup: Hangup, outcome: Outcome
 ) -> tuple[float | None, float | None]:
     """Start a client with these arguments, and kill it. Returns the wall-clock times of the kill and of the moment without a kill
     before it; (None, None) for a client that was killed while it started, which is not compared."""
@@ -95,7 +95,7 @@ def _kill(
         if hangup.stage == "starting":
             time.sleep(hangup.after_s)
         else:
-            until(lambda: _PAINTED in output.read_bytes(), "the first paint", _PAINTED_WITHIN_S)
+            wait_until(lambda: _PAINTED in output.read_bytes(), "the first paint", _PAINTED_WITHIN_S)
             if arguments[0] == "attach":
                 outcome.painted_s.append(round(time.time() - began_at, 2))
             time.sleep(CONTROL_S)
@@ -117,12 +117,12 @@ def _end_client(client: subprocess.Popen[bytes], keys: int) -> None:
     os.close(keys)
 
 
-def _stop_run(folder: Path, started: Marked, outcome: Outcome) -> None:
+def _stop_run(folder: Path, started: MarkedEnvironment, outcome: Outcome) -> None:
     """Stop the run, which must still accept connections, and check that no process or socket is left."""
-    stopped = capexplorer("stop", _session(folder))
+    stopped = run_command("stop", _session(folder))
     if stopped.returncode:
         outcome.problems.append(f"stop: {stopped.stderr}")
-    started.assert_gone()
+    started.assert_no_process_left()
     if left := list((folder / "capexplorer").glob("*.sock")):
         outcome.problems.append(f"sockets left: {left}")
 
@@ -136,7 +136,7 @@ def _check_session(sessions: Path, killed_at: Sequence[float], controls_at: Sequ
         with open_session(path) as log:
             if log.damaged:
                 outcome.problems.append(f"{log.damaged} lines of the log are damaged")
-    header, samples = events[0], of(events, Sample)
+    header, samples = events[0], events_of(events, Sample)
     assert isinstance(header, Header)
     began_at = datetime.fromisoformat(header.started_at).timestamp()
     outcome.kills = [change for at in killed_at if (change := change_at(samples, at - began_at))]

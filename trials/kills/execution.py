@@ -13,7 +13,7 @@ from time import monotonic, sleep, time
 import msgspec
 import psutil
 from e2e.pty_rig import OnTerminal, modes_left_on, on_terminal
-from e2e.rig import Run, of, start, until
+from e2e.rig import Run, events_of, started_run, wait_until
 
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Event, Header, Sample, Target
@@ -80,14 +80,16 @@ def carry_out(kill: Kill, folder: Path) -> Outcome:
 def _started(kill: Kill, folder: Path) -> AbstractContextManager[Run]:
     load = _LOADS.get(kill.stage, _STEADY)
     arguments = (str(HERE / "profile.toml"), "--target-cmd", COMMANDS[kill.service], "--ready", "/", *load)
-    return on_terminal(folder, *arguments) if kill.surface == "terminal" else start(folder, *arguments, "--headless")
+    return on_terminal(folder, *arguments) if kill.surface == "terminal" else started_run(folder, *arguments, "--headless")
 
 
 def _await_stage(run: Run, kill: Kill) -> None:
     if kill.stage == "spawning":
-        until(lambda: [event for event in _events(run) if isinstance(event, Target) and event.state == "ready"], "a ready target")
+        wait_until(
+            lambda: [event for event in _events(run) if isinstance(event, Target) and event.state == "ready"], "a ready target"
+        )
     elif kill.stage in ("steady", "quitting"):
-        until(lambda: of(_events(run), Sample), "a sample")
+        wait_until(lambda: events_of(_events(run), Sample), "a sample")
     if kill.stage == "quitting":
         os.kill(run.process.pid, signal.SIGTERM)
 
@@ -187,7 +189,7 @@ def check_logs(sessions: Path, killed_at: float, outcome: Outcome) -> None:
         except SessionError as error:
             outcome.problems.append(f"unreadable: {error}")
             continue
-        header, samples = events[0], of(events, Sample)
+        header, samples = events[0], events_of(events, Sample)
         assert isinstance(header, Header)
         outcome.samples = len(samples)
         if outcome.kill.stage == "quitting" or outcome.kill.victims == "supervisor":

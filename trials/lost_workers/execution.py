@@ -10,7 +10,7 @@ from pathlib import Path
 from time import sleep, time
 
 import msgspec
-from e2e.rig import Run, of, start, until
+from e2e.rig import Run, events_of, started_run, wait_until
 
 from capexplorer.model.events import Command, Ended, Event, Header, LevelClosed, Mark, Sample
 
@@ -43,15 +43,15 @@ def carry_out(loss: Loss, folder: Path) -> Outcome:
     """One run that loses a worker and continues to the end of its plan."""
     outcome = Outcome(loss=loss)
     arguments = (str(KILLS / "profile.toml"), "--target-cmd", SERVICE, "--ready", "/", "--headless")
-    with start(folder, *arguments, "--workers", str(WORKERS), "--plan", LEVELS) as run:
+    with started_run(folder, *arguments, "--workers", str(WORKERS), "--plan", LEVELS) as run:
         try:
-            run.until(Sample, lambda event: event.settled)
+            run.wait_for_events(Sample, lambda event: event.settled)
             sleep(loss.after_s)
             lost_at = _send_signal(run, loss)
             code = run.exit_code()
             if code != 0:
                 outcome.problems.append(f"exit code {code}: {run.stderr[-500:]}")
-            until(lambda: not run.marked.processes(), "no process left")
+            wait_until(lambda: not run.marked.processes(), "no process left")
         except AssertionError as error:  # a wait timed out
             outcome.problems.append(str(error)[-2000:])
             return outcome
@@ -68,10 +68,10 @@ def _send_signal(run: Run, loss: Loss) -> float:
 
 
 def _check_session(events: list[Event], lost_at: float, outcome: Outcome) -> None:
-    header, samples = of(events, Header)[0], of(events, Sample)
+    header, samples = events_of(events, Header)[0], events_of(events, Sample)
     lost_s = lost_at - datetime.fromisoformat(header.started_at).timestamp()
-    outcome.void_levels = sum(level.void == "worker_lost" for level in of(events, LevelClosed))
-    seen = [each for each in of(events, Command) if each.name == "workers" and each.args.get("change") == "lost"]
+    outcome.void_levels = sum(level.void == "worker_lost" for level in events_of(events, LevelClosed))
+    seen = [each for each in events_of(events, Command) if each.name == "workers" and each.args.get("change") == "lost"]
     if len(seen) != 1:
         outcome.problems.append(f"{len(seen)} workers lost, expected 1: {[each.args.get('why') for each in seen]}")
         return
@@ -82,10 +82,10 @@ def _check_session(events: list[Event], lost_at: float, outcome: Outcome) -> Non
     wrong = {
         f"marked after {outcome.marked_after_s} s": outcome.marked_after_s > MARKED_WITHIN_S,
         f"users back after {outcome.users_back_after_s} s": (outcome.users_back_after_s or 1e9) > USERS_BACK_WITHIN_S,
-        "no mark of the lost worker": not any(mark.id == "worker_lost" for mark in of(events, Mark)),
-        "a knee is marked": any(mark.kind in ("knee", "first_overload") for mark in of(events, Mark)),
+        "no mark of the lost worker": not any(mark.id == "worker_lost" for mark in events_of(events, Mark)),
+        "a knee is marked": any(mark.kind in ("knee", "first_overload") for mark in events_of(events, Mark)),
         f"settled seconds without the worker: {counted}": bool(counted),
         f"{outcome.void_levels} void levels, expected 1": outcome.void_levels != 1,
-        "the session is not complete": not of(events, Ended),
+        "the session is not complete": not events_of(events, Ended),
     }
     outcome.problems += [problem for problem, is_wrong in wrong.items() if is_wrong]

@@ -21,22 +21,22 @@ def add_arguments(parser: Any) -> None:
 
 @events.init.add_listener
 def on_init(environment: Any, **_: Any) -> None:
-    print("init heard, currency", environment.parsed_options.shop_currency)
+    print("init: currency", environment.parsed_options.shop_currency)
 
 
 @events.test_start.add_listener
 def on_test_start(environment: Any, **_: Any) -> None:
-    print(f"test_start heard, host {environment.host}")
+    print(f"test_start: host {environment.host}")
 
 
 @events.test_stop.add_listener
 def on_test_stop(**_: Any) -> None:
-    print("test_stop heard")
+    print("test_stop listener")
 
 
 @events.quitting.add_listener
 def on_quitting(**_: Any) -> None:
-    print("quitting heard", file=sys.stderr)
+    print("quitting listener", file=sys.stderr)
 
 
 class Shop(TaskSet):
@@ -73,7 +73,7 @@ class Customer(HttpUser):
     def on_start(self) -> None:
         self.client.get("/login")
         print("a customer logs in")
-        print("a customer grumbles", file=sys.stderr)
+        print("a customer on stderr", file=sys.stderr)
         log.warning("the shop is open")
 
 

@@ -1,4 +1,4 @@
-"""Fails its responses with whatever the target sent, and prints it too."""
+"""Users that mark each response as failed, with the text of the response as the message, and print the text."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""A locustfile with a shape of its own: as many users as the file named by STAIR says, until it says `end`."""
+"""A locustfile with a shape: as many users as the number in the file at $USERS_FILE, until the file has the word `end`."""
 
 # mypy: ignore-errors
 
@@ -18,7 +18,7 @@ class Visitor(HttpUser):
         self.client.get("/visit")
 
 
-class Stairs(LoadTestShape):
+class UsersOfFile(LoadTestShape):
     def tick(self) -> tuple[int, float] | None:
-        users = Path(os.environ["STAIR"]).read_text()
+        users = Path(os.environ["USERS_FILE"]).read_text()
         return None if users == "end" else (int(users), 10.0)

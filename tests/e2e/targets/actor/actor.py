@@ -1,4 +1,4 @@
-"""A service whose behaviour is set by its parameters: standard library only, so that it starts at once."""
+"""A service for tests: its second argument sets how it behaves. Standard library only, so that it starts quickly."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+# Escape sequences that clear the screen, set colour and title, ring the bell; a C1 control character; markup of Rich.
 HOSTILE = "\x1b[2J\x1b[H\x1b[31mHOSTILE\x1b[0m\x1b]0;title\x07 \x9b2J [bold red]markup[/bold red] [/nothing] end"
 
 
@@ -15,14 +16,14 @@ class Actor(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # noqa: N802 - the library's name
         if self.path == "/hostile":
-            self.answer(500, HOSTILE)
+            self.respond(500, HOSTILE)
         else:
             time.sleep(0.002)
-            self.answer(200, "ok")
+            self.respond(200, "ok")
 
     do_POST = do_GET  # noqa: N815 - the library's name
 
-    def answer(self, status: int, text: str) -> None:
+    def respond(self, status: int, text: str) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         body = text.encode()
         self.send_response(status)

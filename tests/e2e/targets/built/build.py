@@ -1,4 +1,4 @@
-"""A build that takes as long as a test wants."""
+"""A build that ends when a test writes a file: with success if the file has the word `built`, else with its text as the error."""
 
 from __future__ import annotations
 

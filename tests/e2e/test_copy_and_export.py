@@ -1,4 +1,4 @@
-"""Results are taken along: copied and exported while load runs; and the shell shows them, with commands to go on."""
+"""Results of a run on the live screen: copied and exported during load, and printed with commands after quitting."""
 
 from __future__ import annotations
 
@@ -11,46 +11,45 @@ import pytest
 
 from capexplorer.model.events import LevelClosed
 
-from .rig import of
+from .rig import events_of
 from .tmux_rig import Screen, needs_tmux, on_screen
 
 pytestmark = [pytest.mark.slow, needs_tmux]
 
 
 def copy_the_summary(screen: Screen) -> None:
-    """`y`, while load runs: tmux's buffer holds the summary."""
+    """The key `y` copies the summary to the clipboard, which tmux gives as its buffer."""
     screen._tmux("set-option", "-g", "set-clipboard", "on")
     screen.press("y")
-    screen.shows("copied", "KiB (tmux needs set-clipboard on)")
-    held = screen._tmux("show-buffer")
-    assert held.startswith("# Capacity of `mixed`") and held.rstrip().endswith("|")
-    assert "snapshot of a running session" in held
+    screen.wait_for_text("copied", "KiB (tmux needs set-clipboard on)")
+    copied = screen._tmux("show-buffer")
+    assert copied.startswith("# Capacity of `mixed`")
+    assert copied.rstrip().endswith("|"), "the summary ends with a table"
+    assert "snapshot of a running session" in copied
 
 
 def export_the_page(screen: Screen, folder: Path) -> None:
-    """`e`, while load runs: the page lies where the form said."""
+    """The key `e` exports the session so far as an HTML page into a folder."""
     screen.press("e")
-    screen.shows("Export the session so far", "▸ md")
+    screen.wait_for_text("Export the session so far", "▸ md")
     screen.press("Down")
-    screen.shows("▸ html")
+    screen.wait_for_text("▸ html")
     screen.press("Enter")
-    screen.shows("exported")
+    screen.wait_for_text("exported")
     (page,) = folder.glob("*.html")
     assert page.read_bytes().startswith(b"<!doctype html>")
     page.unlink()
 
 
-def test_results_are_copied_and_exported_and_a_second_q_quits_to_a_shell_that_shows_verdict_path_and_commands(
-    tmp_path: Path,
-) -> None:
+def test_results_are_copied_and_exported_during_load_and_quitting_prints_verdict_path_and_commands(tmp_path: Path) -> None:
     with on_screen(tmp_path, "mixed", "--users", "3", size=(240, 40), cwd=tmp_path) as screen:
-        screen.shows("mixed", "ready", ", settled")
+        screen.wait_for_text("mixed", "ready", ", settled")
         copy_the_summary(screen)
         export_the_page(screen, tmp_path)
         screen.press("+")
-        screen.once(lambda _: of(screen.events(), LevelClosed), "a level's end")
+        screen.wait_for(lambda _: events_of(screen.events(), LevelClosed), "the end of a level")
         screen.press("q")
-        screen.shows("Quit?", "Enter, y or q: quit")
+        screen.wait_for_text("Quit?", "Enter, y or q: quit")
         screen.press("q")
         assert screen.exit_code() == 0
         text = screen.text()
