@@ -209,7 +209,7 @@ def test_the_portable_generator_probe_reads_cpu_and_memory_of_the_whole_process(
     reading = probe.read(1.0)
     assert reading.process_cpu_ratio is not None and reading.process_cpu_ratio > 0
     assert reading.rss_bytes is not None
-    assert reading.cpu_ratio is None, "psutil has no CPU time of a single thread here"
+    assert reading.cpu_ratio is None, "the CPU time of the load thread alone is not read"
 
 
 def test_the_portable_host_probe_reads_cpu_and_memory() -> None:

@@ -1,4 +1,4 @@
-"""The probes of the generator and of the target, with real processes: CPU, memory, descriptors, and processes that end."""
+"""The probe of a target, with real processes: its process tree, descriptors, limits, disk, and processes that end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,130 +15,16 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.model.readings import TargetReading
-from capexplorer.probe.generator import GeneratorProbe
-from capexplorer.probe.parse import Schedule
 from capexplorer.probe.program import program_of
-from capexplorer.probe.syscalls import open_files, soft_limit_of_open_files
+from capexplorer.probe.syscalls import soft_limit_of_open_files
 from capexplorer.probe.target import TargetProbe
-from capexplorer.probe.threads import Thread
 
-PRELUDE = """
-import os, resource, subprocess, sys, threading, time
-def burn(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end: pass
-def print_line(): print(flush=True)
-def start(code): return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
-"""
-"""Functions for the code of a test's process. By `print_line(); input()` it waits for the test (`python`, `resume`)."""
-
-IDLE = "print_line(); input()"
-SLEEPER = "import time; time.sleep(60)"
-NO_SUCH_PID = 2**22 + 1  # above the highest pid of Linux, 2**22
-
-
-@contextmanager
-def python(code: str) -> Iterator[subprocess.Popen[str]]:
-    """A Python process that has printed its first line. It is killed at the end, with all processes that it started."""
-    with subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        try:
-            yield process
-        finally:
-            os.killpg(process.pid, 9)
+from .python_processes import IDLE, NO_SUCH_PID, SLEEPER, python, resume
 
 
 def may_use_all_cores() -> bool:
     """Whether this process may run on all cores of the machine."""
     return len(os.sched_getaffinity(0)) == os.cpu_count()
-
-
-def read_twice(probe: TargetProbe, between_s: float) -> TargetReading:
-    """The second reading, which has rates; closes the probe."""
-    probe.read(1.0)
-    before = time.monotonic()
-    time.sleep(between_s)
-    reading = probe.read(time.monotonic() - before)
-    probe.close()
-    return reading
-
-
-def resume(process: subprocess.Popen[str]) -> None:
-    """Let a process go on from its `input()`, and wait until it prints its next line."""
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
-    process.stdout.readline()
-
-
-def test_cpu_time_of_a_child_counts_for_the_target() -> None:
-    with python("start('while True: pass'); print_line(); input()") as process:
-        reading = read_twice(TargetProbe(process.pid), 1.5)
-    assert reading.cpu_ratio is not None and 0.05 < reading.cpu_ratio < 1.2
-    assert reading.busiest_thread_ratio is not None and 0.05 < reading.busiest_thread_ratio <= 1.0
-    assert reading.processes == 2
-    assert reading.threads == 2
-    assert reading.alive
-
-
-def test_an_idle_target_uses_almost_no_cpu() -> None:
-    with python(IDLE) as process:
-        reading = read_twice(TargetProbe(process.pid), 0.5)
-    assert reading.cpu_ratio is not None and reading.cpu_ratio < 0.02
-    assert reading.busiest_thread_ratio is not None and reading.busiest_thread_ratio < 0.02
-    assert reading.run_delay_ratio is not None
-
-
-def test_the_first_read_of_a_target_has_memory_and_no_rates() -> None:
-    with python(IDLE) as process:
-        probe = TargetProbe(process.pid)
-        reading = probe.read(1.0)
-        probe.close()
-    rates = ("cpu_ratio", "busiest_thread_ratio", "run_delay_ratio", "read_bytes_per_s")
-    assert {name: getattr(reading, name) for name in rates} == dict.fromkeys(rates)
-    assert reading.rss_bytes is not None and reading.rss_bytes > 1_000_000
-
-
-def test_cpu_time_of_children_that_end_between_two_reads_is_counted() -> None:
-    code = """
-print_line(); input()
-for _ in range(10):
-    pid = os.fork()
-    if not pid: burn(0.05); os._exit(0)
-    os.waitpid(pid, 0)
-print_line(); input()
-"""
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        probe.read(1.0)
-        resume(process)
-        reading = probe.read(1.0)
-        probe.close()
-    assert reading.cpu_ratio is not None and 0.4 < reading.cpu_ratio < 0.7, "ten times 0.05 s"
-    assert reading.processes == 1
-
-
-def test_the_cpu_time_of_a_child_is_not_counted_again_when_it_ends() -> None:
-    code = """
-pid = os.fork()
-if not pid: burn(1.0); print_line(); time.sleep(60)
-input(); os.kill(pid, 9); os.waitpid(pid, 0)
-print_line(); time.sleep(60)
-"""
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        probe.read(1.0)
-        resume(process)
-        readings = [probe.read(1.0) for _ in range(3)]
-        probe.close()
-    assert [reading.processes for reading in readings] == [1, 1, 1]
-    for reading in readings:
-        assert reading.cpu_ratio is not None and 0 <= reading.cpu_ratio < 0.3, (
-            "the whole second of the child, which was counted before"
-        )
 
 
 def test_children_of_other_threads_are_found() -> None:
@@ -308,67 +190,6 @@ print_line(); input()
         probe.close()
     written = reading.written_bytes_per_s
     assert written == 0.0 or (written is not None and 1 << 20 <= written < 2 << 20), "0 where the folder is in memory"
-
-
-def test_each_thread_of_the_generator_has_its_own_cpu_figure() -> None:
-    work_allowed, work_done, end_allowed = threading.Event(), threading.Event(), threading.Event()
-
-    def work() -> None:
-        work_allowed.wait()
-        work_ends = time.thread_time() + 0.3
-        while time.thread_time() < work_ends:
-            pass
-        work_done.set()
-        end_allowed.wait()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert thread.native_id is not None
-    probe = GeneratorProbe(load_tid=thread.native_id, screen_tid=threading.get_native_id(), recorder_tid=None)
-    first = probe.read(1.0)
-    work_allowed.set()
-    work_done.wait()
-    second = probe.read(1.0, lag_ms=(0.1, 2.0, 9.0))
-    end_allowed.set()
-    thread.join()
-    while os.path.exists(f"/proc/self/task/{thread.native_id}"):  # the kernel's thread ends a little after Python's
-        time.sleep(0.01)
-    third = probe.read(1.0)
-    probe.close()
-    assert (first.cpu_ratio, first.process_cpu_ratio, first.recorder_cpu_ratio) == (None, None, None)
-    assert second.cpu_ratio is not None and 0.28 < second.cpu_ratio < 0.4
-    assert second.screen_cpu_ratio is not None and second.screen_cpu_ratio < 0.15
-    assert second.process_cpu_ratio is not None and second.process_cpu_ratio >= 0.3
-    assert (second.loop_lag_p50_ms, second.loop_lag_p99_ms, second.loop_lag_max_ms) == (0.1, 2.0, 9.0)
-    assert second.rss_bytes is not None and second.fds_limit == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    assert third.cpu_ratio is None, "the thread has ended"
-
-
-def test_open_files_of_this_process_are_counted() -> None:
-    before = open_files("self")
-    opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(7)]
-    assert before is not None and open_files("self") == before + 7
-    for fd in opened:
-        os.close(fd)
-    assert open_files(NO_SUCH_PID) is None
-
-
-def test_a_thread_whose_cpu_clock_is_stale_or_missing_gives_no_growth(tmp_path: Path) -> None:
-    """A schedstat file has CPU time in ns, waiting time in ns and time slices; a stale one has new slices and old times."""
-    schedstat = tmp_path / "schedstat"
-    schedstat.write_text("5000 10 1\n")
-    thread = Thread(str(schedstat))
-    for text, growth, case in (
-        ("5000 10 1\n", None, "first read"),
-        ("5000 10 9\n", None, "it ran, and its clock did not advance"),
-        ("5400 10 12\n", Schedule(400, 0, 3), "since the stale read"),
-        ("0 0 0\n", None, "the kernel keeps no figures"),
-        ("5600 10 13\n", None, "first read after the gap"),
-        ("5900 20 15\n", Schedule(300, 10, 2), "growth since the last read"),
-    ):
-        schedstat.write_text(text)
-        assert thread.read() == growth, case
-    thread.close()
 
 
 def test_the_descriptor_limit_is_read_from_proc_if_prlimit_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
