@@ -234,16 +234,16 @@ def test_requests_of_a_locustfile_to_a_host_that_is_not_allowed_fail_without_a_c
     assert all("HostNotAllowed" in failure.signature.types for failure in failures)
 
 
-DEFECT = """
+INJECTED_DEFECT = """
 from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.model.events import Sample
-whole, seen = CauseDetector.process, []
+original_apply, samples = CauseDetector.process, []
 def process(self, event):
     if isinstance(event, Sample) and event.users == 2:
         samples.append(event)
     if len(samples) > 2:
         raise ValueError("a defect for the test")
-    return whole(self, event)
+    return original_apply(self, event)
 CauseDetector.process = process
 """
 """As sitecustomize.py: capexplorer's analysis raises an exception at the third sample of two users."""

@@ -27,7 +27,7 @@ from capexplorer.parts.link import command_of
         ("db=ssh db1: container pg", PartSpec(name="db", at="ssh db1", container="pg")),
     ],
 )
-def test_a_part_is_a_name_a_transport_and_what_of_its_machine_it_is(text: str, expected: PartSpec) -> None:
+def test_a_watch_text_is_parsed_to_a_part(text: str, expected: PartSpec) -> None:
     assert parsed_part(text) == expected
 
 
