@@ -12,6 +12,7 @@ from . import one_blas_thread  # noqa: F401  before numpy is loaded
 import math
 from array import array
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -21,12 +22,11 @@ from .second_columns import (
     NO_GENERATOR,
     NO_HOST,
     NO_PORTS,
+    EndpointSums,
     Fields,
     Values,
     second_columns,
-    total,
     unsettled_failures,
-    warmup_failures_of,
 )
 
 COLUMNS = (
@@ -56,6 +56,7 @@ _FURTHER_OF_SAMPLE = Fields.named("t_s", "level", "wanted", "settled", "p50_ms",
 _FURTHER_OF_OFFERED = Fields(
     {"from_plan_p50_ms": "p50_ms", "from_plan_p95_ms": "p95_ms", "from_plan_p99_ms": "p99_ms", "from_plan_max_ms": "max_ms"}
 )
+_FURTHER_OF_TARGETS = Fields({"target_fds": "fds", "target_run_delay_ratio": "run_delay_ratio"})
 _FURTHER_OF_GENERATOR = Fields(
     {
         "screen_cpu_ratio": "screen_cpu_ratio",
@@ -77,9 +78,8 @@ def row(sample: Sample) -> dict[str, float | None]:
 
 def rows(samples: Sequence[Sample]) -> dict[str, Values]:
     """The values of ticks, at least one, by column, for all of COLUMNS and FOLD_COLUMNS. Rates include warm-up requests."""
-    seconds, fullest = second_columns(samples), [_fullest(sample.targets) for sample in samples]
-    warmup_requests = [sum([tick.warmup_requests for tick in sample.endpoints]) for sample in samples]
-    warmup_failures = [warmup_failures_of(sample) for sample in samples]
+    sums = [EndpointSums.of(sample.endpoints) for sample in samples]
+    seconds, fullest = second_columns(samples, sums), [_fullest(sample.targets) for sample in samples]
     return {
         **seconds,
         **_FURTHER_OF_SAMPLE.of(samples),
@@ -87,14 +87,13 @@ def rows(samples: Sequence[Sample]) -> dict[str, Values]:
         "host_memory_bytes": [(sample.host or NO_HOST).memory_used_bytes for sample in samples],
         "others_cpu_ratio": [(sample.neighbours or _NO_NEIGHBOURS).cpu_ratio for sample in samples],
         **_FURTHER_OF_PORTS.of([sample.ports or NO_PORTS for sample in samples]),
-        "throughput_rps": _per_s(_sums(seconds["requests"], warmup_requests), samples),
-        "goodput_rps": _per_s(_sums(seconds["work"], [sample.warmup_work for sample in samples]), samples),
-        "failures_rps": _per_s(_sums(seconds["failures"], warmup_failures), samples),
-        "target_fds": [total([target.fds for target in sample.targets]) for sample in samples],
+        "throughput_rps": _per_s([each.requests + each.warmup_requests for each in sums], samples),
+        "goodput_rps": _per_s([_all_work(sample) for sample in samples], samples),
+        "failures_rps": _per_s([each.failures + each.warmup_failures for each in sums], samples),
+        **_FURTHER_OF_TARGETS.totals(samples),
         "target_fds_fullest": [fds for fds, _ in fullest],
         "target_fds_limit": [limit for _, limit in fullest],
-        "target_run_delay_ratio": [total([target.run_delay_ratio for target in sample.targets]) for sample in samples],
-        "unsettled_failures": [unsettled_failures(sample) for sample in samples],
+        "unsettled_failures": [unsettled_failures(sample, each) for sample, each in zip(samples, sums, strict=True)],
         "app_backlog": [_backlog(sample.app) for sample in samples],
         **_FURTHER_OF_OFFERED.of_offered(samples),
         "finished_per_s": _per_s(seconds["finished"], samples),
@@ -104,21 +103,18 @@ def rows(samples: Sequence[Sample]) -> dict[str, Values]:
 
 def extend(columns: Mapping[str, array[float]], found: Mapping[str, Values]) -> None:
     """Append the values to the columns of the same names, None as NaN."""
-    for name, values in found.items():
-        if len(values) == 1:
-            columns[name].append(math.nan if values[0] is None else values[0])
-        elif values[0] is None and not any(value is not None for value in values):
-            columns[name].extend([math.nan] * len(values))
-        else:
-            columns[name].frombytes(np.array(values, np.float64).tobytes())  # half of the time of `extend`
+    ticks = len(found["t_s"])
+    values = np.fromiter(chain.from_iterable(found.values()), np.float64, len(found) * ticks)  # half of the time of np.array
+    for name, column in zip(found, values.reshape(-1, ticks), strict=True):
+        columns[name].frombytes(column.tobytes())
 
 
 def _dropped(sample: Sample) -> float | None:
     return sample.offered.dropped.total if sample.offered is not None else None
 
 
-def _sums(values: Values, further: Sequence[float]) -> Values:
-    return [None if value is None else value + more for value, more in zip(values, further, strict=True)]
+def _all_work(sample: Sample) -> float | None:
+    return None if sample.work is None else sample.work + sample.warmup_work
 
 
 def _per_s(values: Values, samples: Sequence[Sample]) -> Values:

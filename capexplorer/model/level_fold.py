@@ -23,7 +23,7 @@ from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
 from .offered import NO_DROPS, OfferedFigures
 from .reading_means import ReadingSums
-from .second_columns import READINGS, SECOND_COLUMNS, SecondValues, append, second_values, unsettled_failures
+from .second_columns import READINGS, SECOND_COLUMNS, EndpointSums, SecondValues, append, second_values, unsettled_failures
 
 BATCHES = 6
 
@@ -47,7 +47,7 @@ class LevelFold:
 
     def add(self, sample: Sample, values: SecondValues | None = None) -> None:
         """Add one tick of this level. `values`: its `second_values`, if they were computed before."""
-        self.failures_while_unsettled += unsettled_failures(sample)
+        self.failures_while_unsettled += _unsettled_failures(sample)
         if sample.warm_users is not None and sample.users:
             self.warm_ratio = sample.warm_users / sample.users
         if not sample.settled:
@@ -66,7 +66,7 @@ class LevelFold:
         """A copy without the level's last ticks, `samples`, at whose beginning a shift was found."""
         settled = [sample for sample in samples if sample.settled]
         earlier = LevelFold()
-        earlier.failures_while_unsettled = self.failures_while_unsettled - sum(map(unsettled_failures, samples))
+        earlier.failures_while_unsettled = self.failures_while_unsettled - sum(map(_unsettled_failures, samples))
         left = len(self.columns["duration_s"]) - len(settled)
         earlier.columns = {name: column[:left] for name, column in self.columns.items()}
         earlier.settled_s = self.settled_s if left else None
@@ -251,3 +251,8 @@ def batch_error(pairs: Sequence[tuple[float, float]], batches: int = BATCHES) ->
         means.append(math.fsum(above) / total)
     centre = math.fsum(means) / batches
     return math.sqrt(math.fsum((mean - centre) ** 2 for mean in means) / (batches - 1) / batches)
+
+
+def _unsettled_failures(sample: Sample) -> int:
+    """Failed requests of a tick that its level's failure ratio does not count."""
+    return unsettled_failures(sample, EndpointSums.of(sample.endpoints))

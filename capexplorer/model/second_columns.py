@@ -9,8 +9,9 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
-from .events import Sample
+from .events import EndpointTick, Sample
 from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
 
 Values = Sequence[float | None]
@@ -59,9 +60,45 @@ class Fields:
         found = [nothing if sample.offered is None else self.values(sample.offered) for sample in samples]
         return dict(zip(self.columns, zip(*found, strict=True), strict=True))
 
+    def totals(self, samples: Sequence[Sample]) -> dict[str, Values]:
+        """The sums of the values of the columns over each tick's targets; None without targets, or if one was not measured."""
+        if all(len(sample.targets) == 1 for sample in samples):
+            return self.of([sample.targets[0] for sample in samples])
+        nothing = (None,) * len(self.columns)
+        by_tick = [list(zip(*map(self.values, sample.targets), strict=True)) for sample in samples]
+        found = [[total(values) for values in each] or nothing for each in by_tick]
+        return dict(zip(self.columns, zip(*found, strict=True), strict=True))
+
+
+class EndpointSums(NamedTuple):
+    """Sums over the endpoints of a tick."""
+
+    requests: int
+    failures: int
+    latency_sum_ms: float
+    failure_latency_sum_ms: float
+    warmup_requests: int
+    warmup_failures: int
+
+    @classmethod
+    def of(cls, endpoints: Iterable[EndpointTick]) -> EndpointSums:
+        """The sums over these endpoints, in one loop, which takes two thirds of the time of a loop for each sum."""
+        requests = failures = warmup_requests = warmup_failures = 0
+        latencies_ms, failure_latencies_ms = [], []
+        for tick in endpoints:
+            requests += tick.requests
+            failures += tick.failures
+            latencies_ms.append(tick.latency_sum_ms)
+            failure_latencies_ms.append(tick.failure_latency_sum_ms)
+            warmup_requests += tick.warmup_requests
+            warmup_failures += tick.warmup_failures
+        latency_sum_ms, failure_latency_sum_ms = math.fsum(latencies_ms), math.fsum(failure_latencies_ms)
+        return cls(requests, failures, latency_sum_ms, failure_latency_sum_ms, warmup_requests, warmup_failures)
+
 
 _OF_SAMPLE = Fields.named("duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s")
 _OF_OFFERED = Fields.named("offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms")
+_OF_TARGETS = Fields({"target_cpu_ratio": "cpu_ratio", "target_rss_bytes": "rss_bytes"})
 _OF_GENERATOR = Fields(
     {
         "generator_cpu_ratio": "cpu_ratio",
@@ -85,22 +122,20 @@ NO_GENERATOR, NO_HOST, NO_PORTS, NO_TCP = GeneratorReading(), HostReading(), Por
 
 def second_values(sample: Sample) -> dict[str, float | None]:
     """The values of one tick by column, in the order of SECOND_COLUMNS; None: not measured."""
-    found = second_columns((sample,))
+    found = second_columns((sample,), [EndpointSums.of(sample.endpoints)])
     return {name: found[name][0] for name in SECOND_COLUMNS}
 
 
-def second_columns(samples: Sequence[Sample]) -> dict[str, Values]:
-    """The values of ticks, at least one, by column, for all of SECOND_COLUMNS."""
-    ticks = [sample.endpoints for sample in samples]
+def second_columns(samples: Sequence[Sample], sums: Sequence[EndpointSums]) -> dict[str, Values]:
+    """The values of ticks, at least one, by column, for all of SECOND_COLUMNS. `sums`: those over each tick's endpoints."""
     return {
         **_OF_SAMPLE.of(samples),
-        "requests": [sum([tick.requests for tick in each]) for each in ticks],
-        "failures": [sum([tick.failures for tick in each]) for each in ticks],
-        "latency_sum_ms": [math.fsum([tick.latency_sum_ms for tick in each]) for each in ticks],
-        "failure_latency_sum_ms": [math.fsum([tick.failure_latency_sum_ms for tick in each]) for each in ticks],
+        "requests": [each.requests for each in sums],
+        "failures": [each.failures for each in sums],
+        "latency_sum_ms": [each.latency_sum_ms for each in sums],
+        "failure_latency_sum_ms": [each.failure_latency_sum_ms for each in sums],
         **_OF_OFFERED.of_offered(samples),
-        "target_cpu_ratio": [total([target.cpu_ratio for target in sample.targets]) for sample in samples],
-        "target_rss_bytes": [total([target.rss_bytes for target in sample.targets]) for sample in samples],
+        **_OF_TARGETS.totals(samples),
         **_OF_GENERATOR.of([sample.generator or NO_GENERATOR for sample in samples]),
         **_OF_HOST.of([sample.host or NO_HOST for sample in samples]),
         "open_sockets": [(sample.tcp or NO_TCP).sockets_in_use for sample in samples],
@@ -115,15 +150,11 @@ def append(columns: Mapping[str, array[float]], values: SecondValues) -> None:
         column.append(math.nan if value is None else value)
 
 
-def unsettled_failures(sample: Sample) -> int:
-    """Failed requests of a tick that its level's failure ratio does not count: warm-up, and all before it settled."""
-    failures = 0 if sample.settled else sum([tick.failures for tick in sample.endpoints])
-    return failures + warmup_failures_of(sample)
-
-
-def warmup_failures_of(sample: Sample) -> int:
-    """Failed warm-up requests of a tick."""
-    return sum([tick.warmup_failures for tick in sample.endpoints])
+def unsettled_failures(sample: Sample, sums: EndpointSums) -> int:
+    """Failed requests of a tick that its level's failure ratio does not count: warm-up, and all before it settled. `sums`: those
+    over its endpoints.
+    """
+    return sums.warmup_failures + (0 if sample.settled else sums.failures)
 
 
 def total(values: Iterable[float | None]) -> float | None:

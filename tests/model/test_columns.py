@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 
 import pytest
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 
 from capexplorer.model.columns import COLUMNS, FOLD_COLUMNS, extend, row, rows
 from capexplorer.model.events import EndpointTick, OfferedTick, Sample
-from capexplorer.model.readings import GeneratorReading
+from capexplorer.model.readings import GeneratorReading, TargetReading
 from capexplorer.model.second_columns import READINGS, SECOND_COLUMNS, second_values
 
 TICK = Sample(t_s=1.0, duration_s=1.0, level=0, users=3, wanted=3, phase="settled", settled=True)
@@ -29,6 +30,7 @@ def test_several_ticks_at_once_give_the_same_columns_as_one_by_one() -> None:
     ticks = (
         TICK,
         replace(TICK, t_s=2.0, endpoints=endpoints, settled=False, generator=GeneratorReading(cpu_ratio=0.25)),
+        replace(TICK, t_s=2.5, targets=(TargetReading(pid=1, fds=5, cpu_ratio=0.5), TargetReading(pid=2, fds=7))),
         replace(TICK, t_s=3.0, duration_s=0.0, work=2.0, offered=OfferedTick(offered_per_s=9.0, planned=9, finished=8)),
     )
     together, alone = ({name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)} for _ in range(2))
@@ -38,8 +40,10 @@ def test_several_ticks_at_once_give_the_same_columns_as_one_by_one() -> None:
     assert {name: list(values) for name, values in together.items()} == {
         name: pytest.approx(list(values), nan_ok=True, rel=0, abs=0) for name, values in alone.items()
     }
-    assert list(together["requests"]) == [0.0, 12.0, 0.0]
+    assert list(together["requests"]) == [0.0, 12.0, 0.0, 0.0]
     assert list(together["throughput_rps"])[:2] == [0.0, 18.0]
+    assert together["target_fds"][2] == 12.0
+    assert math.isnan(together["target_cpu_ratio"][2])  # one of two targets was not measured
 
 
 def test_no_column_occurs_twice() -> None:

@@ -70,7 +70,7 @@ def test_the_figures_of_the_low_load_line_the_capacity_and_the_usl_fit_are_shown
     ("reason", "words"), [("few_levels", "too few levels"), ("no_bend", "no saturation yet"), ("poor_fit", "fits poorly")]
 )
 def test_an_unreliable_usl_fit_is_grey_and_its_legend_has_the_reason(reason: str, words: str) -> None:
-    text = curve_text(CapacityVerdict(knee=KNEE, curve=replace(CURVE, usl=replace(USL, grey=reason))), MAXIMISED)
+    text = curve_text(CapacityVerdict(knee=KNEE, curve=replace(CURVE, usl=replace(USL, unreliable_why=reason))), MAXIMISED)
     assert f"(grey: {words})" in text
 
 
