@@ -29,7 +29,7 @@ _PLAIN = (
     (r"are to be told", "must be distinguished"),
     (r" \([^()\n]*low load rps per user[^\n]*\)(?=\n)", ""),
     (r" \((?:users low|low load rps per user|knee not below users)[^\n]*\)(?=\n)", ""),
-    (r"latency knee at (\d)", r"latency starts to climb at \1"),
+    (r"latency (?:knee|starts to climb) at (\d)", r"latency climbs from \1"),
     (r"a failure told inside", "a failure reported inside"),
     (r"half of what it can\)", "half of its capacity)"),
 )  # fmt: skip

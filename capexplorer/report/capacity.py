@@ -23,10 +23,14 @@ from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, recta
 WIDTH, HEIGHT = 760, 480
 _LINE = 16
 """Height of one line of text below the panels."""
+_LINE_CHARACTERS = 90
+"""Most characters of a line below the panels: it has 672 px, and DejaVu Sans, the widest font used, takes 7.3 px for each."""
 _LEFT, _RIGHT = 64, 24
 _NO_CURVE = ("recovery", "disturbed")
 _LABELLED_MOST = 16
 """Maximum number of points with a label; more would overlap."""
+_LABEL_HEIGHT, _DIGIT_WIDTH = 13.0, 7.6
+"""Height of a label, and the most that one of its characters takes, px."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ def drawing(timeline: Timeline) -> str | None:
     scene, verdicts = _scene(rows, timeline), wording.reported(timeline)
     knees = capacity_verdict.knees(verdicts, scene.goodput, scene.latency)
     foot = [*_sign_lines(scene, drawn=bool(verdicts)), *capacity_verdict.foot_lines(verdicts)]
-    height = HEIGHT + 8 + _LINE * len(foot)
+    height, labelled = HEIGHT + 8 + _LINE * len(foot), _labelled(scene)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_label(rows, foot)}">',
         rectangle("paper", 0, 0, WIDTH, height),
@@ -66,7 +70,7 @@ def drawing(timeline: Timeline) -> str | None:
         *scene.latency.axes(scene.latency_title, "users", latency_label),
         *(capacity_verdict.lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),
-        *(part for index, row in enumerate(rows) for part in _point(index, row, scene)),
+        *(part for index, row in enumerate(rows) for part in _point(index, row, scene, is_labelled=index in labelled)),
         *_epoch_legend(scene),
         *(text(_LEFT, HEIGHT + 4 + _LINE * index, sentence, kind="muted") for index, sentence in enumerate(foot)),
         "</svg>",
@@ -138,7 +142,28 @@ def _failing(rows: list[ReportedLevel]) -> bool:
     return any((row.figures.throughput_rps or 0) > 1.01 * (row.figures.goodput_rps or 0) for row in rows)
 
 
-def _point(index: int, row: ReportedLevel, scene: _Scene) -> Iterator[str]:
+def _label_place(row: ReportedLevel, scene: _Scene) -> Point:
+    """The middle of the foot of a point's label: above its interval."""
+    return scene.goodput.x(row.users), scene.goodput.y((row.figures.goodput_rps or 0.0) + (row.goodput_error_rps or 0.0)) - 8
+
+
+def _labelled(scene: _Scene) -> set[int]:
+    """Indices of the points with a label. Where labels would overlap, as at low load, the point with more users has one."""
+    if len(scene.rows) > _LABELLED_MOST:
+        return set()
+    found: dict[int, tuple[float, float, float]] = {}
+    by_users = sorted(enumerate(scene.rows), key=lambda each: -each[1].users)
+    for index, row in by_users:
+        if row.kind in _NO_CURVE:
+            continue
+        x, y = _label_place(row, scene)
+        half = len(figures.number(row.figures.goodput_rps)) * _DIGIT_WIDTH / 2
+        if all(abs(x - left) >= half + width or abs(y - top) >= _LABEL_HEIGHT for left, top, width in found.values()):
+            found[index] = (x, y, half)
+    return set(found)
+
+
+def _point(index: int, row: ReportedLevel, scene: _Scene, *, is_labelled: bool) -> Iterator[str]:
     """One level: interval, dots, and the text that a pointer over it shows."""
     name, goodput_rps, error_rps = _series(row.opened.epoch), row.figures.goodput_rps or 0.0, row.goodput_error_rps
     x, y = scene.goodput.x(row.users), scene.goodput.y(goodput_rps)
@@ -152,9 +177,8 @@ def _point(index: int, row: ReportedLevel, scene: _Scene) -> Iterator[str]:
         yield rectangle(f"{name} hollow", x - 3, y - 3, 6, 6)
     else:
         yield circle(f"{name} {'dot' if row.kind == 'step' else 'hollow'}", (x, y), 3.5)
-    if len(scene.rows) <= _LABELLED_MOST and row.kind not in _NO_CURVE:
-        above = scene.goodput.y(goodput_rps + (error_rps or 0)) - 8
-        yield text(x, above, figures.number(goodput_rps), anchor="middle", kind="value")
+    if is_labelled:
+        yield text(*_label_place(row, scene), figures.number(goodput_rps), anchor="middle", kind="value")
     for ms, few in ((scene.solid_ms(row), False), (row.figures.latency_ms.p95, row.few_for_p95)):
         if ms is not None:
             yield circle(f"{name} {'hollow' if few or row.kind != 'step' else 'dot'}", (x, scene.latency.y(ms)), 2.5)
@@ -190,15 +214,27 @@ def _epoch_legend(scene: _Scene) -> Iterator[str]:
 
 
 def _sign_lines(scene: _Scene, *, drawn: bool) -> list[str]:
-    """One line that explains the signs in use, if there are any. `drawn`: the detector's lines are drawn."""
+    """Lines that explain the signs in use, if there are any. `drawn`: the detector's lines are drawn."""
     lowest = len({row.users for row in scene.rows}) > 1
+    squares = {"recovery": "recovery", "disturbed": "disturbed by other processes"}
+    kinds = {row.kind for row in scene.rows}
+    outside = " or ".join(words for kind, words in squares.items() if kind in kinds)
     signs = {
         "solid: goodput, dashed: all requests": _failing(scene.rows),
         "hollow: a ramp's bins, or few values": any(_has_few_values(row) or row.kind == "ramp" for row in scene.rows),
-        "squares: recovery": any(row.kind == "recovery" for row in scene.rows),
-        "squares: disturbed by other processes": any(row.kind == "disturbed" for row in scene.rows),
+        f"squares: {outside}": bool(outside),
         "dotted: linear scaling from the lowest level": lowest and not drawn,
         "dotted: linear scaling from low load": drawn,
     }
-    sentence = "; ".join(sign for sign, is_used in signs.items() if is_used)
-    return [sentence] if sentence else []
+    return _joined([sign for sign, is_used in signs.items() if is_used])
+
+
+def _joined(signs: list[str]) -> list[str]:
+    """Signs side by side on as few lines as they need."""
+    found: list[str] = []
+    for sign in signs:
+        if found and len(found[-1]) + len("; ") + len(sign) <= _LINE_CHARACTERS:
+            found[-1] += f"; {sign}"
+        else:
+            found.append(sign)
+    return found

@@ -70,6 +70,8 @@ class _Levels:
     rows: list[_Row]
     epochs: bool
     """Whether there are several epochs."""
+    ramp: bool
+    """Whether there are bins of a ramp."""
     recovery: bool
     disturbed: bool
     """Whether there are levels that other processes disturbed."""
@@ -93,13 +95,14 @@ def levels(timeline: Timeline) -> _Levels | None:
         drawing=None if drawn is None else Markup(drawn),  # each text in it is escaped by svg.text
         rows=[_row(row) for row in rows],
         epochs=len(epochs(rows)) > 1,
+        ramp=any(row.kind == "ramp" for row in rows),
         recovery=any(row.kind == "recovery" for row in rows),
         disturbed=any(row.kind == "disturbed" for row in rows),
     )
 
 
 _SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "disturbed": "×", "rate": ""}
-"""Prefix of the users of a level by its kind. The note below the table explains those of recovery and disturbed levels."""
+"""Prefix of the users of a level by its kind. The note below the table explains each that it contains."""
 
 
 def _row(row: ReportedLevel) -> _Row:

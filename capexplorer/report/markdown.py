@@ -24,6 +24,7 @@ _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 u
 
 
 _SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "disturbed": "× ", "rate": ""}
+_RAMP = "Rows with a tilde: bins of a ramp, its seconds with about this number of users."
 _DISTURBED = "Rows with ×: other processes used the CPU; these rows do not describe the service."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 _ENDPOINTS_MOST = 8
@@ -80,7 +81,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     lines = [_line(["epoch"] * several + titles), _line(["--:"] * (len(titles) + several))]
     lines += [_line([str(row.opened.epoch)] * several + _cells(row)) for row in rows]
     sentence = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
-    sentence += ["Rows with a tilde: bins of a ramp."] if any(row.kind == "ramp" for row in rows) else []
+    sentence += [_RAMP] if any(row.kind == "ramp" for row in rows) else []
     sentence += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
     sentence += [_DISTURBED] if any(row.kind == "disturbed" for row in rows) else []

@@ -8,6 +8,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const MARGIN = { left: 58, right: 46, top: 18, bottom: 20 };
   const HEIGHT = 170, TALL = 220;
+  const FLAG_DIGIT = 8;  // px that a digit of a mark's number takes at most
   const first = times.length ? Math.min(times[0] - data.interval_s, data.levels.length ? data.levels[0].started_s : times[0]) : 0;
   const last = times.length ? times[times.length - 1] : 1;
   const view = { from: Math.max(0, first), to: last, logarithmic: false, width: 0 };
@@ -224,14 +225,27 @@
   }
 
   function drawMarks(parent, top, bottom, isFirst) {
+    const flags = [];
     data.marks.forEach((mark, index) => {
       const at = x(mark.t_s);
       if (at < MARGIN.left || at > view.width - MARGIN.right) return;
       const group = make(parent, "g", {});
       make(group, "title", {}, clock(mark.t_s) + " " + mark.said);
       make(group, "line", { class: "mark " + mark.kind, x1: at, x2: at, y1: top, y2: bottom });
-      if (isFirst) make(group, "text", { class: "flag", x: at, y: top + 10 }, String(index + 1));
+      if (isFirst) flag(flags, index + 1, at);
     });
+    flags.forEach(each => make(parent, "text", { class: "flag", x: (each.from + each.to) / 2, y: top + 10 }, each.text));
+  }
+
+  // Adds the number of a mark; numbers that would touch become one text: "3–5".
+  function flag(flags, number, at) {
+    let added = { first: number, last: number, text: String(number), from: at, to: at };
+    const half = each => each.text.length * FLAG_DIGIT / 2, middle = each => (each.from + each.to) / 2;
+    for (let before = flags[flags.length - 1]; before && middle(added) - half(added) < middle(before) + half(before) + 3; before = flags[flags.length - 1]) {
+      flags.pop();
+      added = { first: before.first, last: added.last, text: before.first + "–" + added.last, from: before.from, to: added.to };
+    }
+    flags.push(added);
   }
 
   // -- the pointer

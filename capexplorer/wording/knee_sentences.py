@@ -41,7 +41,7 @@ def knee(verdict: KneeVerdict) -> str:
         case "bend":
             return f"scaling flattens from {counted}{whose}"
         case "latency_knee":
-            return f"latency starts to climb at {counted}"
+            return f"latency climbs from {counted}"
         case "no_knee":
             return f"no knee up to {counted}{whose}"
 

@@ -34,7 +34,7 @@ MARK_KINDS = {
     "knee": "knee",
     "at_or_below": "knee at or below",
     "bend": "bend",
-    "latency_knee": "latency knee",
+    "latency_knee": "latency climbs",
     "rate_capacity": "capacity as a rate",
     "rate_recovery": "recovery",
     "cause": "cause",
@@ -114,7 +114,7 @@ def _named(event: Mark) -> str:
     """`cause: connections are reset at 120 users`."""
     kind, called = MARK_KINDS[event.kind], title(event)
     if event.kind == "latency_knee" and event.users is not None:
-        return f"latency starts to climb at {numbers.counted(event.users)}"
+        return f"latency climbs from {numbers.counted(event.users)}"
     if event.kind == "at_or_below":
         return kind if event.users is None else f"{kind} {numbers.counted(event.users)}"
     sentence = called if called == kind or event.id in NO_LIMITS else f"{kind}: {called}"

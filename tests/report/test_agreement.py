@@ -77,7 +77,7 @@ def texts(timeline: Timeline) -> Texts:
 def knee_rows(text: str) -> list[list[str]]:
     """The first four cells of each row of the table of knees."""
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if line.count("|") >= 6]
-    kinds = ("knee", "bend", "latency knee", "peak")
+    kinds = ("knee", "bend", "latency climbs", "peak")
     return [row[:4] for row in rows if row[0].split(",")[0] in kinds and len(row) == 6]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
@@ -106,6 +107,27 @@ def test_the_picture_has_the_latency_knee() -> None:
     assert "latency climbs from 20" in found
 
 
+def test_labels_of_points_do_not_overlap() -> None:
+    picture = drawing(Timeline(session((1, 2, 3, 6, 90))))
+    labels = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="middle" class="value">([^<]+)<', picture)
+    boxes = [(float(x) - 3.8 * len(label), float(x) + 3.8 * len(label), float(y)) for x, y, label in labels]
+    overlapping = [
+        (one, other)
+        for one, other in combinations(boxes, 2)
+        if one[0] < other[1] and other[0] < one[1] and abs(one[2] - other[2]) < 13
+    ]
+    assert overlapping == []
+    assert 2 <= len(boxes) < 5, "labels, of five points"
+
+
+def test_each_line_below_the_picture_fits_into_it() -> None:
+    below = re.findall(
+        r'<text x="64" y="[\d.]+" text-anchor="start" class="muted">([^<]+)<', drawing(with_verdict(recovery=(2,)))
+    )
+    assert [line for line in below if len(line) > 90] == []
+    assert "squares: recovery" in "; ".join(below)
+
+
 def test_levels_of_recovery_are_squares_and_not_on_the_curve() -> None:
     plain, with_recovery = drawing(with_verdict()), drawing(with_verdict(recovery=(2,)))
     curve = re.compile(r'<polyline class="e0" points="([^"]*)"')
@@ -165,7 +187,7 @@ def test_peak_latency_knee_and_objectives_have_rows_in_the_table() -> None:
         SloVerdict(name="failure_ratio", limit=0.01, state="broken", users_high=5.0),
     )
     found = lines(with_verdict(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
-    assert [line[0] for line in found[:4]] == ["knee", "peak", "latency knee", "p95 ≤ 300 ms"]
+    assert [line[0] for line in found[:4]] == ["knee", "peak", "latency climbs", "p95 ≤ 300 ms"]
     assert found[1][1:5] == ("40", "–", "125", "goodput falls by 20%")
     assert found[2][1:3] == ("20", "–")  # its bounds are the levels beside it, no 90% interval
     assert found[3][1:] == ("22", "20–25", "80", "–", "few values at its limit")

@@ -36,7 +36,7 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
          "adds 20% of what one adds at low load; beyond the knee 12% more requests fail than at low load; 100% of the "
          "failures have an HTTP status"),
         (reported("latency_knee", "latency_knee", latency_ms=120.0, low_load_latency_ms=66.0, ratio=1.8),
-         "latency starts to climb at 8 users (low confidence): mean latency rises from 66 ms at low load to 120 ms"),
+         "latency climbs from 8 users (low confidence): mean latency rises from 66 ms at low load to 120 ms"),
         (reported("shift", "goodput_rose", at_s=3_662.3, column="goodput", before=50.0, after=60.0),
          "shift: goodput rose from 50 to 60/s at 1:01:02 (8 users) and stayed there"),
         (reported("shift", "goodput_rose", at_s=3_662.3, column="goodput"), "shift: goodput changed at 8 users (low confidence)"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Event
+from capexplorer.model.events import Event, Note
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import html
 from capexplorer.wording import units
@@ -119,6 +120,23 @@ def test_dragging_zooms_all_charts_and_escape_goes_back(browser: Page, tmp_path:
     assert not browser.value("document.getElementById('whole').disabled")
     browser.value("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
     assert time_axis(browser) == before
+
+
+def test_numbers_of_marks_that_are_close_in_time_are_one_range_and_none_overlap(browser: Page, tmp_path: Path) -> None:
+    events = session()
+    notes = [Note(t_s=t_s, text="deployed") for t_s in (5.0, 5.2, 5.4, 20.0, 20.3, *(30.0 + 0.1 * n for n in range(8)))]
+    browser.open(write_page(tmp_path, sorted([*events, *notes], key=lambda each: getattr(each, "t_s", 0.0))))
+    flags = "[...document.querySelectorAll('.flag')]"
+    texts: list[str] = browser.value(f"{flags}.map(each => each.textContent)")
+    edges: list[list[float]] = browser.value(
+        f"{flags}.map(each => each.getBoundingClientRect()).map(each => [each.left, each.right])"
+    )
+    assert "–" in "".join(texts)
+    assert all(before[1] <= after[0] for before, after in pairwise(edges)), (texts, edges)
+    ends = [[int(end) for end in text.split("–")] for text in texts]
+    assert [number for end in ends for number in range(end[0], end[-1] + 1)] == list(
+        range(1, browser.value("document.querySelectorAll('.marks li').length") + 1)
+    )
 
 
 def test_a_click_on_a_name_in_the_legend_hides_its_line(browser: Page, tmp_path: Path) -> None:
