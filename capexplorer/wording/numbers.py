@@ -22,6 +22,11 @@ def counted(value: float | None) -> str:
     return f"{users(value)} user{'s' * (value != 1)}"
 
 
+def iterations(per_s: float) -> str:
+    """An offered rate as a phrase: `1 iteration a second`, `1,250 iterations a second`."""
+    return f"{per_s:,g} iteration{'s' * (per_s != 1)} a second"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """`[43–52]`."""
     return f"[{users(low)}–{users(high)}]"

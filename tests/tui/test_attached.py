@@ -198,6 +198,13 @@ async def test_quitting_the_runs_own_screen_names_who_loses_the_controls() -> No
         assert question is not None and question.startswith("pts/3 has the controls. The load of 10 users will stop.")
 
 
+async def test_the_question_before_quitting_says_1_user_and_2000_users() -> None:
+    for wanted, load in ((1, "The load of 1 user will stop."), (2_000, "The load of 2,000 users will stop.")):
+        screen = app(FakeControls(wanted=wanted), FakeLock(screens=1))
+        async with screen.run_test(size=(120, 40)):
+            assert (screen.actions.quit_question or "").startswith(load)
+
+
 async def test_a_key_on_a_screen_that_only_watches_is_refused_with_a_message() -> None:
     screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), ViewOnlyActions(FakeLock(holds=False, holder="pts/3")))
     async with screen.run_test(size=(120, 40)) as pilot:

@@ -206,6 +206,26 @@ async def test_from_the_endpoints_to_one_of_them_and_its_requests_and_back() -> 
         assert stage.controls.calls == []
 
 
+async def test_the_arrow_keys_move_the_inspection_cursor_in_the_charts_of_an_endpoint() -> None:
+    stage = StageWithRequests(events=session([(10, 12), (80, 12), (30, 12)]))
+    async with stage.run(WIDE) as pilot:
+        inspecting, last = stage.app.explorer.inspecting, len(stage.app.explorer.shown) - 1
+        await pilot.press("3", "E", "enter")  # 3: the capacity curve, in which the arrow keys move from point to point
+        await until(pilot, lambda: stage.sees("over levels"))
+        found = []
+        for key in ("left", "left", "left", "right", "shift+left", "down", "up"):
+            await pilot.press(key)
+            found.append(inspecting.tick)
+        assert found[:5] == [last, last - 1, last - 2, last - 1, last - 11]
+        assert [stage.app.explorer.shown.level_at(tick or 0) for tick in found[5:]] == stage.app.explorer.shown.levels[-2:]
+        assert stage.sees("║") and stage.sees("←→ 1 s")
+        await pilot.press("right_parenthesis")
+        assert inspecting.time.length_s is not None
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: stage.app.screen is stage.app.explorer)
+        assert inspecting.is_on and stage.sees("INSPECT") and stage.controls.calls == []
+
+
 async def test_from_the_failures_to_those_that_failed_and_one_of_them() -> None:
     busy = request(3, status=503, error="503: busy", body='{"error": "pool exhausted"}')
     stage = StageWithRequests(request(1), busy, request(5, status=504, error="504: late"))

@@ -9,8 +9,9 @@ import pytest
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
-from capexplorer.model.events import LevelOpened, Mark
+from capexplorer.model.events import Header, LevelOpened, Mark, Sample
 from capexplorer.model.findings import Recovered
+from capexplorer.model.readings import HostReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts.service_changes import Recovery
 from capexplorer.tui import inspection
@@ -175,6 +176,21 @@ def test_at_80_columns_every_value_of_a_second_is_shown_with_its_level(timeline:
     assert [name for name in memory if bytes_of(column[name][tick]) not in text] == []
     assert f"ports {column['ports_used'][tick]:.0f}" in text
     assert "users 30" in text
+
+
+def test_the_host_memory_has_the_same_unit_as_in_the_resources() -> None:
+    used, whole = 0.66 * 2**30, 23.5 * 2**30
+    events = [
+        msgspec.structs.replace(each, host=msgspec.structs.replace(each.host, memory_bytes=int(whole)))
+        if isinstance(each, Header)
+        else msgspec.structs.replace(each, host=msgspec.structs.replace(each.host or HostReading(), memory_used_bytes=int(used)))
+        if isinstance(each, Sample)
+        else each
+        for each in session()
+    ]
+    timeline = Timeline(events)
+    assert "0.66 GiB" in values_at(timeline, 10)
+    assert "676 MiB" not in values_at(timeline, 10)
 
 
 def test_failures_of_the_inspected_second_and_events_near_it_are_listed() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...model.controls import Controls
+from ...wording import quantities
+from ...wording.numbers import counted, iterations
 from ..dialogs.ask import Ask
 from ..load_keys import STEPS
 from .answers import offered_rate_error, users_error
@@ -52,7 +54,7 @@ class LoadSteps:
         self._chosen = now, self._last
         if now == "users":
             return StepAnswer(f"steps are users: + goes to {self._wanted + self.size:,} users")
-        return StepAnswer(f"steps are an offered rate: + offers {self._wanted + self.size:,g} iterations a second")
+        return StepAnswer(f"steps are an offered rate: + offers {iterations(self._wanted + self.size)}")
 
     def follow(self) -> None:
         """Forget the chosen unit, because a plan or the autopilot starts: from now on the unit is that of the load."""
@@ -90,7 +92,7 @@ class LoadSteps:
 
     def in_words(self, load: float) -> str:
         """`50 users`, `200 iterations a second`."""
-        return f"{load:,.0f} users" if self.unit == "users" else f"{load:,g} iterations a second"
+        return counted(load) if self.unit == "users" else iterations(load)
 
     def _users(self, users: int) -> StepAnswer:
         controls, before = self.controls, self.controls.wanted
@@ -108,7 +110,7 @@ class LoadSteps:
         if controls.autopilot and per_s == before:
             controls.set_autopilot(False)
         if per_s == (before or 0.0):
-            return StepAnswer("no rate is offered" if per_s == 0 else f"{per_s:g} iterations a second are offered already")
+            return StepAnswer("no rate is offered" if per_s == 0 else f"{quantities.offered_rate(per_s)} is offered already")
         if per_s == 0:
             controls.zero()
         else:

@@ -10,6 +10,7 @@ from ... import wording
 from ...model.controls import Controls
 from ...model.controls_lock import ControlsLock, OnlyScreen
 from ...model.proposals import GoTo, Proposal
+from ...wording.numbers import counted, iterations
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
 from ..display_options import Palette
@@ -71,7 +72,7 @@ class LiveRunActions:
         wanted, offered_per_s = self.controls.wanted, self.controls.offered_per_s
         if self._screen.timeline.ended is not None or not (wanted or offered_per_s):
             return None
-        load = f"{wanted:,} users" if offered_per_s is None else f"{offered_per_s:,g} iterations a second"
+        load = counted(wanted) if offered_per_s is None else iterations(offered_per_s)
         ends = f"The load of {load} will stop. The session is saved."
         return ends if self.lock.holds else f"{self.lock.holder} has the controls. {ends}"
 

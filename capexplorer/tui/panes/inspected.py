@@ -155,7 +155,8 @@ def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
     yield latencies("", "p50", "p95", "p99", "max"), plain
     yield f"loop lag {quantities.latency_figure(columns['loop_lag_p99_ms'][tick])}", plain
     yield f"cpu target {shown('target_cpu_ratio')}, {quantities.size(columns['target_rss_bytes'][tick])}", plain
-    yield f"host {shown('host_cpu_ratio')}, {quantities.size(columns['host_memory_bytes'][tick])}", plain
+    whole = timeline.header.host.memory_bytes if timeline.header else None
+    yield f"host {shown('host_cpu_ratio')}, {quantities.size(columns['host_memory_bytes'][tick], largest=whole)}", plain
     if has("others_cpu_ratio"):
         yield f"others {shown('others_cpu_ratio')}", plain
     yield f"generator {shown('generator_cpu_ratio')}", plain

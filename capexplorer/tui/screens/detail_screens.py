@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...model.kept_request import KeptRequests
-from ...model.level import Level
 from ..actions.protocols import ScreenAccess
 from ..display_options import DisplayOptions
 from ..panes.failures import FailuresPane
 from .endpoints import EndpointsScreen
+from .inspecting import Inspecting
 from .overlay import OverlaySource
 from .requests import RequestsScreen
 
@@ -17,8 +17,8 @@ from .requests import RequestsScreen
 class DetailScreens:
     """Opens the screens.
 
-    `failures` returns the failures pane if it is shown: the list of requests then begins with failed ones. `inspected` returns
-    the level at the inspection cursor, or None without a cursor: the list then begins with the requests of that level.
+    `failures` returns the failures pane if it is shown: the list of requests then begins with failed ones. If `inspecting`
+    has a cursor, it begins with the requests of the level there.
     """
 
     def __init__(
@@ -27,10 +27,10 @@ class DetailScreens:
         options: Callable[[], DisplayOptions],
         requests: KeptRequests,
         failures: Callable[[], FailuresPane | None],
-        inspected: Callable[[], Level | None],
+        inspecting: Inspecting,
     ) -> None:
-        self._screen, self._failures, self._inspected = screen, failures, inspected
-        self._source = OverlaySource(lambda: screen.timeline, options, requests)
+        self._screen, self._failures, self._inspecting = screen, failures, inspecting
+        self._source = OverlaySource(lambda: screen.timeline, options, requests, inspecting)
 
     def action_endpoints(self) -> None:
         """Open the table of endpoints."""
@@ -47,6 +47,6 @@ class DetailScreens:
             return self._screen.show_message(why_none)
         failures = self._failures()
         subset = failures.subset(self._screen.timeline) if failures is not None else None
-        level = self._inspected() if subset is None else None
+        level = self._inspecting.level if subset is None else None
         shown = RequestsScreen(self._source, failed=failures is not None, level=level, subset=subset)
         self._screen.ask(shown, lambda closed: None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
@@ -12,6 +12,7 @@ from ..panes.endpoint_rows import first_to_degrade
 from ..panes.endpoint_table import SORTS, EndpointTable
 from ..panes.endpoints import DEGRADES
 from ..render.text import safe
+from ..typeahead import TypeAhead
 from .overlay import ListOverlay, Overlay, OverlaySource
 from .requests import RequestsScreen
 
@@ -56,10 +57,21 @@ class EndpointsScreen(ListOverlay):
 
 
 class EndpointScreen(Overlay):
-    """One endpoint over time and over levels."""
+    """One endpoint over time and over levels, with the inspection cursor, which the arrow keys move."""
 
-    KEYS = "R requests   Esc close"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("R,r", "requests", show=False), Binding("enter,left", "close", show=False)]
+    KEYS = "←→ 1 s   Shift+←→ 10 s   ↑↓ level   ( ) zoom   R requests   Esc close"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("R,r", "requests", show=False),
+        Binding("enter", "close", show=False),
+        Binding("left", "inspect('second', -1)", show=False),
+        Binding("right", "inspect('second', 1)", show=False),
+        Binding("shift+left", "inspect('leap', -1)", show=False),
+        Binding("shift+right", "inspect('leap', 1)", show=False),
+        Binding("up", "inspect('cursor_level', 1)", show=False),
+        Binding("down", "inspect('cursor_level', -1)", show=False),
+        Binding("left_parenthesis", "inspect('zoom', -1)", show=False),
+        Binding("right_parenthesis", "inspect('zoom', 1)", show=False),
+    ]
 
     def __init__(self, source: OverlaySource, endpoint: EndpointKey) -> None:
         self._curve = EndpointCurve(endpoint, id="over-levels")
@@ -75,6 +87,19 @@ class EndpointScreen(Overlay):
         title = f"{name}  over levels{words}"
         if self._curve.border_title != title:
             self._curve.border_title = title
+
+    def action_inspect(self, action: Literal["second", "leap", "cursor_level", "zoom"], direction: int) -> None:
+        """Move the inspection cursor, or change the time shown, as on the explorer screen."""
+        inspecting = self.source.inspecting
+        moves = {
+            "second": inspecting.action_second,
+            "leap": inspecting.action_leap,
+            "cursor_level": inspecting.action_cursor_level,
+            "zoom": inspecting.action_zoom,
+        }
+        moves[action](direction)
+        if not (isinstance(self.app, TypeAhead) and self.app.is_repeating):  # of the keys of a held one only the last draws
+            self.draw()
 
     def action_requests(self) -> None:
         """Open the kept requests of this endpoint."""

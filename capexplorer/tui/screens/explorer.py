@@ -79,7 +79,7 @@ class ExplorerScreen(Screen[None]):
             lambda: self.options.display_options(self.palette, large=True),
             requests or NoRequests("no requests were kept"),
             lambda: self.arrangement.failures if self.arrangement.shown == FAILURES else None,
-            lambda: self.inspecting.level,
+            self.inspecting,
         )
         self._level: LevelScreen | None = None
         self._inspect_area = InspectArea(id="inspect")

@@ -84,7 +84,11 @@ class Inspecting:
         if self._screen.along_load:
             self._to(inspection.adjacent_stop, direction, "the last point" if direction > 0 else "the first point")
         else:
-            self._move(float(direction))
+            self.action_second(direction)
+
+    def action_second(self, direction: int) -> None:
+        """Move to the next (1) or previous (-1) second, whatever pane is in focus; without a cursor, show it."""
+        self._move(float(direction))
 
     def action_leap(self, direction: int) -> None:
         """Move by 10 s, or by more if the charts show more than 5 min."""

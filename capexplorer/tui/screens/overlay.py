@@ -20,6 +20,7 @@ from ..display_options import DisplayOptions
 from ..panes.list_pane import ListPane
 from ..panes.pane import Pane
 from ..render.text import safe
+from .inspecting import Inspecting
 
 DRAW_PERIOD_S = 1.0
 """Seconds between two drawings."""
@@ -32,6 +33,8 @@ class OverlaySource:
     timeline: Callable[[], Timeline]
     options: Callable[[], DisplayOptions]
     requests: KeptRequests
+    inspecting: Inspecting
+    """The inspection cursor of the explorer screen, which the charts of these screens show as well."""
 
 
 class Overlay(ModalScreen[None]):

@@ -34,6 +34,9 @@ from .profiles import ProfileEntry
 from .session_levels import SessionLevels
 from .sessions import SavedSessions, SessionRow, began, title
 
+OF_SESSIONS = ("mark", "export", "levels", "rename", "delete", "sort({index})")
+"""Actions on sessions alone: while a profile is highlighted, the bar does not show their keys."""
+
 
 class Picker(Screen[None]):
     """The list of profiles and sessions, and the actions on the highlighted entry."""
@@ -134,9 +137,9 @@ class Picker(Screen[None]):
         row = self._entries.row
         opens = "runs" if row is None else "attaches" if row.recording else "replays"
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
-        self.query_one("#keys", Static).update(
-            Text(key_bar(self.NAME, self.size.width - 1, self._preferences.keys, **words), no_wrap=True)
-        )
+        left_out = () if row is not None else OF_SESSIONS if self._entries.compared() else (*OF_SESSIONS, "compare")
+        shown = [key for key in self._preferences.keys if key.action not in left_out]
+        self.query_one("#keys", Static).update(Text(key_bar(self.NAME, self.size.width - 1, shown, **words), no_wrap=True))
 
     def _show_message(self, message: str) -> None:
         """Show a message in place of the detail, until another entry is highlighted."""
@@ -266,7 +269,7 @@ class Picker(Screen[None]):
 
     def _openable(self) -> SessionRow | None:
         row = self._entries.row
-        if row is None or row.entry.problem is None:
+        if row is not None and row.entry.problem is None:
             return row
-        self._show_message(row.entry.problem)
+        self._show_message("this key is for saved sessions: Tab goes to them" if row is None else row.entry.problem or "")
         return None

@@ -141,7 +141,9 @@ def detail(row: SessionRow) -> tuple[list[str], str]:
     counts = [_counted(entry.levels, "level"), _counted(row.marks, "mark"), size(entry.size_bytes)]
     where = f"{entry.profile or MISSING} on {entry.target or MISSING}"
     named = (title(row), entry.label if row.title else None, entry.id, where, *counts)
-    return list(dict.fromkeys(each for each in named if each)), row.verdict or "the verdict is being looked up"
+    return list(dict.fromkeys(each for each in named if each)), row.verdict or (
+        "the session is being recorded" if row.recording else "the verdict is being looked up"
+    )
 
 
 def _counted(found: int | None, what: str) -> str:
