@@ -205,6 +205,18 @@ async def test_the_question_before_quitting_says_1_user_and_2000_users() -> None
             assert (screen.actions.quit_question or "").startswith(load)
 
 
+async def test_the_question_before_quitting_and_the_unit_of_steps_say_1_iteration_a_second() -> None:
+    controls = FakeControls(wanted=0)
+    screen = app(controls, FakeLock(screens=1))
+    async with screen.run_test(size=(120, 40)) as pilot:
+        await pilot.press("u")
+        await pilot.pause()
+        shown = "\n".join(strip.text for strip in screen.screen._compositor.render_strips())
+        assert "+ offers 1 iteration a second" in shown
+        controls.set_rate(1.0)
+        assert (screen.actions.quit_question or "").startswith("The load of 1 iteration a second will stop.")
+
+
 async def test_a_key_on_a_screen_that_only_watches_is_refused_with_a_message() -> None:
     screen = ExplorerApp(LiveFeed(FakeSource(session(((10, 6),)))), ViewOnlyActions(FakeLock(holds=False, holder="pts/3")))
     async with screen.run_test(size=(120, 40)) as pilot:

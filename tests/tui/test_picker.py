@@ -25,18 +25,18 @@ def anyio_backend() -> str:
 
 
 async def test_a_profile_shows_only_the_keys_that_apply_to_it() -> None:
-    async with picking(picker(), size=(120, 40)) as text:
+    async with after_keys(picker(), size=(120, 40)) as text:
         assert text.splitlines()[-1].strip().split("  ") == ["Enter runs", "Tab sessions", "/ filter", "? help", "q quit"]
-    async with picking(picker(), "tab", size=(120, 40)) as text:
+    async with after_keys(picker(), "tab", size=(120, 40)) as text:
         assert "space mark  c compare  e export  i levels  r rename  d delete" in text.splitlines()[-1]
-    async with picking(picker(), "tab", "space", "tab", size=(120, 40)) as text:
+    async with after_keys(picker(), "tab", "space", "tab", size=(120, 40)) as text:
         assert "/ filter  c compare  ? help" in text.splitlines()[-1]
 
 
 @pytest.mark.parametrize("key", ["space", "e", "i", "r"])
 async def test_a_key_for_sessions_says_so_on_a_profile(key: str) -> None:
     app = picker()
-    async with picking(app, key) as text:
+    async with after_keys(app, key) as text:
         assert "this key is for saved sessions: Tab goes to them" in text
     assert app.return_value is None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from capexplorer.tui.screens.sessions import COLUMNS, SessionRow, heading, knee, matching, ordered, session_line
+from capexplorer.tui.screens.sessions import COLUMNS, SessionRow, detail, heading, knee, matching, ordered, session_line
 
 from .fake_sessions import ROWS, row
 
@@ -79,3 +79,10 @@ def test_text_of_a_log_cannot_control_the_terminal() -> None:
     assert session_line(hostile, "", 119).plain.isprintable()
     problem = row("s\x1b[2J", problem="\x1b]0;x\x07")
     assert session_line(problem, "", 79).plain.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("recording", "result"), [(True, "the session is being recorded"), (False, "the verdict is being looked up")]
+)
+def test_a_session_without_a_verdict_yet_says_why(recording: bool, result: str) -> None:
+    assert detail(row("now", recording=recording))[1] == result
