@@ -115,7 +115,7 @@ def test_time_ticks_are_round_moments(start_s: float, end_s: float, most: int, l
         (61, 60, (30, 90)),
         (59, None, (0, 60)),
         (61, None, (0, 120)),
-        (121, None, (0, 300)),
+        (121, None, (0, 180)),
         (90_000, None, (0, 172_800)),
     ],
 )
@@ -123,6 +123,13 @@ def test_a_page_grows_to_the_window_then_moves_by_half_of_it(
     now_s: float, window_s: float | None, expected: tuple[float, float]
 ) -> None:
     assert page(now_s, window_s) == expected
+
+
+@given(st.floats(61.0, 10 * 86_400.0))
+def test_the_page_of_a_whole_session_is_at_least_half_used_and_from_two_minutes_on_two_thirds(now_s: float) -> None:
+    _, end_s = page(now_s, None)
+    least = 0.5 if now_s <= 120.0 or now_s > 86_400.0 else 0.66
+    assert now_s >= least * end_s
 
 
 @given(st.floats(0, 1e6), st.sampled_from([60.0, 300.0, 900.0, None]))

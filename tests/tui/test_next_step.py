@@ -6,6 +6,10 @@ import pytest
 
 from capexplorer.model.events import LevelOpened, Proposed
 from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
+from capexplorer.model.timeline import Timeline
+from capexplorer.tui.display_options import Palette
+from capexplorer.tui.panes.banners import next_step
+from capexplorer.tui.panes.status_view import View
 
 from .session_events import session
 from .stage import NARROW, WIDE, Stage
@@ -85,6 +89,23 @@ async def test_while_the_autopilot_is_on_enter_has_no_effect_and_the_line_next_i
         screen = stage.screen_text()
         assert " NEXT " not in screen
         assert "; next step in 4–12 s" in screen
+
+
+@pytest.mark.parametrize(
+    ("has_controls", "proposal", "line"),
+    [
+        (True, STEP_TO_94, " NEXT  Enter: 94 users for 8–20 s; still scaling linearly (97%)"),
+        (False, STEP_TO_94, " NEXT  94 users for 8–20 s; still scaling linearly (97%)"),
+        (False, AddWorker(), " NEXT  add a worker process; the generator is saturated"),
+        (False, Done("knee"), " NEXT  e: export; knee"),
+    ],
+)
+async def test_a_screen_without_the_controls_names_no_key_that_has_no_effect(
+    has_controls: bool, proposal: Proposal, line: str
+) -> None:
+    timeline = Timeline([*session(), Proposed(t_s=60.0, proposal=proposal)])
+    view = View(wanted=80, max_users=2000, has_controls=has_controls)
+    assert [strip.text.rstrip() for strip in next_step(timeline, view, Palette(), 120)] == [line]
 
 
 async def test_a_replay_shows_the_recorded_proposal_without_its_key() -> None:

@@ -54,6 +54,7 @@ class LiveRunActions:
             can_restart=controls.can_restart,
             autopilot=controls.autopilot,
             controls=controls_text.controls_line(self.lock) if self._screen.timeline.ended is None else "",
+            has_controls=self.lock.holds,
             controls_asked=self.lock.holds and self.lock.asked_by is not None,
         )
 

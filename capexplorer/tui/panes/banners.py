@@ -76,13 +76,14 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
 
 
 def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
-    """One line: the proposed next step and the key that performs it; keys only where the load can be steered."""
+    """One line: the proposed next step and the key that performs it; keys only where they have an effect."""
     step = wording.next_step(timeline, can_restart=view.can_restart, exported=view.exported)
     if view.autopilot or (step is None and not view.can_steer):
         return []
     step = step or wording.NextStep("", "no level is measured yet")
     badge = _badge("NEXT", palette.success if step.key else palette.muted, palette)
-    key = (f"{step.key}: " if view.can_steer or step.key in ("e", "f", "q") else "") if step.key else "wait: "
+    acts = (view.can_steer and view.has_controls) or step.key in ("e", "f", "q")
+    key = (f"{step.key}: " if acts else "") if step.key else "wait: "
     shown = text.shorten_end(text.safe(step.words), _beside(badge, width) - len(key))
     bold, plain = Style(color=palette.text, bold=True), Style(color=palette.text)
     return [text.line([badge, (f" {key}", bold), (shown, plain)], width)]

@@ -42,6 +42,8 @@ class View:
     """The baseline, and how the level differs from it; empty: there is none."""
     controls: str = ""
     """Who has the controls; empty while this is the only screen."""
+    has_controls: bool = True
+    """Whether keys of this screen set the load: another screen may have the controls."""
     controls_asked: bool = False
     """Whether another screen asks for the controls of this one."""
 

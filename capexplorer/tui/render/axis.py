@@ -26,8 +26,12 @@ DURATION_STEPS_S = (
 )  # fmt: skip
 """Distances between two ticks of a time axis, up to a day; from there on they double."""
 
-SPANS_S = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0, 43200.0, 86400.0)
-"""Lengths of the page that shows the whole session, up to a day; from there on they double."""
+SPANS_S = (
+    60.0, 120.0, 180.0, 240.0, 300.0, 420.0, 600.0, 900.0, 1200.0, 1800.0, 2700.0, 3600.0, 5400.0, 7200.0, 10_800.0, 14_400.0,
+    21_600.0, 28_800.0, 43_200.0, 64_800.0, 86_400.0,
+)  # fmt: skip
+"""Lengths of the page that shows the whole session, up to a day; from there on they double. At most half as long again as the one
+before, from two minutes on, so that at least two thirds of the page are used."""
 
 LARGEST, SMALLEST = 1e300, 1e-12
 """Limits of values for which round bounds can be computed; no measured value comes near them."""
