@@ -53,9 +53,9 @@ def knees(found: Verdict) -> Iterator[Mark]:
     if knee is not None and knee.kind != "no_knee":
         error = capacity.curve.capacity_se_rps if capacity.curve is not None and knee.capacity_rps is not None else None
         finding = CURVE_FINDINGS[knee.kind](verdict=knee, capacity_se_rps=error, missing=capacity.missing)
-        yield _of_curve(found, finding, f"knee:epoch{found.epoch}")
+        yield _curve_mark(found, finding, f"knee:epoch{found.epoch}")
     if capacity.latency_knee is not None:
-        yield _of_curve(found, LatencyKnee(verdict=capacity.latency_knee), f"latency_knee:epoch{found.epoch}")
+        yield _curve_mark(found, LatencyKnee(verdict=capacity.latency_knee), f"latency_knee:epoch{found.epoch}")
 
 
 def rates(found: Verdict) -> Iterator[Mark]:
@@ -83,7 +83,7 @@ def rates(found: Verdict) -> Iterator[Mark]:
             )
 
 
-def _of_curve(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, key: str) -> Mark:
+def _curve_mark(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, key: str) -> Mark:
     return Mark(
         t_s=found.t_s,
         key=key,

@@ -22,7 +22,7 @@ from ..model.conclusions import (
 )
 from ..model.findings import Bottleneck, Leak
 from .causes.generator_saturation import others_cpu
-from .causes.saturation_grounds import OTHERS_LEAST
+from .causes.saturation_readings import OTHERS_LEAST
 from .epoch_view import EpochView
 
 
@@ -31,8 +31,8 @@ def service_limited(view: EpochView) -> ServiceLimited | None:
     found = view.bottlenecks()[:2]
     if not found:
         return None
-    at_rates = [mark.offered_per_s for mark in found if mark.offered_per_s is not None]
-    return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found), max(at_rates, default=None))
+    offered_rates = [mark.offered_per_s for mark in found if mark.offered_per_s is not None]
+    return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found), max(offered_rates, default=None))
 
 
 def think_time_limit(view: EpochView) -> ThinkTimeLimit | None:

@@ -24,7 +24,7 @@ Detector = Callable[[Timeline], Sequence[Detected]]
 
 def capacity(timeline: Timeline) -> tuple[Detected, ...]:
     """Verdicts, knees and recoveries of each epoch. The time of a mark is the end of the level since which it has been valid."""
-    return tuple(finding for epoch in epochs_of(timeline) for finding in _of_epoch(epoch))
+    return tuple(finding for epoch in epochs_of(timeline) for finding in _capacity_of_epoch(epoch))
 
 
 def shifts(timeline: Timeline) -> tuple[Mark, ...]:
@@ -70,18 +70,18 @@ def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> t
     return tuple(sorted(found, key=lambda each: each.t_s))
 
 
-def _of_epoch(epoch: Epoch) -> Iterator[Detected]:
+def _capacity_of_epoch(epoch: Epoch) -> Iterator[Detected]:
     last = epoch.verdict
     if last is None:
         return
-    since = _since(epoch)
+    since = _valid_since(epoch)
     yield msgspec.structs.replace(last, t_s=epoch.all_levels[-1].ended_s or epoch.timeline.last_s)
     for mark in capacity_marks.of_verdict(last):
         yield msgspec.structs.replace(mark, t_s=since.get((mark.key, mark.kind), mark.t_s))
     yield from capacity_marks.recoveries(epoch)
 
 
-def _since(epoch: Epoch) -> dict[tuple[str, str], float]:
+def _valid_since(epoch: Epoch) -> dict[tuple[str, str], float]:
     """(key, kind) of a mark -> end of the level since which it has been valid without interruption."""
     since: dict[tuple[str, str], float] = {}
     for count, level in enumerate(epoch.all_levels, 1):

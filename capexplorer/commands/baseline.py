@@ -29,9 +29,9 @@ def curve(name: str, folder: Path, most_bytes: int | None = None) -> Curve:
     """The curve of `ID` or `ID#1`; of a session with several epochs that of the last. Raises InputError."""
     from ..report.compare import Session, curve_of_last
     from ..wording.quantities import size
-    from .compare import found, read
+    from .compare import locate, read
 
-    path, epoch = found(name, folder)
+    path, epoch = locate(name, folder)
     if most_bytes is not None and path.stat().st_size > most_bytes:
         raise InputError(
             f"{name}: its log has {size(path.stat().st_size)}; give it at the start, with --baseline: reading it would delay the "

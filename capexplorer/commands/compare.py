@@ -77,14 +77,14 @@ def command(
 
 def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
     """Read the session `ID`, `ID#1` or `ID:epoch=1`; print notes about damage to its log. Raises InputError."""
-    path, epoch = found(name, folder)
+    path, epoch = locate(name, folder)
     timeline, latencies, log = read(path, reanalyse=reanalyse)
     for note in log.notes:
         print_error(f"{path}: {note}")
     return Session(timeline, epoch, titles.read(path), log.damaged, latencies)
 
 
-def found(name: str, folder: Path) -> tuple[Path, int | None]:
+def locate(name: str, folder: Path) -> tuple[Path, int | None]:
     """Where the session `ID`, `ID#1` or `ID:epoch=1` is, and which epoch is meant. Raises InputError."""
     name, epoch = _epoch_of(name, folder)
     return find(name, folder), epoch

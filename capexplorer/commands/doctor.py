@@ -16,7 +16,7 @@ from .. import namespace, paths, profile
 from ..addresses import is_loopback
 from ..analysis.host_checks import Check, Needs, State, checks
 from ..errors import InputError
-from ..model.limits import Limits, given
+from ..model.limits import Limits, limits_by_key
 from ..probe.machine import machine
 from ..profile import ComposeTarget, Profile, Wait
 from ..target.spec import load_spec
@@ -29,6 +29,8 @@ _WIDE = 140
 """Terminal width in columns from which the table is readable."""
 
 _PIPED_WIDTH = 160
+"""Width in columns of output that does not go to a terminal: wide enough for the table."""
+
 _COMMAND_WIDTH = 50
 """Width that fits the longest word of a command, so that no word is broken."""
 
@@ -38,6 +40,7 @@ _SHOWN: dict[State, tuple[str, str]] = {
     "missing": ("missing", "red"),
     "unavailable": ("unknown", "dim"),
 }
+"""(word, colour) of each state."""
 
 
 @click.command()
@@ -61,12 +64,12 @@ def command(profile_name: str | None, as_json: bool) -> None:
 
 def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
     """Check this machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
-    asks = Needs() if found is None else asks_of(found)
+    demands = Needs() if found is None else demands_of(found)
     here = machine(time.sleep, _programs(found, where), namespace.refusal())
-    return (*checks(here, asks), *_limits_check(found, where))
+    return (*checks(here, demands), *_limits_check(found, where))
 
 
-def asks_of(found: Profile) -> Needs:
+def demands_of(found: Profile) -> Needs:
     """What a profile demands of the machine."""
     users = found.users
     return Needs(
@@ -118,7 +121,7 @@ def _limits_check(found: Profile | None, where: str) -> tuple[Check, ...]:
         check_here(found.limits, where, starts_target=found.starts_service, port=None, allow_hosts=elsewhere)
     except InputError as error:
         refused = str(error)
-    asked = given(found.limits)
+    asked = limits_by_key(found.limits)
     return (
         Check(
             id="profile_limits",

@@ -60,7 +60,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         allow_hosts=allow_hosts,
         sandbox=asked.sandbox,
         autopilot=asked.autopilot is not None,
-        autopilot_at_rate=asked.autopilot == "rate",
+        autopilot_finds_rate=asked.autopilot == "rate",
         workers=workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found),
         keep_bodies=asked.keep_bodies,
         follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,

@@ -15,8 +15,8 @@ from ..commands.screen_options import ScreenOptions
 from ..errors import InputError
 from ..model.offered import Arrivals
 
-AXES = ("users", "rate")
-"""What the autopilot steps."""
+AUTOPILOT_LOADS = ("users", "rate")
+"""The kinds of load that the autopilot may step; the first is the default."""
 
 
 class Run(click.Command):
@@ -27,8 +27,8 @@ class Run(click.Command):
         whole = list(args)
         if "--autopilot" in whole:
             at = whole.index("--autopilot")
-            axis = whole.pop(at + 1) if whole[at + 1 : at + 2] and whole[at + 1] in AXES else AXES[0]
-            whole[at] = f"--autopilot={axis}"
+            load = whole.pop(at + 1) if whole[at + 1 : at + 2] and whole[at + 1] in AUTOPILOT_LOADS else AUTOPILOT_LOADS[0]
+            whole[at] = f"--autopilot={load}"
         return super().parse_args(ctx, whole)
 
 
@@ -131,7 +131,7 @@ class Run(click.Command):
 )
 @click.option(
     "--autopilot",
-    type=click.Choice(AXES),
+    type=click.Choice(AUTOPILOT_LOADS),
     metavar="[users|rate]",
     help="Start the autopilot: it finds and verifies the knee; `rate`: it finds the capacity as an offered rate.",
 )

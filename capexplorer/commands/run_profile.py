@@ -14,7 +14,9 @@ DEFAULT_PROFILE = "mixed"
 
 
 def profile_of(asked: RunArguments) -> tuple[str, Profile, str]:
-    """(name, profile, file). A locustfile without a profile gets a default profile, and so does a command without both."""
+    """(name, profile, file). `asked` without a profile gets a default one for its locustfile, `--target-cmd`
+    or Compose file, or else DEFAULT_PROFILE. `file`: what messages about the profile name as its source.
+    """
     if asked.profile is None and asked.locustfile is None and asked.target_cmd is not None:
         spec, _ = adhoc.target_of(asked.target_cmd, asked.ready)
         return _file_name(spec.name, "command"), _one_request(asked.target_cmd, spec.ready.path), "--target-cmd"

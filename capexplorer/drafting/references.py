@@ -1,11 +1,12 @@
 """A request as a task of a profile, with `${NAME}` in place of each secret. Pure.
 
-What may be a secret is `session/redact`'s: it takes a harmless value away rather than keep a token.
+`session/redact` decides what may be a secret; in doubt it is one, so that some harmless values are replaced, too.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,9 @@ from ..session import redact
 from .request import Request
 
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
+
+JSON_DEPTH_MOST = 24
+"""Greatest nesting of a JSON body: a profile has at most 32 levels (`toml.DEEP_MOST`), some of which contain the task."""
 
 
 @dataclass(slots=True)
@@ -46,7 +50,7 @@ def task(request: Request, secrets: Secrets) -> Task:
         method=request.method,
         headers=kept,
         body=_body(request.body, secrets) if request.body is not None and value is None else None,
-        json=_hidden(value, "", secrets) if value is not None else None,
+        json=_with_references(value, "", secrets) if value is not None else None,
     )
 
 
@@ -85,20 +89,25 @@ def _json_of(body: str | None, headers: dict[str, str]) -> tuple[Any, dict[str, 
     return value, {name: text for name, text in headers.items() if name != kind}
 
 
-def _fits_toml(value: Any, deep: int = 0) -> bool:
-    """TOML has no null, and profiles hold integers of 64 bits and at most 32 levels."""
+def _fits_toml(value: Any, depth: int = 0) -> bool:
+    """Whether a profile can contain the value: TOML has no null, and its integers have 64 bits."""
     if isinstance(value, dict | list):
-        return deep < 24 and all(_fits_toml(each, deep + 1) for each in (value.values() if isinstance(value, dict) else value))
+        return depth < JSON_DEPTH_MOST and all(
+            _fits_toml(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value)
+        )
     if isinstance(value, float):
-        return value - value == 0
+        return math.isfinite(value)
     return value is not None and (not isinstance(value, int) or -(2**63) <= value < 2**63)
 
 
-def _hidden(value: Any, name: str, secrets: Secrets) -> Any:
+def _with_references(value: Any, name: str, secrets: Secrets) -> Any:
+    """A JSON value with a reference in place of each secret. `name`: the key of the value, or of what contains it."""
     if isinstance(value, dict):
-        return {key: _hidden(each, key if not redact.is_secret_name(name) else name, secrets) for key, each in value.items()}
+        return {
+            key: _with_references(each, key if not redact.is_secret_name(name) else name, secrets) for key, each in value.items()
+        }
     if isinstance(value, list):
-        return [_hidden(each, name, secrets) for each in value]
+        return [_with_references(each, name, secrets) for each in value]
     if value in (None, "") or isinstance(value, bool) or redact.nested(value, name) == value:
         return value
     return secrets.reference(name or "secret", str(value))

@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..profile import METHODS
 from ..toml import nearest, shown
 
-_OF_ONE_CLIENT = frozenset(
+_HEADERS_OF_ONE_CLIENT = frozenset(
     "accept-encoding cache-control connection content-length dnt if-modified-since if-none-match pragma priority proxy-connection"
     " referer te transfer-encoding upgrade-insecure-requests".split()
 )
@@ -31,7 +31,7 @@ class Request:
 
 
 def request(method: str, url: str, headers: dict[str, str], body: str | None, where: str) -> Request:
-    """From a whole URL or a path. `where` names the file or option in messages. Raises InputError."""
+    """A request to a whole URL or a path. `where` names the file or option in messages. Raises InputError."""
     if method.upper() not in METHODS:
         raise InputError(f"{where}: method: {nearest(method.upper(), METHODS)}, got {shown(method)}")
     try:
@@ -44,16 +44,16 @@ def request(method: str, url: str, headers: dict[str, str], body: str | None, wh
     if has_host and parts.username is not None:
         raise InputError(f"{where}: URL: expected no user or password in it; give them as curl's -u USER:PASSWORD")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    kept = {name: value for name, value in headers.items() if _is_kept(name)}
+    kept = {name: value for name, value in headers.items() if _is_kept_header(name)}
     return Request(method.upper(), path, f"{parts.scheme}://{parts.netloc}" if has_host else None, kept, body)
 
 
-def _is_kept(name: str) -> bool:
-    return name.lower() not in _OF_ONE_CLIENT and not name.lower().startswith(("sec-", ":"))
+def _is_kept_header(name: str) -> bool:
+    return name.lower() not in _HEADERS_OF_ONE_CLIENT and not name.lower().startswith(("sec-", ":"))
 
 
 def merged(requests: list[Request]) -> list[Request]:
-    """Equal requests as one, with their sum as its weight."""
+    """Requests that differ at most in headers and weight as one, with the headers of the first and the sum of their weights."""
     found: dict[tuple[object, ...], Request] = {}
     for each in requests:
         key = (each.method, each.origin, each.path, each.body)

@@ -18,9 +18,9 @@ import urllib3.util.retry
 from gevent import getcurrent
 
 from ..model.events import FailureSignature
-from .signature import links, reduce
+from .signature import links, signature_of
 
-KEPT = 100
+ATTEMPTS_MOST = 100
 """Maximum number of attempts kept for one greenlet between two requests that Locust reports; some clients report none."""
 
 Attempt = tuple[BaseException | None, FailureSignature]
@@ -45,7 +45,7 @@ def of_request(exception: object, response: object = None) -> tuple[FailureSigna
 
 def _note(error: BaseException | None, signature: FailureSignature) -> None:
     noted: list[Attempt] = getcurrent().__dict__.setdefault("attempts", [])
-    if len(noted) < KEPT:
+    if len(noted) < ATTEMPTS_MOST:
         noted.append((error, signature))
 
 
@@ -58,7 +58,7 @@ def _observe_resends() -> None:
         resends: bool = may_resend(method)
         error = sys.exc_info()[1]
         if resends and error is not None:
-            _note(error, reduce(error))
+            _note(error, signature_of(error))
         return resends
 
     client._may_retry_after_send_error = noting_may_resend
@@ -71,7 +71,7 @@ def _observe_retries() -> None:
 
     def noting_handle(self: Any, error: BaseException, url: Any = None) -> BaseException:
         repeated: BaseException = handle(self, error, url=url)
-        _note(error, reduce(error))
+        _note(error, signature_of(error))
         return repeated
 
     agent._handle_error = noting_handle
@@ -87,7 +87,7 @@ def _observe_urllib3() -> None:
     ) -> Any:
         left = increment(self, method, url, response, error, *rest, **named)
         if error is not None:
-            _note(error, reduce(error))
+            _note(error, signature_of(error))
         elif response is not None and response.status >= 400:
             _note(None, FailureSignature(types=("Retry",), status=response.status))
         return left

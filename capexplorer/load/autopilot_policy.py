@@ -41,7 +41,7 @@ STEP_LEAST = 1.2
 LOW_USERS = 4
 """A search that began above this count first measures lower levels, while no low-load line is known."""
 
-PLATEAU_SHARE = 1.15
+SURE_PLATEAU_TIMES = 1.15
 PLATEAU_STEP = 1.35
 """Multiples of N*: levels from the first on lie on the plateau; an additional plateau level is made at the second."""
 
@@ -195,7 +195,7 @@ class AutopilotPolicy:
 
     def _enough_plateau(self, known: AutopilotInput, knee_users: float) -> bool:
         """Whether the plateau has enough levels, or no more load is possible."""
-        beyond = {level.users for level in known.measured if level.users >= PLATEAU_SHARE * knee_users}
+        beyond = {level.users for level in known.measured if level.users >= SURE_PLATEAU_TIMES * knee_users}
         thin = baseline_requests(known) < THIN_REQUESTS
         return len(beyond) >= PLATEAU_LEVELS + thin or (small_steps_why(known) is not None and self._stage != "retreat")
 

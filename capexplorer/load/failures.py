@@ -39,20 +39,20 @@ class FailureStream:
     def __init__(self) -> None:
         self.most_bytes: float = BYTES_A_TICK
         self._texts: Counter[FailureSignature] = Counter()
-        """By kind: a signature without its text."""
+        """Number of texts of each kind; a kind is a signature without its text."""
         self._signatures: set[FailureSignature] = set()
         self._keys: set[FailureKey] = set()
         self._emitted: set[FailureKey] = set()
         self._waiting: Counter[FailureKey] = Counter()
         """Counts not emitted yet, in order of arrival."""
         self._examples: dict[FailureSignature, str | None] = {}
-        """By signature, as admitted; None: emitted."""
+        """Full text of the first failure by bounded signature (`_bounded`); None: it was emitted already."""
 
     def add(
         self, name: str, method: str, signature: FailureSignature, example: str = "", *, retried: bool = False, count: int = 1
     ) -> None:
         """Count one failure, or `count` equal ones. `example`: its full text, if available."""
-        key = self._admitted(FailureKey(retried, name, method, self._signature(signature)))
+        key = self._admitted(FailureKey(retried, name, method, self._bounded(signature)))
         self._waiting[key] += count
         if example and example != key.signature.text:
             self._examples.setdefault(key.signature, example)
@@ -77,7 +77,8 @@ class FailureStream:
         failures, retried = (sorted(each, key=_order) for each in ticks.values())
         return tuple(failures), tuple(retried)
 
-    def _signature(self, signature: FailureSignature) -> FailureSignature:
+    def _bounded(self, signature: FailureSignature) -> FailureSignature:
+        """The signature, without its text after TEXTS texts of its kind; OTHER after KINDS kinds."""
         if signature in self._signatures:
             return signature
         kind = msgspec.structs.replace(signature, text="")
@@ -90,6 +91,7 @@ class FailureStream:
         return signature
 
     def _admitted(self, key: FailureKey) -> FailureKey:
+        """The key; after KEYS keys that of the endpoint `{other}`, without text."""
         if key not in self._keys:
             if len(self._keys) >= KEYS:
                 return FailureKey(key.retried, "{other}", "", msgspec.structs.replace(key.signature, text=""))

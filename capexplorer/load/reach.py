@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from .signature import example, links
+from .signature import full_text, links
 
 TIMEOUT_S = 5.0
 
@@ -55,4 +55,4 @@ def _phrase(error: BaseException) -> str | None:
         return (numbered.strerror or "").lower()
     if any(isinstance(link, TimeoutError | requests.Timeout) for link in chain):
         return f"no answer in {TIMEOUT_S:g} s"
-    return "no HTTP answer" if any(isinstance(link, HTTPException) for link in chain) else example(error)
+    return "no HTTP answer" if any(isinstance(link, HTTPException) for link in chain) else full_text(error)

@@ -21,7 +21,7 @@ from .keep_alive import Closes, closes
 from .kept.request_sampling import RequestSampling
 from .offered.iteration import current_iteration
 from .offered.ledger import Ledger
-from .signature import example, reduce
+from .signature import full_text, signature_of
 from .user_activity import ActivitySums, UserActivity
 from .user_code import UserCodeFault
 
@@ -110,7 +110,7 @@ class Recorder:
         """Whether the next drain is the last one."""
         self._connects = 0
         self._closes = replace(closes)
-        self._exemplified: set[FailureSignature] = set()
+        self._with_text: set[FailureSignature] = set()
 
     def on_request(
         self,
@@ -136,10 +136,10 @@ class Recorder:
                 )
             )
             return
-        signature = reduce(exception, response) if exception else None
+        signature = signature_of(exception, response) if exception else None
         if signature is not None and (iteration := current_iteration()) is not None:
             iteration.failed = True
-        full = self._example(signature, exception, response) if signature is not None and exception else ""
+        full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts.of_request(exception, response)
         method, named = str(request_type or ""), str(name or "")
         warm = self.activity.on_request(response_ms)
@@ -148,11 +148,12 @@ class Recorder:
         if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
             sampling.take(method, named, response_ms, signature, exception, response, start_time, url, warm)
 
-    def _example(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
-        if signature in self._exemplified or len(self._exemplified) >= EXAMPLES_MOST:
+    def _text_of_first(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
+        """The full text of the first failure with this signature; empty for later ones, and after EXAMPLES_MOST texts."""
+        if signature in self._with_text or len(self._with_text) >= EXAMPLES_MOST:
             return ""
-        self._exemplified.add(signature)
-        return example(exception, response)
+        self._with_text.add(signature)
+        return full_text(exception, response)
 
     def begin_level(self, index: int) -> None:
         """Attribute kept requests from now on to this level. From any thread."""

@@ -40,7 +40,7 @@ _VARYING = re.compile(
 )
 
 
-def reduce(exception: BaseException | str, response: object = None) -> FailureSignature:
+def signature_of(exception: BaseException | str, response: object = None) -> FailureSignature:
     """The signature of a failed request. `response`: its reply, from which the status is read if a check of user code failed
     it.
     """
@@ -64,7 +64,7 @@ def reduce(exception: BaseException | str, response: object = None) -> FailureSi
     )
 
 
-def example(exception: BaseException | str, response: object = None) -> str:
+def full_text(exception: BaseException | str, response: object = None) -> str:
     """One failure in full, for a person: `lost_updates: expected 90, read 60`, `[Errno 99] Cannot assign requested address`,
     `503: upstream pool exhausted`.
 

@@ -57,8 +57,8 @@ class Controls(Protocol):
     def autopilot(self) -> bool:
         """Whether the autopilot steps the users. Any call that steps them ends it at once."""
 
-    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
-        """Start the autopilot from the current state, or end it, which leaves the load as it is. `at_rate`: search for the
+    def set_autopilot(self, on: bool, *, finds_rate: bool = False) -> None:
+        """Start the autopilot from the current state, or end it, which leaves the load as it is. `finds_rate`: search for the
         capacity as an offered rate, not for the knee in users.
         """
 

@@ -166,9 +166,9 @@ RAMP_BINS = 24
 class RampFold:
     """Accumulates the seconds of a ramp, to be binned by user count or offered rate. Keeps about 2 KB a tick."""
 
-    def __init__(self, axis: Literal["users", "offered_per_s"] = "users") -> None:
-        """`axis`: the column by which seconds are binned."""
-        self._axis = axis
+    def __init__(self, binned_by: Literal["users", "offered_per_s"] = "users") -> None:
+        """`binned_by`: the column by which seconds are binned."""
+        self._binned_by = binned_by
         self._offered: list[OfferedTick | None] = []
         self._columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
         self._endpoints: list[tuple[EndpointTick, ...]] = []
@@ -184,7 +184,7 @@ class RampFold:
     def add(self, sample: Sample, values: SecondValues | None = None) -> None:
         """Add one tick, unless the process was suspended in it. `values`: as of `LevelFold.add`."""
         values = second_values(sample) if values is None else values
-        at = values[self._axis]
+        at = values[self._binned_by]
         if sample.suspended_s is not None or at is None:
             return
         append(self._columns, values)
@@ -195,7 +195,7 @@ class RampFold:
 
     def bins(self, *, with_histogram: bool = False) -> tuple[LevelBin, ...]:
         """At most RAMP_BINS bins of equal width, without empty ones, ascending."""
-        counts = self._columns[self._axis]
+        counts = self._columns[self._binned_by]
         if not counts:
             return ()
         least = min(counts)
@@ -212,7 +212,7 @@ class RampFold:
         for tick in ticks:
             fold.merged.add_endpoints(self._endpoints[tick])
             fold.merged.offered.add(self._offered[tick])
-        for at in set(fold.columns[self._axis]):
+        for at in set(fold.columns[self._binned_by]):
             fold.merged.readings.merge(self._readings[at])
         return fold
 

@@ -71,12 +71,12 @@ class Limits(LimitTable, frozen=True, kw_only=True):
     """Limits of the network between them."""
 
 
-def given(limits: Limits) -> dict[str, int | str]:
+def limits_by_key(limits: Limits) -> dict[str, int | str]:
     """The limits that are set, by dotted key such as `target.open_files`; lists are written as in TOML."""
-    return set_limits({"limits": msgspec.to_builtins(limits)})
+    return limits_in_profile({"limits": msgspec.to_builtins(limits)})
 
 
-def set_limits(profile: Mapping[str, Any]) -> dict[str, int | str]:
+def limits_in_profile(profile: Mapping[str, Any]) -> dict[str, int | str]:
     """The limits that the profile in a session's header sets, by dotted key; empty for older logs."""
     return {
         f"{side}.{key}": str(list(value)) if isinstance(value, (list, tuple)) else value

@@ -104,7 +104,7 @@ class RateObjective(Reading, frozen=True, kw_only=True):
     name: Literal["p95_ms", "p99_ms", "failure_ratio"]
     limit: float
     state: Literal["crossed", "kept", "broken"]
-    """As of `SloVerdict.state`."""
+    """`crossed`: met at a low rate and not at a high one. `kept`: met at all rates. `broken`: met at no rate."""
     per_s: float | None = None
     low_per_s: float | None = None
     high_per_s: float | None = None

@@ -93,7 +93,7 @@ class SetAutopilot(Call, frozen=True, kw_only=True, tag="autopilot"):
     """`Controls.set_autopilot`."""
 
     on: bool
-    at_rate: bool = False
+    finds_rate: bool = msgspec.field(default=False, name="at_rate")  # the name in messages of earlier versions
 
 
 class VerifyKnee(Call, frozen=True, kw_only=True, tag="verify"):

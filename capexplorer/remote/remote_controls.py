@@ -197,10 +197,10 @@ class RemoteControls:
         self._calls.send(WatchPart(number=self._calls.next, part=part))
         return ""
 
-    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
+    def set_autopilot(self, on: bool, *, finds_rate: bool = False) -> None:
         """Start or end the autopilot."""
         self._autopilot = on
-        self._calls.send(SetAutopilot(number=self._calls.next, on=on, at_rate=at_rate))
+        self._calls.send(SetAutopilot(number=self._calls.next, on=on, finds_rate=finds_rate))
 
     def verify_knee(self) -> None:
         """Start the autopilot to verify the knee."""

@@ -10,7 +10,7 @@ from typing import Any
 from .. import wording
 from ..model.clients import clients_of
 from ..model.events import Header, HostFacts, Target
-from ..model.limits import set_limits
+from ..model.limits import limits_in_profile
 from ..model.timeline import Timeline
 from ..wording.quantities import latency_title, size
 from .figures import latency, number
@@ -75,7 +75,7 @@ def _load(header: Header) -> Iterator[Fact]:
         yield Fact("client", f"{clients}{keep_alive}", foreign=True)
     if users.get("locustfile"):
         yield Fact("locustfile", str(users["locustfile"]), foreign=True)
-    if limits := set_limits(header.profile):
+    if limits := limits_in_profile(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
     for name, overhead in header.client_overhead_ms.items():
         yield Fact(

@@ -243,7 +243,7 @@ def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - 
         case WatchPart():
             controls.watch_part(call.part)
         case SetAutopilot():
-            controls.set_autopilot(call.on, at_rate=call.at_rate)
+            controls.set_autopilot(call.on, finds_rate=call.finds_rate)
         case VerifyKnee():
             controls.verify_knee()
         case StartPlan():

@@ -88,14 +88,14 @@ class LiveControls:
         """Whether the autopilot steps."""
         return self._load_target.driver.autopilot_steps
 
-    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
+    def set_autopilot(self, on: bool, *, finds_rate: bool = False) -> None:
         """Start the autopilot with the levels measured so far, or stop it at once."""
-        if on and at_rate and self._has_plain_workers:
+        if on and finds_rate and self._has_plain_workers:
             return self._refuse_rates()
         generation = self._load_target.hand_to(Autopilot() if on else Manual())
         self._go_on()
-        self._command("autopilot", on=on, **({"task": "rate"} if on and at_rate else {}))
-        self._post(lambda: self._session_run.load_control.switch_autopilot(generation, on=on, at_rate=at_rate))
+        self._command("autopilot", on=on, **({"task": "rate"} if on and finds_rate else {}))
+        self._post(lambda: self._session_run.load_control.switch_autopilot(generation, on=on, finds_rate=finds_rate))
 
     def verify_knee(self) -> None:
         """Let the autopilot run the levels that verify the current knee."""

@@ -94,8 +94,8 @@ class LoadControl:
                 self._advance_plan()
             case Manual() if is_free and self._options.autopilot:
                 self._driver.begin(Autopilot(), self._load_target.hand_to(Autopilot()))
-                if self._options.autopilot_at_rate:
-                    self._autopilots.begin_at_rate(self._driver.generation)
+                if self._options.autopilot_finds_rate:
+                    self._autopilots.begin_rate_search(self._driver.generation)
                 else:
                     self._autopilots.begin(self._driver.generation, self._options.start_users)
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
@@ -128,16 +128,16 @@ class LoadControl:
         if self._load_target.is_open:
             self._advance_plan()
 
-    def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False, at_rate: bool = False) -> None:
+    def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False, finds_rate: bool = False) -> None:
         """Start the autopilot with the levels measured so far, replacing the current driver; or end it.
 
-        `only_verifies`: it verifies the current knee, without a search. `at_rate`: it looks for the capacity as a rate.
+        `only_verifies`: it verifies the current knee, without a search. `finds_rate`: it looks for the capacity as a rate.
         """
         self._autopilots.end()  # without a command of its own: the person's command records it
         self._end_driver("taken_over", "autopilot" if on else "user")
         self._driver.begin(Autopilot() if on else Manual(), generation)
-        if on and at_rate:
-            self._autopilots.begin_at_rate(generation)
+        if on and finds_rate:
+            self._autopilots.begin_rate_search(generation)
         elif on:
             self._begin_autopilot(self._options.start_users, only_verifies=only_verifies)
         if on:

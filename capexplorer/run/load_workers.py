@@ -55,6 +55,7 @@ class LoadWorkers:
         """
         self.make_engine = make_engine
         self.host: LoadHost
+        """What runs the load in the load thread. `LiveRun.drive` sets it before the run starts."""
         self.most = most
         self.count = 0
         """Workers that have joined, on any machine."""
@@ -62,7 +63,7 @@ class LoadWorkers:
         self._first, self._expected = first, expected
         self._began_s = 0.0
         self._emit, self._now_s, self._log = emit, now_s, log
-        self._lost = Episode("cause:worker_lost", "worker_lost", 0, "error")
+        self._lost = Episode("cause:worker_lost", "worker_lost", epoch=0, severity="error")
         self._boundary_s: float | None = None
         """See `align_seconds`."""
         self.is_ending = False

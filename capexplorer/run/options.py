@@ -63,7 +63,7 @@ class RunOptions:
     """The plan's steps; empty: a person steers."""
     autopilot: bool = False
     """Start with the autopilot; a run without a screen ends with it."""
-    autopilot_at_rate: bool = False
+    autopilot_finds_rate: bool = False
     """Whether the autopilot looks for the capacity as an offered rate instead of the knee in users."""
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False

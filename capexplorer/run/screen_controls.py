@@ -138,11 +138,11 @@ class ScreenControls:
         with self._screens.turn(self.screen) as holds:
             return self._controls.watch_part(part) if holds else "another screen has the controls"
 
-    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
+    def set_autopilot(self, on: bool, *, finds_rate: bool = False) -> None:
         """Start or end the autopilot."""
         with self._screens.turn(self.screen) as holds:
             if holds:
-                self._controls.set_autopilot(on, at_rate=at_rate)
+                self._controls.set_autopilot(on, finds_rate=finds_rate)
 
     def verify_knee(self) -> None:
         """Let the autopilot verify the knee."""

@@ -24,7 +24,7 @@ from ..target.supervisor import GRACE_S, Supervisor
 from .options import RunOptions
 
 _REPORTED_S = 3.0
-"""Seconds until the supervisor has reported an end."""
+"""Seconds from the end of the target to the supervisor's report of it, at the latest."""
 
 NULL_RESPONDER = TargetSpec(
     title="null responder",
@@ -59,7 +59,7 @@ class Service:
 
     @property
     def facts(self) -> TargetFacts:
-        """For the session's header."""
+        """The target's name, URL, command and parameters, for the session's header."""
         if self.spec is None:
             return TargetFacts(name=self.address or "locustfile", url=self.url)
         command = self.spec.command_line(self.params, self.port)

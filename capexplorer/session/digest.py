@@ -24,8 +24,8 @@ DIGEST_SUFFIX = ".digest"
 _VERSION = 3
 _LONGEST_DIGEST_BYTES = 4096
 _PART_BYTES = 1024 * 1024
-_LINES = (b'{"type":"level_closed",', b'{"type":"mark",')
-"""How the lines begin that are decoded: the codec writes compact JSON, type first."""
+_DECODED_PREFIXES = (b'{"type":"level_closed",', b'{"type":"mark",')
+"""How the lines that are decoded begin: the codec writes compact JSON, type first."""
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +72,8 @@ class _Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
     state: Literal["open", "updated", "closed", "retracted"]
 
 
-_line = msgspec.json.Decoder(_LevelClosed | _Mark)
-_digest = msgspec.json.Decoder(Digest)
+_line_decoder = msgspec.json.Decoder(_LevelClosed | _Mark)
+_digest_decoder = msgspec.json.Decoder(Digest)
 
 
 def path_of(log: Path) -> Path:
@@ -88,7 +88,7 @@ def digest_of(log: Path, judge: Judge) -> Digest:
         return kept
     status = log.stat()  # first: a log that grows meanwhile is judged again
     verdict, knee_users = judge(log)
-    found = msgspec.structs.replace(_searched(log, status), verdict=verdict, knee_users=knee_users)
+    found = msgspec.structs.replace(_read(log, status), verdict=verdict, knee_users=knee_users)
     _keep(log, found)
     return found
 
@@ -97,7 +97,7 @@ def kept_digest(log: Path) -> Digest | None:
     """The digest from the cache; None if it has none that is valid. Raises OSError if the log cannot be read."""
     status = log.stat()
     try:
-        kept = _digest.decode(read_small(path_of(log), _LONGEST_DIGEST_BYTES))
+        kept = _digest_decoder.decode(read_small(path_of(log), _LONGEST_DIGEST_BYTES))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     same = (kept.version, kept.size_bytes, kept.changed_ns) == (_VERSION, status.st_size, status.st_mtime_ns)
@@ -109,15 +109,16 @@ def _keep(log: Path, found: Digest) -> None:
         write_whole(path_of(log), msgspec.json.encode(found))
 
 
-def _searched(log: Path, status: os.stat_result) -> Digest:
+def _read(log: Path, status: os.stat_result) -> Digest:
+    """The digest of the log's lines, without verdict and knee. `status`: the log's, from before it was read."""
     best: float | None = None
     marks: dict[str, str] = {}
     damage = _Damage()
     for line in _whole_lines(log):
-        if not damage.passes(line) or not line.startswith(_LINES):
+        if not damage.passes(line) or not line.startswith(_DECODED_PREFIXES):
             continue
         try:
-            event = _line.decode(line)
+            event = _line_decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue  # damaged: the reader reports it
         if isinstance(event, _Mark):

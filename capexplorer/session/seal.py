@@ -4,7 +4,7 @@
 
 Each line is still one JSON object. `line` is 1 for the header; `crc` is the CRC-32 (that of zlib and gzip, eight hexadecimal
 digits) of the line's bytes before `,"crc"`. The numbers show lines that were deleted, duplicated or moved. Each line is checked
-by itself, so lines after a damaged one can be read. Must not know events.
+by itself, so lines after a damaged one can be read. This module does not depend on the types of events.
 """
 
 from __future__ import annotations

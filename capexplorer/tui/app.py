@@ -23,7 +23,7 @@ from .base_app import SignalledApp
 from .dialogs.ask import Quit
 from .feed import Feed
 from .keybar import palette_keys
-from .messages import Arrived, FeedFailed
+from .messages import EventsArrived, FeedFailed
 from .preferences import Preferences
 from .rebinding import keymap
 from .screens.baseline_choice import Baselines
@@ -89,9 +89,9 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         if self._waking:
             return
         self._waking = True
-        self._soon(lambda: self.post_message(Arrived()))
+        self._soon(lambda: self.post_message(EventsArrived()))
 
-    def on_arrived(self) -> None:
+    def on_events_arrived(self) -> None:
         """Let the screen show the new events, and repeat this after the feed's pause."""
         self._waking = False  # first, so that events from here on wake the app again
         self.explorer.catch_up()

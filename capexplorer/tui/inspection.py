@@ -62,10 +62,10 @@ def stops(timeline: Timeline) -> list[CurveStop]:
     """The points of the capacity curve that the pane draws, by load: those of users or, while a rate is offered, those of
     rates.
     """
-    at_rate = timeline.offered_per_s is not None
+    by_offered_rate = timeline.offered_per_s is not None
     found = []
     for level in timeline.levels:
-        if (level.offered_per_s is not None) is not at_rate:
+        if (level.offered_per_s is not None) is not by_offered_rate:
             continue
         for load in _loads(level):
             tick = tick_of(timeline, level, load)

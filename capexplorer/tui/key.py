@@ -11,6 +11,7 @@ ScreenName = Literal["live", "replay", "inspect", "picker"]
 LIVE: tuple[ScreenName, ...] = ("live",)
 REPLAY: tuple[ScreenName, ...] = ("replay",)
 CHARTS: tuple[ScreenName, ...] = ("live", "replay")
+"""The screens with charts."""
 INSPECT: tuple[ScreenName, ...] = ("inspect",)
 PICKER: tuple[ScreenName, ...] = ("picker",)
 

@@ -7,7 +7,7 @@ from textual.message import Message
 from ..errors import SessionError
 
 
-class Arrived(Message, bubble=False):
+class EventsArrived(Message, bubble=False):
     """The feed has new events."""
 
 
@@ -19,7 +19,7 @@ class FeedFailed(Message, bubble=False):
         self.error = error
 
 
-class Pointed(Message):
+class ChartClicked(Message):
     """A chart was clicked at this x: a session time in seconds or, if `by_load`, users or a rate."""
 
     def __init__(self, x: float, *, by_load: bool) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 
 from ..model.events import Header
 from ..model.findings import Blame, Cause, CurveFinding, Finding, Readings
-from ..model.limits import set_limits
+from ..model.limits import limits_in_profile
 from .cause_texts import advice_of
 from .knee_sentences import missing
 
@@ -39,7 +39,7 @@ def advice(finding: Finding, header: Header | None = None) -> str:
     if not isinstance(finding, Blame):
         return ""
     system = header.host.system if header is not None else None
-    limits = set_limits(header.profile) if header is not None else {}
+    limits = limits_in_profile(header.profile) if header is not None else {}
     return advice_for(_named(finding), finding.readings, system, limits)
 
 
@@ -53,7 +53,7 @@ def advice_for(name: str, readings: Readings, system: str | None = None, limits:
     """The advice for one id of the catalogue; empty for an id that this version does not know.
 
     `system`: Linux (the default), Darwin or Windows. `limits`: keys that the session's profile sets
-    (`model.limits.set_limits`); changing a sysctl of the machine does not raise those.
+    (`model.limits.limits_in_profile`); changing a sysctl of the machine does not raise those.
     """
     limited, built = _LIMITED.get(name), _BUILT.get(name)
     own = limited(readings, limits) if limited is not None else ""

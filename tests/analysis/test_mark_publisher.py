@@ -23,10 +23,10 @@ def knee_with(**changes: Any) -> Mark:
     assert isinstance(KNEE.finding, Knee)
     figures = changes.pop("evidence", {})
     verdict_fields = {name: value for name, value in figures.items() if name in KneeVerdict.__struct_fields__}
-    grounds = msgspec.structs.replace(
+    evidence = msgspec.structs.replace(
         KNEE.finding.verdict.evidence, **{n: v for n, v in figures.items() if n not in verdict_fields}
     )
-    verdict = msgspec.structs.replace(KNEE.finding.verdict, evidence=grounds, **verdict_fields)
+    verdict = msgspec.structs.replace(KNEE.finding.verdict, evidence=evidence, **verdict_fields)
     return msgspec.structs.replace(KNEE, finding=Knee(verdict=verdict), **changes)
 
 

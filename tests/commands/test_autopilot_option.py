@@ -8,7 +8,7 @@ from capexplorer.commands.run import command
 
 
 @pytest.mark.parametrize(
-    ("given", "axis", "profile"),
+    ("given", "load", "profile"),
     [
         (["mixed"], None, "mixed"),
         (["mixed", "--autopilot"], "users", "mixed"),
@@ -20,7 +20,7 @@ from capexplorer.commands.run import command
     ],
 )
 def test_the_word_after_the_autopilot_option_is_its_value_only_if_it_is_an_axis(
-    given: list[str], axis: str | None, profile: str | None
+    given: list[str], load: str | None, profile: str | None
 ) -> None:
     with command.make_context("run", given) as context:
-        assert (context.params["autopilot"], context.params["profile"]) == (axis, profile)
+        assert (context.params["autopilot"], context.params["profile"]) == (load, profile)

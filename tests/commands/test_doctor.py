@@ -11,7 +11,7 @@ from rich.console import Console
 
 from capexplorer import cli, profile
 from capexplorer.analysis.host_checks import Needs, checks
-from capexplorer.commands.doctor import asks_of, mean_wait_s, show
+from capexplorer.commands.doctor import demands_of, mean_wait_s, show
 from capexplorer.model.events import HostFacts
 from capexplorer.model.machine import Machine
 from capexplorer.probe.machine import reads_other_users
@@ -88,7 +88,7 @@ def test_a_command_in_the_table_is_not_broken_within_a_word(width: int, tmp_path
 
 
 def test_the_needs_of_a_bundled_profile_are_derived_from_it() -> None:
-    needs = asks_of(profile.load(Path(__file__).parents[2] / "profiles" / "ports.toml"))
+    needs = demands_of(profile.load(Path(__file__).parents[2] / "profiles" / "ports.toml"))
     assert (needs.users, needs.keep_alive, needs.starts_target) == (500, False, True)
     assert needs.wait_s == pytest.approx(0.3)
     assert needs.connections_per_s == pytest.approx(500 / 0.3)

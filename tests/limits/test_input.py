@@ -10,7 +10,7 @@ import pytest
 from capexplorer import cli, profile
 from capexplorer.commands.limiting import check_here, limits_of
 from capexplorer.errors import InputError
-from capexplorer.model.limits import Limits, NetworkLimits, ProcessLimits, given
+from capexplorer.model.limits import Limits, NetworkLimits, ProcessLimits, limits_by_key
 
 PROFILE = 'target = "mixed"\n[users]\n[[users.task]]\nname = "/health"\n[limits]\n'
 
@@ -84,13 +84,13 @@ def test_a_profile_may_write_tables_or_dotted_keys(tmp_path: Path) -> None:
     lines = PROFILE.removesuffix("[limits]\n")
     path.write_text(f"{lines}[limits.target]\nopen_files = 64\n[limits.network]\nip_local_port_range = [32_768, 34_767]\n")
     assert profile.load(path).limits == dotted
-    assert given(dotted) == {"target.open_files": 64, "network.ip_local_port_range": "[32768, 34767]"}
+    assert limits_by_key(dotted) == {"target.open_files": 64, "network.ip_local_port_range": "[32768, 34767]"}
 
 
 def test_an_option_replaces_its_key_of_the_profile_and_no_other() -> None:
     of_profile = Limits(target=ProcessLimits(open_files=64, cpus=(0,)), network=NetworkLimits(tcp_tw_reuse=0))
     limits = limits_of(("target.open_files=128", "network.somaxconn=5"), of_profile)
-    assert given(limits) == {
+    assert limits_by_key(limits) == {
         "target.open_files": 128,
         "target.cpus": "[0]",
         "network.tcp_tw_reuse": 0,

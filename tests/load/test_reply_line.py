@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from capexplorer.load.reply_line import LENGTH_MOST, first_line
-from capexplorer.load.signature import example, reduce
+from capexplorer.load.signature import full_text, signature_of
 from capexplorer.session.redact import text as redacted
 
 
@@ -71,21 +71,21 @@ SECRETS = ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "eyJhbGciOiJIUzI1NiJ9.eyJ
 @pytest.mark.parametrize("before", [0, 60, 100, 105, 110, 118])
 def test_no_part_of_a_secret_is_left_wherever_the_line_is_cut(secret: str, before: int) -> None:
     body = "x " * (before // 2) + f'error, "password": "{secret} {secret}" token={secret} Bearer {secret}'
-    line = redacted(reduce(HTTPError("500 Server Error", Reply(body.encode())), None).text)
+    line = redacted(signature_of(HTTPError("500 Server Error", Reply(body.encode())), None).text)
     assert [secret[at : at + 6] for at in range(0, len(secret) - 6, 6) if secret[at : at + 6] in line] == []
 
 
 def test_numbers_and_ids_are_folded() -> None:
     bodies = [f"request 4f9a{n:08x}7b21: pool of {n} connections is exhausted after {n}.5 s".encode() for n in range(1, 50)]
-    assert len({reduce(HTTPError("500 Server Error", Reply(body)), None) for body in bodies}) == 1
+    assert len({signature_of(HTTPError("500 Server Error", Reply(body)), None) for body in bodies}) == 1
 
 
 def test_the_quoted_line_is_part_of_the_failure_and_of_its_example() -> None:
     reply = Reply(b"sorry, too many clients already (97)")
     error = HTTPError("500 Server Error: Busy for url: http://db:80/x?token=abc", reply)
-    assert reduce(error, None).text == "500 Server Error: Busy: sorry, too many clients already (#)"
-    assert example(error, None).endswith(": sorry, too many clients already (97)")
-    assert "token" not in example(error, None)
+    assert signature_of(error, None).text == "500 Server Error: Busy: sorry, too many clients already (#)"
+    assert full_text(error, None).endswith(": sorry, too many clients already (97)")
+    assert "token" not in full_text(error, None)
 
 
 @pytest.mark.parametrize(
@@ -100,15 +100,15 @@ def test_the_quoted_line_is_part_of_the_failure_and_of_its_example() -> None:
 )
 def test_the_example_of_an_error_is_its_status_and_the_message_of_its_body(status: int, body: bytes, shown: str) -> None:
     error = HTTPError(f"{status} {'Server' if status >= 500 else 'Client'} Error", Reply(body, status))
-    assert example(error, None) == shown
+    assert full_text(error, None) == shown
 
 
 def test_the_body_follows_the_name_of_a_check_without_a_message() -> None:
-    assert example(CatchResponseError("unexpected_status"), Reply(b"slow down", 429)) == "unexpected_status: 429: slow down"
-    assert example(CatchResponseError("slow down now"), Reply(b"slow down now", 429)) == "slow down now"
+    assert full_text(CatchResponseError("unexpected_status"), Reply(b"slow down", 429)) == "unexpected_status: 429: slow down"
+    assert full_text(CatchResponseError("slow down now"), Reply(b"slow down now", 429)) == "slow down now"
 
 
 def test_the_message_of_a_users_own_check_is_not_extended() -> None:
     error = CatchResponseError("lost_updates: expected 90, read 60")
-    assert reduce(error, Reply(b"too many clients")).text == "lost_updates"
-    assert "clients" not in example(error, Reply(b"too many clients"))
+    assert signature_of(error, Reply(b"too many clients")).text == "lost_updates"
+    assert "clients" not in full_text(error, Reply(b"too many clients"))

@@ -13,7 +13,7 @@ import pytest
 from programs import require
 
 from capexplorer.analysis.causes.classify import classify
-from capexplorer.load.signature import DEPTH, TEXT_LENGTH, example, links, reduce
+from capexplorer.load.signature import DEPTH, TEXT_LENGTH, full_text, links, signature_of
 from capexplorer.model.events import FailureSignature
 
 from .conditions import CAUSES, CLIENTS, STARVED_CAUSES, has_namespaces, play_reported, play_starved
@@ -96,7 +96,7 @@ def test_attempts_of_a_request_are_not_counted_for_the_next_one(seen: Played) ->
 
 def test_varying_parts_are_folded_and_distinguishing_parts_stay() -> None:
     texts = {
-        reduce(
+        signature_of(
             OSError(f"<Connection at {n**20:#x}> to 127.0.0.1:{n}, user{n} {n}.5 ms, {uuid}, http://h/{n}?a={n}, status 503")
         ).text
         for n, uuid in ((7, "0f8fad5b-d9cb-469f-a165-70867728950e"), (31234, "7c9e6679-7425-40de-944b-e07fc1f90ae7"))
@@ -105,22 +105,22 @@ def test_varying_parts_are_folded_and_distinguishing_parts_stay() -> None:
 
 
 def test_error_numbers_of_resolvers_and_tls_are_not_errnos() -> None:
-    assert reduce(socket.gaierror(12, "bad hints")).errno is None
-    assert reduce(ssl.SSLError(1, "wrong version number")).errno is None
+    assert signature_of(socket.gaierror(12, "bad hints")).errno is None
+    assert signature_of(ssl.SSLError(1, "wrong version number")).errno is None
     hidden = socket.gaierror(-3, "no name")
     hidden.__context__ = OSError(errno.EMFILE, "too many")
-    assert reduce(hidden).errno == errno.EMFILE
+    assert signature_of(hidden).errno == errno.EMFILE
 
 
 def test_an_exception_that_was_being_handled_does_not_count_beside_a_status() -> None:
     failure = ValueError("503")
     failure.code = 503  # type: ignore[attr-defined]
     failure.__context__ = OSError(errno.ECONNREFUSED, "refused, earlier")
-    assert (reduce(failure).errno, reduce(failure).status) == (None, 503)
+    assert (signature_of(failure).errno, signature_of(failure).status) == (None, 503)
 
 
 def test_text_is_cut_and_put_on_one_line() -> None:
-    assert reduce(ValueError("a\n b\t\x0bc" + "x" * 10_000)).text == ("a b c" + "x" * 10_000)[:TEXT_LENGTH]
+    assert signature_of(ValueError("a\n b\t\x0bc" + "x" * 10_000)).text == ("a b c" + "x" * 10_000)[:TEXT_LENGTH]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_text_is_cut_and_put_on_one_line() -> None:
     ],
 )
 def test_an_example_has_in_full_the_text_that_a_signature_folds(failure: BaseException | str, reported: str) -> None:
-    assert example(failure) == reported
+    assert full_text(failure) == reported
 
 
 def test_the_errno_is_the_first_of_the_chain_in_breadth_first_order() -> None:
@@ -146,8 +146,8 @@ def test_the_errno_is_the_first_of_the_chain_in_breadth_first_order() -> None:
     middle = OSError(errno.ECONNRESET, "reset")
     middle.__cause__ = inner
     outer = RuntimeError("wrapped", middle)
-    assert reduce(outer).errno == errno.ECONNRESET
-    assert reduce(outer).types == ("RuntimeError", "ConnectionResetError", "ConnectionRefusedError")
+    assert signature_of(outer).errno == errno.ECONNRESET
+    assert signature_of(outer).types == ("RuntimeError", "ConnectionResetError", "ConnectionRefusedError")
 
 
 def test_an_errno_is_found_through_reason_original_cause_context_and_args() -> None:
@@ -157,15 +157,15 @@ def test_an_errno_is_found_through_reason_original_cause_context_and_args() -> N
     for attribute in ("reason", "original", "__cause__", "__context__"):
         carrier = Carrier()
         setattr(carrier, attribute, OSError(errno.EMFILE, "too many"))
-        assert reduce(carrier).errno == errno.EMFILE
-    assert reduce(Carrier("x", OSError(errno.EMFILE, "too many"))).errno == errno.EMFILE
+        assert signature_of(carrier).errno == errno.EMFILE
+    assert signature_of(Carrier("x", OSError(errno.EMFILE, "too many"))).errno == errno.EMFILE
 
 
 def test_cyclic_chains_end() -> None:
     first, second = ValueError("one"), KeyError("two")
     first.__cause__, second.__cause__ = second, first
     first.args = (first, second)
-    assert reduce(first).types == ("ValueError", "KeyError")
+    assert signature_of(first).types == ("ValueError", "KeyError")
 
 
 def test_endless_chains_are_bounded() -> None:
@@ -175,18 +175,18 @@ def test_endless_chains_are_bounded() -> None:
         outer.__context__ = deepest
         deepest = outer
     assert len(list(links(deepest))) == DEPTH
-    assert reduce(deepest).errno is None
+    assert signature_of(deepest).errno is None
 
 
 @pytest.mark.parametrize("status", [99, 600, True, "503", None])
 def test_an_invalid_status_becomes_none(status: object) -> None:
     failure = ValueError("x")
     failure.code = status  # type: ignore[attr-defined]
-    assert reduce(failure).status is None
+    assert signature_of(failure).status is None
 
 
 def test_a_text_instead_of_an_exception_becomes_the_text_of_the_signature() -> None:
-    assert (reduce("boom").types, reduce("boom").text) == (("str",), "boom")
+    assert (signature_of("boom").types, signature_of("boom").text) == (("str",), "boom")
 
 
 def test_an_exception_whose_text_fails_is_still_counted_under_its_type() -> None:
@@ -196,10 +196,10 @@ def test_an_exception_whose_text_fails_is_still_counted_under_its_type() -> None
 
         __repr__ = __str__
 
-    signature = reduce(Mute())
+    signature = signature_of(Mute())
     assert signature.types == ("Mute",)
     assert signature.text == "Mute"
 
 
 def test_an_exception_without_a_message_is_shown_by_its_type() -> None:
-    assert reduce(TimeoutError()).text == "TimeoutError()"
+    assert signature_of(TimeoutError()).text == "TimeoutError()"

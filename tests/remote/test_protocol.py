@@ -59,7 +59,7 @@ MESSAGES_OF_SCREENS: list[FromScreen] = [
     SetSpawnRate(number=3, rate=2.5),
     SetSpawnRate(number=4, rate=None),
     SetAutopilot(number=5, on=True),
-    SetAutopilot(number=5, on=True, at_rate=True),
+    SetAutopilot(number=5, on=True, finds_rate=True),
     VerifyKnee(number=6),
     StartPlan(number=7, plan="10:30s"),
     NewLevel(number=8),
@@ -96,6 +96,10 @@ MESSAGES_OF_RUNS: list[FromRun] = [
 @pytest.mark.parametrize("message", MESSAGES_OF_SCREENS, ids=lambda each: type(each).__name__)
 def test_a_message_of_a_screen_is_decoded_as_it_was_encoded(message: FromScreen) -> None:
     assert from_screen(encode(message)) == message
+
+
+def test_the_autopilot_message_keeps_the_key_that_earlier_versions_read() -> None:
+    assert b'"at_rate":true' in encode(SetAutopilot(number=5, on=True, finds_rate=True))
 
 
 @pytest.mark.parametrize("message", MESSAGES_OF_RUNS, ids=lambda each: type(each).__name__)

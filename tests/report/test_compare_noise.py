@@ -185,7 +185,7 @@ def test_a_large_change_at_a_single_user_count_is_mentioned_and_not_claimed() ->
     pair = slower_at(40)
     level = next(level for level in pair.levels if level.users == 40)
     assert level["p95"].counts
-    assert level["p95"].alone
+    assert level["p95"].isolated
     assert not level["p95"].claimed
     assert "latency does not differ beyond noise" in latency(pair)
     assert "stands out at 40 users alone" in latency(pair)

@@ -60,6 +60,6 @@ def test_the_autopilot_of_users_begins_while_a_rate_is_offered() -> None:
 
 def test_the_autopilot_of_rates_publishes_that_it_searches() -> None:
     run = RunAtRate()
-    run.autopilots.begin_at_rate(run.load.hand_to(Autopilot()))
+    run.autopilots.begin_rate_search(run.load.hand_to(Autopilot()))
     assert run.tick() == ["rate_search"]
     assert run.autopilots.is_on

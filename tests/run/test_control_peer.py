@@ -102,7 +102,7 @@ def test_a_hello_is_answered_with_a_welcome_and_then_with_the_state() -> None:
         (ChangeWorkers(number=1, add=True), ("change_workers", True)),
         (WatchPart(number=1, part="db=pid 7"), ("watch_part", "db=pid 7")),
         (SetAutopilot(number=1, on=True), ("set_autopilot", True)),
-        (SetAutopilot(number=1, on=True, at_rate=True), ("set_autopilot", True, "rate")),
+        (SetAutopilot(number=1, on=True, finds_rate=True), ("set_autopilot", True, "rate")),
         (VerifyKnee(number=1), ("verify_knee",)),
         (StartPlan(number=1, plan="10:3m"), ("start_plan", "10:3m")),
         (NewLevel(number=1), ("new_level",)),

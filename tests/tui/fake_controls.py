@@ -25,9 +25,9 @@ class FakeControls:
         self.autopilot = True
         self.calls.append(("verify_knee",))
 
-    def set_autopilot(self, on: bool, *, at_rate: bool = False) -> None:
+    def set_autopilot(self, on: bool, *, finds_rate: bool = False) -> None:
         self.autopilot = on
-        self.calls.append(("set_autopilot", on, "rate") if at_rate else ("set_autopilot", on))
+        self.calls.append(("set_autopilot", on, "rate") if finds_rate else ("set_autopilot", on))
 
     @property
     def plans(self) -> Mapping[str, str]:

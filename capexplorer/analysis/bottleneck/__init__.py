@@ -16,9 +16,9 @@ from ..epoch.epoch import Epoch
 from ..ladder import pooled
 from ..target_process import pid_of
 from . import backlog, reply_rate
-from .axes import JudgedAxis, axes
 from .found import FindingKey, Found
 from .level_judgement import LevelJudgement, judge_level, judge_unexplained
+from .load_kinds import JudgedLoadKind, load_kinds
 from .measured_level import MeasuredLevel, measured_levels
 from .sharing import NEIGHBOURS
 from .watched_parts import watched_parts
@@ -47,25 +47,25 @@ SURE_REQUESTS = 1_000
 def keys(epoch: Epoch) -> frozenset[str]:
     """Keys of all marks that `marks` may make for an epoch."""
     found = ((id_, part) for id_ in IDS for part in (None, *epoch.timeline.parts))
-    return frozenset(_mark_key(key, epoch.index, at_rates) for key in found for at_rates in (False, True))
+    return frozenset(_mark_key(key, epoch.index, is_rate) for key in found for is_rate in (False, True))
 
 
-def _mark_key(key: FindingKey, epoch: int, at_rates: bool) -> str:
+def _mark_key(key: FindingKey, epoch: int, is_rate: bool) -> str:
     id_, part = key
-    return f"bottleneck:{id_}:epoch{epoch}{':rates' * at_rates}" + (f":{part}" if part is not None else "")
+    return f"bottleneck:{id_}:epoch{epoch}{':rates' * is_rate}" + (f":{part}" if part is not None else "")
 
 
 def marks(epoch: Epoch) -> Iterator[Mark]:
     """What limited the service in an epoch, at levels of users and at levels of offered rates.
 
-    A mark is open unless a later level of its axis contradicts it (`_is_open`); else it is closed.
+    A mark is open unless a later level of its load kind contradicts it (`_is_open`); else it is closed.
     """
-    for axis in axes(epoch):
-        yield from _marks(axis)
+    for load_kind in load_kinds(epoch):
+        yield from _marks(load_kind)
 
 
-def _marks(axis: JudgedAxis) -> Iterator[Mark]:
-    levels, timeline = tuple(judged_levels(axis)), axis.ladder.timeline
+def _marks(load_kind: JudgedLoadKind) -> Iterator[Mark]:
+    levels, timeline = tuple(judged_levels(load_kind)), load_kind.ladder.timeline
     showing: dict[FindingKey, list[LevelJudgement]] = {(id_, part): [] for part in (None, *timeline.parts) for id_ in IDS}
     for level in levels:
         for key in level.keys:
@@ -75,38 +75,38 @@ def _marks(axis: JudgedAxis) -> Iterator[Mark]:
             id_ = key[0]
             judged = _comparable(id_, levels)
             is_open = found[-1] is judged[-1] if id_ == NEIGHBOURS else _is_open(id_, found[-1], judged)
-            yield _mark(key, found, is_open=is_open, axis=axis)
+            yield _mark(key, found, is_open=is_open, load_kind=load_kind)
 
 
-def judged_levels(axis: JudgedAxis) -> Iterator[LevelJudgement]:
+def judged_levels(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
     """Judgements of levels in the order they ran, without levels that do not describe the service.
 
     Levels that load does not explain are included if a disk was full. If any level shows a rate limiter that delays, findings of
     a lock or pool are dropped: the limiter has one rate at all levels beyond the knee.
     """
-    found = sorted([*_judged(axis), *_unexplained(axis)], key=lambda each: each.level.rates.started_s)
+    found = sorted([*_judged(load_kind), *_unexplained(load_kind)], key=lambda each: each.level.rates.started_s)
     delayed = any(each.delays for each in found)
     yield from (each.without("lock_or_pool_limit") if delayed else each for each in found)
 
 
-def _judged(axis: JudgedAxis) -> Iterator[LevelJudgement]:
-    if not axis.has_verdict:
+def _judged(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
+    if not load_kind.has_verdict:
         return
-    timeline = axis.ladder.timeline
-    levels = [each for each in measured_levels(axis.ladder) if each.level.opened.index not in axis.limited_by_generator]
-    fit = pooled(axis.ladder.split.fit)
+    timeline = load_kind.ladder.timeline
+    levels = [each for each in measured_levels(load_kind.ladder) if each.level.opened.index not in load_kind.limited_by_generator]
+    fit = pooled(load_kind.ladder.split.fit)
     for level in levels:
         known_backlog, known_output = backlog.backlog_of(timeline, level), reply_rate.reply_rate_of(timeline, level)
-        found = judge_level(level, levels, fit, axis.knee, known_backlog, known_output, watched_parts(level, timeline))
+        found = judge_level(level, levels, fit, load_kind.knee, known_backlog, known_output, watched_parts(level, timeline))
         if found.findings is not None:
             yield found
 
 
-def _unexplained(axis: JudgedAxis) -> Iterator[LevelJudgement]:
+def _unexplained(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
     """Judgements with a finding, of levels that load does not explain."""
-    explained = () if axis.has_verdict else measured_levels(axis.ladder)
-    for level in (*explained, *measured_levels(axis.ladder, unexplained=True)):
-        found = judge_unexplained(level, watched_parts(level, axis.ladder.timeline))
+    explained = () if load_kind.has_verdict else measured_levels(load_kind.ladder)
+    for level in (*explained, *measured_levels(load_kind.ladder, unexplained=True)):
+        found = judge_unexplained(level, watched_parts(level, load_kind.ladder.timeline))
         if found.findings:
             yield found
 
@@ -135,8 +135,8 @@ def _had_time_to_show(level: MeasuredLevel) -> bool:
     return level.level.closed is not None or level.figures.settled_seconds >= TIME_TO_SHOW_S
 
 
-def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, axis: JudgedAxis) -> Mark:
-    id_, timeline, epoch = key[0], axis.ladder.timeline, axis.ladder.index
+def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, load_kind: JudgedLoadKind) -> Mark:
+    id_, timeline, epoch = key[0], load_kind.ladder.timeline, load_kind.ladder.index
     chosen = (max if id_ in SHOWN_AT_MOST_USERS else min)(showing, key=lambda each: each.level.users)
     last = showing[-1] if id_ not in SHOWN_AT_MOST_USERS else chosen
     found = last.finding(key)
@@ -144,24 +144,24 @@ def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, 
     ended_s = showing[0].level.level.ended_s
     return Mark(
         t_s=timeline.last_s if ended_s is None else ended_s,
-        key=_mark_key(key, epoch, axis.at_rates),
+        key=_mark_key(key, epoch, load_kind.is_rate),
         state="open" if is_open else "closed",
-        finding=_finding(found, last, len(showing), pid_of(timeline, epoch), axis),
+        finding=_finding(found, last, len(showing), pid_of(timeline, epoch), load_kind),
         epoch=epoch,
-        **axis.named(chosen.level.users),
+        **load_kind.named(chosen.level.users),
         severity=catalogue.ENTRIES[id_].severity,
         confidence=_confidence(found, showing),
     )
 
 
-def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, axis: JudgedAxis) -> Bottleneck:
+def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, load_kind: JudgedLoadKind) -> Bottleneck:
     """The finding with its readings at the level `judged`, the gate's figures if the gate was open, and competing findings."""
     gate = judged.gate
     gated = gate.stalls and found is not judged.run_finding
     if found.part is not None:
         pid = None
-    at = axis.named(judged.level.users)
-    before = axis.named(gate.users_before) if gated and gate.users_before is not None else None
+    at = load_kind.named(judged.level.users)
+    before = load_kind.named(gate.users_before) if gated and gate.users_before is not None else None
     return Bottleneck(
         name=found.id,
         part=found.part,

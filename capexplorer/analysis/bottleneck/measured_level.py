@@ -49,8 +49,8 @@ class MeasuredLevel:
     """CPU that other processes withheld from the service; None if it was not relevant or is not known."""
     refused_status: int | None
     """The HTTP status, 429 or 503, that nine in ten of its failed requests have; None without one."""
-    own_ms: float
-    """Part of a user's cycle outside responses and waits (`generator_saturation.own_time_ms`)."""
+    outside_requests_ms: float
+    """Part of a user's cycle outside responses and waits (`generator_saturation.time_outside_requests_ms`)."""
     pacing_s: float | None = None
     """Time from the start of one task of a user to that of the next; None if users are not paced."""
     part: str | None = None
@@ -121,7 +121,7 @@ class MeasuredLevel:
         """Whether the generator was saturated, so that the level does not describe the target."""
         if self.figures is self.level.figures:
             return self.rates.generator_saturated is True  # judged already
-        return is_saturated(self.figures, self.own_ms) is True
+        return is_saturated(self.figures, self.outside_requests_ms) is True
 
 
 def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Iterator[MeasuredLevel]:
@@ -147,7 +147,7 @@ def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Itera
                 reported_no_space=reported_no_space(timeline, each.level),
                 withheld=withheld_from(neighbours, timeline, each.level, each.part),
                 refused_status=refused_status(timeline, each.level),
-                own_ms=epoch.own_ms,
+                outside_requests_ms=epoch.outside_requests_ms,
                 pacing_s=timeline.header.pacing_s if timeline.header is not None else None,
             )
 

@@ -32,7 +32,7 @@ FLAT_OF_CYCLE = 0.05
 
 
 def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
-    """The finding that think time sets the throughput. `levels`: all settled levels of the axis.
+    """The finding that think time sets the throughput. `levels`: all settled levels with this kind of load.
 
     Paced users wait less when responses take longer, so their throughput is compared with their pace, and R may grow.
     """

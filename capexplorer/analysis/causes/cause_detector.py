@@ -28,7 +28,7 @@ from .catalogue import ENTRIES
 from .conditions import current_conditions
 from .episodes import Episodes
 from .failure_classes import FailureClasses
-from .generator_saturation import own_time_ms
+from .generator_saturation import time_outside_requests_ms
 from .occurrence import Occurrence, occurrence_of, second_of, statuses_of
 from .process_ends import TargetDeaths, oom_kills
 from .recent_readings import RecentReadings
@@ -65,7 +65,7 @@ class CauseDetector:
         self._classes = FailureClasses()
         self._waiting: list[Symptom] = []
         self._levels: list[LevelFigures] = []
-        self._own_ms = 0.0
+        self._outside_requests_ms = 0.0
         self._usual_ms: float | None = None
         self._epoch = 0
         self._load = Load(0)
@@ -81,7 +81,7 @@ class CauseDetector:
                 self._begin_epoch(event.epoch)
             case LevelClosed():
                 self._levels.append(event.figures)
-                self._own_ms = own_time_ms(self._levels)
+                self._outside_requests_ms = time_outside_requests_ms(self._levels)
                 self._usual_ms = usual_ms(self._levels)
             case Target():
                 self._target(event)
@@ -104,7 +104,7 @@ class CauseDetector:
             self._settle(self._last_tick_s, at_last=True)
             self._episodes.end_all()
             self._epoch = epoch
-            self._levels, self._own_ms, self._usual_ms = [], 0.0, None
+            self._levels, self._outside_requests_ms, self._usual_ms = [], 0.0, None
 
     @property
     def _last_tick_s(self) -> float:
@@ -132,7 +132,7 @@ class CauseDetector:
             self._failed(sample, failure, hidden=True)
         self._settle(sample.t_s)
         is_expected = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
-        for found in current_conditions(self._recent, self._host, self._own_ms, self._usual_ms):
+        for found in current_conditions(self._recent, self._host, self._outside_requests_ms, self._usual_ms):
             if not (is_expected and ENTRIES[found.id].where == "target"):
                 self._add(found.id, second_of(sample, found))
 

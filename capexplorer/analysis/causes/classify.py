@@ -62,7 +62,7 @@ _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
     ),
 )  # fmt: skip
 """Tested in this order, types nearer to the socket first: TLS errors are OSErrors, and timeouts wrap one another. `error` is the
-type of zlib and brotli."""
+type of zlib and brotli. `closed` and `parsed` are no ids: `_by_type` replaces them by one that depends on more than the type."""
 
 _CUT_SHORT = re.compile(
     r"incomplete response|invalid eof state|before end of the headers|after interim response|ended prematurely|got length b''",
@@ -76,12 +76,12 @@ _STATUSES = {429: "rate_limited", 500: "server_error", 502: "bad_gateway", 503: 
 CHECKS = frozenset(("CatchResponseError", "ResponseError", "AssertionError", "str"))
 """Exception types by which user code rejects a reply."""
 
-_NAMED = re.compile(r"[A-Za-z_][\w.-]{0,59}(?=$|: )")
+_NAMED_CHECK = re.compile(r"[A-Za-z_][\w.-]{0,59}(?=$|: )")
 """The name of a check such as `lost_updates`: one word, alone or before a colon."""
 _TASK_FAILED = re.compile(r"\W*(task|job)[\s_-]*(status\W*)?(is |has )?(failed|failure|error)", re.I)
 _TASK_TIMEOUT = re.compile(r"\W*(task|job)[\s_-]*(status\W*)?(is |has )?(timeout|timed[\s_-]*out|not[\s_-]finished)", re.I)
 
-_CODE = frozenset(
+_USER_CODE_ERRORS = frozenset(
     ("AttributeError", "IndexError", "InvalidHeader", "InvalidURL", "KeyError", "LocationParseError", "LocustError", "NameError",
      "NotImplementedError", "TypeError", "UnboundLocalError", "ZeroDivisionError")
 )  # fmt: skip
@@ -128,14 +128,14 @@ def _by_status_and_check(signature: FailureSignature) -> str:
     """A check with a name, or one about a task, decides; else the status does."""
     by_status = _by_status(signature.status) if signature.status is not None else None
     if CHECKS.isdisjoint(signature.types):
-        return by_status or _by_code(signature)
+        return by_status or _by_exception(signature)
     if signature.text.startswith("unexpected_status"):
         return by_status or "unexpected_status"
     if _TASK_TIMEOUT.match(signature.text):
         return "task_timeout"
     if _TASK_FAILED.match(signature.text) or SAYS_NO_FDS in signature.text.lower():
         return "task_failed_result"
-    if by_status in (None, "unexpected_status") or _NAMED.match(signature.text):
+    if by_status in (None, "unexpected_status") or _NAMED_CHECK.match(signature.text):
         return "failed_check"
     return by_status or "failed_check"
 
@@ -148,9 +148,8 @@ def _by_status(status: int) -> str:
     return "client_error" if status >= 400 else "unexpected_status"
 
 
-def _by_code(signature: FailureSignature) -> str:
-    if (
-        signature.types[:1] and signature.types[0] in _CODE
-    ):  # types deeper in the chain are a client library's own, which it catches
+def _by_exception(signature: FailureSignature) -> str:
+    # Only the outermost type: those deeper in the chain are a client library's own, which it catches.
+    if signature.types[:1] and signature.types[0] in _USER_CODE_ERRORS:
         return "user_code_error"
     return "unexpected_status" if "redirection limit" in signature.text.lower() else "unknown"

@@ -13,7 +13,7 @@ from ...model.findings import Readings
 from . import confirmation
 from .confirmation import Proof
 from .recent_readings import RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
-from .saturation_over_seconds import grounds_over
+from .saturation_over_seconds import readings_over_seconds
 from .users_at_cap import OVER, users_at_cap
 
 SATURATED_OVER = 10
@@ -45,12 +45,13 @@ SLOW_CONNECTS_OVER = 8
 
 
 def current_conditions(
-    recent: RecentReadings, host: HostFacts, own_ms: float = 0.0, usual_ms: float | None = None
+    recent: RecentReadings, host: HostFacts, outside_requests_ms: float = 0.0, usual_ms: float | None = None
 ) -> Iterator[Proof]:
-    """The conditions that hold now. `own_ms`, `usual_ms`: the results of `generator_saturation.own_time_ms` and
+    """The conditions that hold now. `outside_requests_ms`, `usual_ms`: the results of
+    `generator_saturation.time_outside_requests_ms` and
     `users_at_cap.usual_ms`.
     """
-    for found in (_generator_cpu(recent, own_ms), users_at_cap(recent.last(OVER), usual_ms)):
+    for found in (_generator_cpu(recent, outside_requests_ms), users_at_cap(recent.last(OVER), usual_ms)):
         if found is not None and found.holds:
             yield found
     for test in (
@@ -77,23 +78,23 @@ def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:
     return found[::-1]
 
 
-def _generator_cpu(recent: RecentReadings, own_ms: float) -> Proof | None:
+def _generator_cpu(recent: RecentReadings, outside_requests_ms: float) -> Proof | None:
     ticks = _settled(recent, SATURATED_OVER)
     if len(ticks) < SATURATED_LEAST:
         return None
-    grounds = grounds_over(ticks, own_ms)
+    generator = readings_over_seconds(ticks, outside_requests_ms)
     named = {
-        "busy_ratio": grounds.busy_ratio,
-        "threads_ratio": grounds.threads_ratio,
-        "loop_lag_p99_ms": grounds.loop_lag_p99_ms,
-        "little_ratio": grounds.little_ratio,
-        "unaccounted_ms": grounds.unaccounted_ms,
-        "target_cpu_ratio": grounds.target_cpu_ratio,
+        "busy_ratio": generator.busy_ratio,
+        "threads_ratio": generator.threads_ratio,
+        "loop_lag_p99_ms": generator.loop_lag_p99_ms,
+        "little_ratio": generator.little_ratio,
+        "unaccounted_ms": generator.unaccounted_ms,
+        "target_cpu_ratio": generator.target_cpu_ratio,
     }
     readings: Readings = {name: round(value, 4) for name, value in named.items() if value is not None}
     unread = tuple(name for name, value in named.items() if value is None)
     return Proof(
-        "generator_cpu_saturated", grounds.saturated is True, {"grounds": ", ".join(grounds.reasons), **readings}, unread
+        "generator_cpu_saturated", generator.saturated is True, {"grounds": ", ".join(generator.reasons), **readings}, unread
     )
 
 

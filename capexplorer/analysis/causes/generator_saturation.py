@@ -1,6 +1,6 @@
 """Whether the generator was saturated at a level, from the level's means. It is always tested first (docs/causes.md).
 
-`saturation_grounds` decides what saturated means; `saturation_over_seconds` tests the latest seconds of a level.
+`saturation_readings` decides what saturated means; `saturation_over_seconds` tests the latest seconds of a level.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ...model.figures import LevelFigures
 from .known_values import remainder
-from .saturation_grounds import QUIET_MOST, SaturationGrounds
+from .saturation_readings import QUIET_MOST, SaturationReadings
 
 CYCLES_LEAST = 3.0
 """Requests per user from which Little's law is applied: with fewer, the requests in flight make a stalled service look like time
@@ -19,15 +19,15 @@ PROCESS_THEN_THREADS = ("process_cpu_ratio", "cpu_ratio", "screen_cpu_ratio", "r
 """Readings of the generator: the whole process first, then its threads that are known by name."""
 
 
-def is_saturated(figures: LevelFigures, own_ms: float = 0.0) -> bool | None:
+def is_saturated(figures: LevelFigures, outside_requests_ms: float = 0.0) -> bool | None:
     """Whether the generator was saturated at a settled level; None if the load thread's CPU was not measured (imports).
 
-    `own_ms`: the result of `own_time_ms`.
+    `outside_requests_ms`: the result of `time_outside_requests_ms`.
     """
-    return grounds_of(figures, own_ms).saturated
+    return readings_at_level(figures, outside_requests_ms).saturated
 
 
-def own_time_ms(levels: Iterable[LevelFigures]) -> float:
+def time_outside_requests_ms(levels: Iterable[LevelFigures]) -> float:
     """Time per cycle that users spend outside responses and pauses, in ms, measured at the level with the fewest users.
 
     0 if it is not known, or the load thread had no spare time at that level.
@@ -40,16 +40,16 @@ def own_time_ms(levels: Iterable[LevelFigures]) -> float:
     return max(0.0, lost_ms) if busy is not None and busy < QUIET_MOST else 0.0
 
 
-def grounds_of(figures: LevelFigures, own_ms: float = 0.0) -> SaturationGrounds:
+def readings_at_level(figures: LevelFigures, outside_requests_ms: float = 0.0) -> SaturationReadings:
     """The generator's readings at a level."""
     unaccounted_ms = _unaccounted_ms(figures)
-    return SaturationGrounds(
+    return SaturationReadings(
         busy_ratio=_busy_ratio(figures),
         threads_ratio=remainder(*(figures.readings.get(f"generator.{name}") for name in PROCESS_THEN_THREADS)),
         loop_lag_p99_ms=figures.loop_lag_p99_ms,
         loop_lag_p50_ms=figures.readings.get("generator.loop_lag_p50_ms"),
-        little_ratio=little_ratio(figures, own_ms),
-        unaccounted_ms=None if unaccounted_ms is None else unaccounted_ms - own_ms,
+        little_ratio=little_ratio(figures, outside_requests_ms),
+        unaccounted_ms=None if unaccounted_ms is None else unaccounted_ms - outside_requests_ms,
         target_cpu_ratio=figures.target_cpu_ratio,
         listen_queue=figures.readings.get("target.listen_queue"),
         run_delay_ratio=figures.generator_run_delay_ratio,
@@ -69,8 +69,8 @@ def others_cpu(figures: LevelFigures) -> float | None:
     return remainder(readings.get("host.cpu_ratio"), target, readings.get("generator.process_cpu_ratio"))
 
 
-def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
-    """N / (X (R + Z)), where Z is the mean pause of users plus `own_ms`.
+def little_ratio(figures: LevelFigures, outside_requests_ms: float = 0.0) -> float | None:
+    """N / (X (R + Z)), where Z is the mean pause of users plus `outside_requests_ms`.
 
     None if one of them is not known, if too few cycles were measured, and at an offered rate, whose pool has idle users.
     """
@@ -80,7 +80,7 @@ def little_ratio(figures: LevelFigures, own_ms: float = 0.0) -> float | None:
         return None
     if figures.counted and 0 < figures.requests < CYCLES_LEAST * figures.users_mean:
         return None
-    cycles = figures.throughput_rps * ((figures.response_ms + own_ms) / 1000 + figures.pause_s)
+    cycles = figures.throughput_rps * ((figures.response_ms + outside_requests_ms) / 1000 + figures.pause_s)
     return figures.users_mean / cycles if cycles else None
 
 

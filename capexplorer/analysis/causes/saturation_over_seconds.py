@@ -12,16 +12,16 @@ from ...model.events import Sample
 from ...model.readings import GeneratorReading
 from .generator_saturation import CYCLES_LEAST, PROCESS_THEN_THREADS
 from .known_values import all_known, mean_of_all, mean_of_known, median_of_known, remainder
-from .saturation_grounds import SaturationGrounds
+from .saturation_readings import SaturationReadings
 
 
-def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrounds:
+def readings_over_seconds(ticks: Sequence[Sample], outside_requests_ms: float = 0.0) -> SaturationReadings:
     """The generator's readings over settled seconds of one level. Loop lag is that of the median second, so that one burst of
-    other processes is no saturation. `own_ms`: the result of `own_time_ms`.
+    other processes is no saturation. `outside_requests_ms`: the result of `time_outside_requests_ms`.
     """
     read = [tick.generator for tick in ticks if tick.generator is not None]
-    little_ratio, unaccounted_ms = _little_over(ticks, own_ms) or (None, None)
-    return SaturationGrounds(
+    little_ratio, unaccounted_ms = _little_over(ticks, outside_requests_ms) or (None, None)
+    return SaturationReadings(
         busy_ratio=mean_of_known([_busy_of(each) for each in read]),
         threads_ratio=mean_of_all([remainder(*(getattr(each, name) for name in PROCESS_THEN_THREADS)) for each in read]),
         loop_lag_p99_ms=median_of_known([each.loop_lag_p99_ms for each in read]),
@@ -35,7 +35,7 @@ def grounds_over(ticks: Sequence[Sample], own_ms: float = 0.0) -> SaturationGrou
     )
 
 
-def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] | None:
+def _little_over(ticks: Sequence[Sample], outside_requests_ms: float) -> tuple[float, float] | None:
     """(user-seconds divided by those accounted for, ms per request not accounted for).
 
     None if too few cycles were measured, and at an offered rate, whose pool has idle users.
@@ -48,7 +48,7 @@ def _little_over(ticks: Sequence[Sample], own_ms: float) -> tuple[float, float] 
         return None
     responses_s = sum(each.latency_sum_ms + each.failure_latency_sum_ms for tick in ticks for each in tick.endpoints) / 1000
     pauses_s = sum(tick.wait_sum_s + (tick.sleep_sum_s or 0.0) for tick in ticks)
-    accounted_s = responses_s + pauses_s + requests * own_ms / 1000
+    accounted_s = responses_s + pauses_s + requests * outside_requests_ms / 1000
     user_s = sum(tick.users * tick.duration_s for tick in ticks)
     return (user_s / accounted_s, 1000 * (user_s - accounted_s) / requests) if accounted_s > 0 else None
 

@@ -20,7 +20,7 @@ from ...model.level import Level
 from ...model.rate_verdicts import RateVerdict
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, Missing, SloVerdict
-from ..causes.generator_saturation import is_saturated, own_time_ms
+from ..causes.generator_saturation import is_saturated, time_outside_requests_ms
 from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
@@ -132,10 +132,12 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     partial = tuple(level.opened.index for level in counted if level.figures.settled and is_partial(timeline, level))
     counted = [level for level in counted if level.opened.index not in partial]
-    own_ms = own_time_ms(part.figures for level in counted for part in parts(level))
-    outgrown = outgrown_levels(counted, own_ms)
+    outside_requests_ms = time_outside_requests_ms(part.figures for level in counted for part in parts(level))
+    outgrown = outgrown_levels(counted, outside_requests_ms)
     counted = [level for level in counted if level.opened.index not in outgrown]
-    saturated = {level.opened.index: is_saturated(level.figures, own_ms) for level in counted if level.figures.settled}
+    saturated = {
+        level.opened.index: is_saturated(level.figures, outside_requests_ms) for level in counted if level.figures.settled
+    }
     neighbours = NeighbourCheck.of(timeline)
     measured = functools.partial(
         measured_of,
@@ -154,7 +156,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
 
     whole = tuple(measured(counted, parts_of=lambda level: parts_of(timeline, level)))
-    return Epoch(timeline, index, own, own_ms, whole, halves, partial, outgrown, tuple(given))
+    return Epoch(timeline, index, own, outside_requests_ms, whole, halves, partial, outgrown, tuple(given))
 
 
 def work_is_metric(timeline: Timeline) -> bool:

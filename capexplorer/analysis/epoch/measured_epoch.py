@@ -29,8 +29,8 @@ class MeasuredEpoch:
     index: int
     levels: tuple[Level, ...]
     """All levels of the epoch on this ladder, in the order they ran."""
-    own_ms: float
-    """Part of a user's cycle outside responses and declared waits (`generator_saturation.own_time_ms`)."""
+    outside_requests_ms: float
+    """Part of a user's cycle outside responses and declared waits (`generator_saturation.time_outside_requests_ms`)."""
     measured: tuple[Measured, ...]
     """Settled levels with goodput in the order they ran; levels that changed inside are divided into parts, ramps into bins."""
     halves: Halves

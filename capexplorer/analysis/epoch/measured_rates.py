@@ -82,7 +82,7 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
         timeline,
         index=epoch,
         levels=own,
-        own_ms=0.0,
+        outside_requests_ms=0.0,
         measured=tuple(found for found, _ in pairs),
         halves=halves,
         all_levels=own,

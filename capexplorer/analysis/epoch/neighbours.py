@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from ...model.events import HostFacts
 from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import grounds_of, others_cpu
-from ..causes.saturation_grounds import OTHERS_LEAST
+from ..causes.generator_saturation import others_cpu, readings_at_level
+from ..causes.saturation_readings import OTHERS_LEAST
 from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
 from ..ladder import LadderLevel, pooled
 from .service_program import is_one_python_process, program_of
@@ -84,7 +84,7 @@ class NeighbourCheck:
         others = others_cpu(figures)
         if others is None or others < OTHERS_LEAST:
             return None
-        is_starved = grounds_of(figures).starved
+        is_starved = readings_at_level(figures).starved
         if not (is_starved or self._is_withheld_from_service(figures, others)):
             return None
         return Withheld(others, of_goodput=is_starved or self._lowers_goodput(figures))

@@ -127,8 +127,8 @@ def serves_as_many(each: Measured, failing: Measured) -> bool:
     At an offered rate only the last part of a level can show it, if it is long enough: a queue takes time to fill. So no bin of a
     ramp can.
     """
-    at_rate, part = each.level.offered_per_s is not None, each.part
-    if at_rate and (each.rates.ramp or part.ended_s != each.level.ended_s or part.figures.settled_seconds < PART_LEAST_S):
+    by_offered_rate, part = each.level.offered_per_s is not None, each.part
+    if by_offered_rate and (each.rates.ramp or part.ended_s != each.level.ended_s or part.figures.settled_seconds < PART_LEAST_S):
         return False
     enough = each.rates.users >= (1 - USERS_SAME) * failing.rates.users and each.level is not failing.level
     return enough and failure_ratio_of(failing.rates) - failure_ratio_of(each.rates) >= FAILING

@@ -105,12 +105,12 @@ def _first(timeline: Timeline, level: Level, ticks: Sequence[int], values: Serie
     goodput, latency_ms = values
     if any(value != value for value in goodput):
         return None  # work was not measured at all
-    at_rate = level.offered_per_s is not None
+    by_offered_rate = level.offered_per_s is not None
     known = latency_ms if any(value == value for value in latency_ms) else ()
-    found = shifts(goodput, known, latency_strength_least=QUEUE_STATISTIC_LEAST if at_rate else None)
+    found = shifts(goodput, known, latency_strength_least=QUEUE_STATISTIC_LEAST if by_offered_rate else None)
     if not found:
         return None
-    is_doubtful = at_rate and not is_steady(timeline, ticks, found[0].at)
+    is_doubtful = by_offered_rate and not is_steady(timeline, ticks, found[0].at)
     if found[0].column == "latency" and (is_doubtful or _within_lag(found[0], lag_ms(timeline, ticks))):
         return None
     # a cut at the last possible second belongs to a change that may have come later: the next search finds where

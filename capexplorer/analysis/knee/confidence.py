@@ -38,7 +38,7 @@ CLIENT_TIME_MOST_MS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidenceGrounds:
+class ConfidenceFigures:
     """What the confidence in a knee is computed from."""
 
     baseline_levels: int
@@ -56,7 +56,7 @@ class ConfidenceGrounds:
     @classmethod
     def of(
         cls, ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, limit: Limit, half_width_ratio: float
-    ) -> ConfidenceGrounds:
+    ) -> ConfidenceFigures:
         """Only for curves that passed the gates of `curve_gates`: the second methods have no gates of their own."""
         second = broken_line(curve).break_users
         other = kneedle(curve)
@@ -101,19 +101,19 @@ def _little_ratio(level: LadderLevel) -> float | None:
     return cycle_s / (accounted_s + CLIENT_TIME_MOST_MS / 1000) if cycle_s > accounted_s + CLIENT_TIME_MOST_MS / 1000 else 1.0
 
 
-def confidence_of(grounds: ConfidenceGrounds) -> Confidence:
+def confidence_of(figures: ConfidenceFigures) -> Confidence:
     """High if every condition is met, medium if one is missing, else low. A ramp gives medium at most."""
     unmet = sum(
         (
-            grounds.baseline_levels < BASELINE_LEVELS,
-            grounds.baseline_levels < 2,  # a lone level may itself be saturated: counts twice
-            grounds.beyond_levels < BEYOND_LEVELS,
-            grounds.plateau_levels < PLATEAU_LEVELS,
-            grounds.half_width_ratio >= HALF_WIDTH_MOST,
-            grounds.limit == "unknown",
-            not grounds.agree,
+            figures.baseline_levels < BASELINE_LEVELS,
+            figures.baseline_levels < 2,  # a lone level may itself be saturated: counts twice
+            figures.beyond_levels < BEYOND_LEVELS,
+            figures.plateau_levels < PLATEAU_LEVELS,
+            figures.half_width_ratio >= HALF_WIDTH_MOST,
+            figures.limit == "unknown",
+            not figures.agree,
         )
     )
     if unmet == 0:
-        return "medium" if grounds.ramp else "high"
+        return "medium" if figures.ramp else "high"
     return "medium" if unmet == 1 else "low"

@@ -59,7 +59,7 @@ service failed for a while gave capacities below that of a clean level."""
 PLATEAU_USERS = 0.75
 """Share of the users at the greatest goodput: levels with fewer users never belong to the plateau."""
 
-PLATEAU_SHARE = 1.15
+SURE_PLATEAU_TIMES = 1.15
 """Times N*: if the plateau has levels at or above it, the capacity is their mean alone. Just below the crossing a queue with
 random service times reaches only 0.85-0.95 of its capacity (simulation, tuning seeds)."""
 
@@ -155,7 +155,7 @@ def crossing(curve: CapacityCurve) -> Crossing:
     first = _fit(curve, baseline, linear, plateau)
     clear = _below_crossing(curve, baseline, first.users)
     whole = _fit(curve, clear, linear, plateau)
-    beyond = plateau & (curve.users >= PLATEAU_SHARE * first.users)
+    beyond = plateau & (curve.users >= SURE_PLATEAU_TIMES * first.users)
     if not beyond.any():
         return whole
     further = _fit(curve, clear, linear, beyond)

@@ -1,6 +1,8 @@
 """The gates of a knee: whether the curve has bent, whether it is flat at the top, and whether all levels fit one curve.
 
-"Significantly" means by a one-sided 95% bound.
+"Significantly" means by a one-sided 95% bound. At low load goodput is lambda0 times users (the low-load line), and beyond the
+knee it is the capacity (the plateau). N* is where both lines meet (`crossing`). Efficiency is goodput divided by that of the
+low-load line.
 """
 
 from __future__ import annotations

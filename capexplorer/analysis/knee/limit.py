@@ -14,7 +14,7 @@ from typing import Literal
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, Limit
-from ..causes.saturation_grounds import LAG_MOST_MS
+from ..causes.saturation_readings import LAG_MOST_MS
 from ..ladder import LadderLevel
 from .crossing import Crossing
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...model.verdicts import KneeEvidence, KneeVerdict
 from ..ladder import LadderLevel
-from .confidence import ConfidenceGrounds, confidence_of
+from .confidence import ConfidenceFigures, confidence_of
 from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, efficiency, interval
 from .curve_gates import BENT_MOST, Gates
 from .limit import REPLIED_LEAST, limit_of, may_be_generator
@@ -47,7 +47,7 @@ def knee(
     found = raised_to_refusals(ladder, crossed, uneven)
     low, high = (end * found.users / crossed.users for end in interval(curve, crossed, math.hypot(structural, uneven)))
     below = found.users <= AT_OR_BELOW * ladder[0].users
-    grounds = ConfidenceGrounds.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
+    figures = ConfidenceFigures.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
     verdict = KneeVerdict(
         kind="at_or_below" if below else "knee",
         epoch=epoch,
@@ -57,9 +57,9 @@ def knee(
         capacity_rps=found.capacity,
         peak=peak,
         limit=limit,
-        confidence="low" if below else confidence_of(grounds),
+        confidence="low" if below else confidence_of(figures),
         soft=peak is None and gates.slope_low > SOFT_SLOPE,
-        evidence=grounds.added_to(_with_gates(evidence, found, gates)),
+        evidence=figures.added_to(_with_gates(evidence, found, gates)),
     )
     return verdict, found
 

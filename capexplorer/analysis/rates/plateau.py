@@ -20,7 +20,7 @@ REFUSING_ERRORS = 2.0
 """For levels that refuse requests: this share, or a difference of at most so many standard errors. With a short queue goodput
 approaches the capacity slowly (M/M/4 with 4 places: 0.92 of it at 1.2 times the capacity, 0.98 at 1.6)."""
 
-PLATEAU_SHARE = 1.15
+SURE_PLATEAU_TIMES = 1.15
 """Times the capacity: if levels at or above this rate are on the plateau, the capacity is their mean alone, as for users."""
 
 RAMP_SPEED_ERROR = 0.2
@@ -48,7 +48,7 @@ def plateau(overloaded: Sequence[JudgedLevel]) -> tuple[float, float]:
     """(goodput, standard error) of the plateau, 1/s. `overloaded`: at least one level that was not served in full."""
     best = max((each.level for each in overloaded), key=without_selection_bias)
     near = [each.level for each in overloaded if _is_near(each, best)]
-    beyond = [level for level in near if level.offered_per_s >= PLATEAU_SHARE * _mean(near)[0]]
+    beyond = [level for level in near if level.offered_per_s >= SURE_PLATEAU_TIMES * _mean(near)[0]]
     return _mean(beyond or near)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ...model.events import FailureSignature
 from ...model.kept_request import EVEN_MOST, FAILURES_MOST, KeptRequest, Place, PlacedRequest, Why
 from ...model.time_source import Clock
-from ..signature import example
+from ..signature import full_text
 from .raw_request import RawRequest, taken
 from .whole_request import whole
 
@@ -93,7 +93,7 @@ class RequestSampling:
         failure = None if signature is None else self._place_of(signature)
         if failure is None and not is_even and not is_slowest:
             return
-        error = example(exception, response) if exception else ""
+        error = full_text(exception, response) if exception else ""
         kind = signature.kind if signature is not None else ""
         raw = taken(method, name, response_ms, self._level, response, start_s, url, error=error, kind=kind)
         if failure is not None:

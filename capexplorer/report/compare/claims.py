@@ -45,7 +45,7 @@ AGREEING_LEVELS_LEAST = 4
 
 
 def with_claims(pair: Pair) -> Pair:
-    """The pair with `claimed`, `alone` and `detectable` set in its differences and overall changes."""
+    """The pair with `claimed`, `isolated` and `detectable` set in its differences and overall changes."""
     overall = _overall_claims(pair.overall)
     singles = _significant_singles(pair, FALSE_MOST if not overall else CLAIMED_SINGLE)
     levels = tuple(replace(level, differences=_claimed_at(level, pair, singles)) for level in pair.levels)
@@ -88,7 +88,7 @@ def _claimed_at(level: MatchedLevel, pair: Pair, singles: frozenset[tuple[int, s
 def _claimed(one: Difference, users: int, pair: Pair, is_significant: bool) -> Difference:
     stands_out = one.counts and is_significant
     agrees = stands_out and _agreeing(pair, users, one) >= AGREEING_LEAST
-    return replace(one, claimed=agrees, alone=stands_out and not agrees)
+    return replace(one, claimed=agrees, isolated=stands_out and not agrees)
 
 
 def _agreeing(pair: Pair, users: int, one: Difference) -> float:

@@ -49,7 +49,7 @@ class Difference:
     """Difference of the client overheads; only if client classes differ."""
     claimed: bool = False
     """Whether the verdict claims it: it is significant among all tests of the comparison (`claims`)."""
-    alone: bool = False
+    isolated: bool = False
     """Whether it is significant among all single user counts but not confirmed by adjacent counts, so that it should be
     repeated."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from ... import wording
 from ...model.clients import clients_of
 from ...model.events import Header
-from ...model.limits import set_limits
+from ...model.limits import limits_in_profile
 from ...wording import quantities
 
 MISSING = "–"
@@ -63,7 +63,7 @@ def conditions(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
         ("counted as work", lambda each: _plain(each.header.profile.get("work"))),
     ]
     rows = [row for name, read in host if (row := _differing(name, [read(each) for each in runs]))]
-    rows += _memory(runs) + _by_key("limit ", [set_limits(each.header.profile) for each in runs])
+    rows += _memory(runs) + _by_key("limit ", [limits_in_profile(each.header.profile) for each in runs])
     if len({_profile(each) for each in runs}) == 1:
         rows += _tasks(runs)
     return tuple(rows + _by_key("version of ", [each.header.versions for each in runs]))

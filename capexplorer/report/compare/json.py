@@ -128,7 +128,7 @@ def _difference(one: Difference) -> dict[str, Any]:
         "noise": _rounded(one.noise),
         "judgement": one.judgement,
         "sure": one.claimed,
-        "alone": one.alone,
+        "alone": one.isolated,
         "better": one.better,
         "floor_change_ms": _rounded(one.overhead_change_ms),
     }

@@ -170,7 +170,7 @@ class Adviser:
             exhausted_in_s=ports.exhausted_in_s if ports is not None else None,
             undecided=measured and epoch.is_undecided,
             fault=epoch.has_fault,
-            generator_saturated=measured and level is not None and bool(is_saturated(level.figures, epoch.own_ms)),
+            generator_saturated=measured and level is not None and bool(is_saturated(level.figures, epoch.outside_requests_ms)),
         )
 
     def _all_running_s(self, level: Level | None) -> float:

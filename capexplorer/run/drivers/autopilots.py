@@ -76,7 +76,7 @@ class Autopilots:
         """Search by users; see `AutopilotDriver.begin`."""
         self._by_users.begin(generation, first_users, only_verifies=only_verifies)
 
-    def begin_at_rate(self, generation: int) -> None:
+    def begin_rate_search(self, generation: int) -> None:
         """Search by offered rate; see `RateAutopilotDriver.begin`."""
         self._by_rate.begin(generation)
 

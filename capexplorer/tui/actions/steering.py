@@ -159,11 +159,11 @@ class LiveRunActions:
     def action_autopilot(self) -> None:
         """Start the autopilot's search for the knee, or for the capacity as a rate where that is the step's unit; or end it."""
         if self._may_steer():
-            at_rate = self.steps.unit == "rate"
+            finds_rate = self.steps.unit == "rate"
             self.steps.follow()
-            self.controls.set_autopilot(not self.controls.autopilot, at_rate=at_rate)
-            finds = "the capacity as a rate" if at_rate else "the knee"
-            on = f"autopilot on, to find {finds}; changing the load by hand ends it"
+            self.controls.set_autopilot(not self.controls.autopilot, finds_rate=finds_rate)
+            goal = "the capacity as a rate" if finds_rate else "the knee"
+            on = f"autopilot on, to find {goal}; changing the load by hand ends it"
             self._screen.show_message(on if self.controls.autopilot else "autopilot off")
 
     def action_verify(self) -> None:

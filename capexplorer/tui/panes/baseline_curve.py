@@ -24,12 +24,15 @@ KEY = "┄┄"
 """The key of the baseline in legends."""
 
 
-def goodput(options: DisplayOptions, *, at_rate: bool) -> tuple[tuple[Series, ...], tuple[Point, ...]]:
-    """The baseline's line, and its points with 95% intervals, for the capacity curve. `at_rate`: its levels of offered rates
-    instead of those of users.
+def goodput(options: DisplayOptions, *, by_offered_rate: bool) -> tuple[tuple[Series, ...], tuple[Point, ...]]:
+    """The baseline's line, and its points with 95% intervals, for the capacity curve.
+
+    `by_offered_rate`: those of its levels of offered rates instead of those of users.
     """
     found = [
-        (load, each["goodput"]) for load, each in _figures(options.baseline, at_rate=at_rate) if each["goodput"].value is not None
+        (load, each["goodput"])
+        for load, each in _figures(options.baseline, by_offered_rate=by_offered_rate)
+        if each["goodput"].value is not None
     ]
     if not found:
         return (), ()
@@ -38,10 +41,10 @@ def goodput(options: DisplayOptions, *, at_rate: bool) -> tuple[tuple[Series, ..
     return (line,), tuple(_point(load, one, color) for load, one in found)
 
 
-def latencies(baseline: Curve | None, *, at_rate: bool) -> list[FiguresAtLoad]:
+def latencies(baseline: Curve | None, *, by_offered_rate: bool) -> list[FiguresAtLoad]:
     """The baseline's p50, p95 and p99 at each load; percentiles that were not measured are left out."""
     found: list[FiguresAtLoad] = []
-    for load, each in _figures(baseline, at_rate=at_rate):
+    for load, each in _figures(baseline, by_offered_rate=by_offered_rate):
         known = {name: each[name].value for name in ("p50", "p95", "p99")}
         found.append((load, {name: value for name, value in known.items() if value is not None}))
     return found
@@ -62,15 +65,15 @@ def legend(options: DisplayOptions) -> tuple[Legend, ...]:
     return (Legend(KEY, f"baseline {options.baseline.name}", "", options.palette.muted, short="baseline"),)
 
 
-def loads(options: DisplayOptions, *, at_rate: bool) -> list[float]:
+def loads(options: DisplayOptions, *, by_offered_rate: bool) -> list[float]:
     """The baseline's loads, which the scale must include."""
-    return [load for load, _ in _figures(options.baseline, at_rate=at_rate)]
+    return [load for load, _ in _figures(options.baseline, by_offered_rate=by_offered_rate)]
 
 
-def _figures(baseline: Curve | None, *, at_rate: bool) -> list[tuple[float, Mapping[str, Estimate]]]:
+def _figures(baseline: Curve | None, *, by_offered_rate: bool) -> list[tuple[float, Mapping[str, Estimate]]]:
     if baseline is None:
         return []
-    if at_rate:
+    if by_offered_rate:
         return [(point.per_s, point.figures) for point in baseline.rate_points]
     return [(float(point.users), point.figures) for point in baseline.points]
 
@@ -93,10 +96,10 @@ def difference_at(timeline: Timeline, tick: int | None, baseline: Curve) -> str:
     level = timeline.level if tick is None else timeline.level_at(tick)
     if level is None:
         return "no level yet"
-    at_rate = level.offered_per_s is not None
+    by_offered_rate = level.offered_per_s is not None
     load = level.offered_per_s if level.offered_per_s is not None else float(level.users)
-    baseline_figures = dict(_figures(baseline, at_rate=at_rate)).get(load)
-    named = offered_rate(load) if at_rate else f"{level.users:,} users"
+    baseline_figures = dict(_figures(baseline, by_offered_rate=by_offered_rate)).get(load)
+    named = offered_rate(load) if by_offered_rate else f"{level.users:,} users"
     if baseline_figures is None:
         return f"no settled level of {named}"
     if not level.figures.settled:

@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
-from ..messages import Pointed
+from ..messages import ChartClicked
 from ..render.chart import Chart, x_at
 from ..render.draw import draw_chart, message
 from ..render.plot import Plotter
@@ -45,4 +45,4 @@ class ChartPane(Pane):
         chart = self.chart(self.timeline, self.cursor, self.options, self.size)
         x = None if isinstance(chart, str) else x_at(chart, self.size, offset.x)
         if x is not None:
-            self.post_message(Pointed(x, by_load=self.by_load))
+            self.post_message(ChartClicked(x, by_load=self.by_load))

@@ -84,13 +84,13 @@ def _chart(
     size: Size,
 ) -> Chart:
     epoch, palette = levels[-1].opened.epoch, options.palette
-    most_users = max(*(point.users for point in points), levels[-1].users, *baseline_curve.loads(options, at_rate=False))
+    most_users = max(*(point.users for point in points), levels[-1].users, *baseline_curve.loads(options, by_offered_rate=False))
     users_axis = count_axis(most_users * 1.05, max(size.width // 8, 2))
     found = curve_verdict.parts_of(verdict, users_axis, options) if verdict is not None else None
     linear = _first_settled(points, epoch) if found is None or not found.lines else None
     notes = found.notes if found is not None else ()
     lines_of_notes = min(len(notes), note_rows(size.height))
-    baseline_lines, baseline_points = baseline_curve.goodput(options, at_rate=False)
+    baseline_lines, baseline_points = baseline_curve.goodput(options, by_offered_rate=False)
     return Chart(
         x=users_axis,
         y=linear_axis(max(highest, *(point.y for point in baseline_points), 0.0), y_ticks(size.height - lines_of_notes)),

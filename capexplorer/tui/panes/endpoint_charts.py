@@ -198,7 +198,7 @@ class EndpointCurve(EndpointPane):
         inspected = inspected_point(timeline, points, options.inspected)
         read = inspected or points[-1]
         loads = [point.load for point in points]
-        at_rate = timeline.offered_per_s is not None
+        by_offered_rate = timeline.offered_per_s is not None
         right = linear_axis(_most([point.p95_ms for point in points]), y_ticks(size.height), latency_tick)
         chart = Chart(
             x=count_axis(max(loads) * 1.05, max(size.width // 8, 2)),
@@ -208,7 +208,7 @@ class EndpointCurve(EndpointPane):
                 Legend("●", "goodput req/s", rate_cell(read.goodput_rps), palette.secondary, short="good", letter="g"),
                 Legend(DOTTED, "throughput", rate_cell(read.throughput_rps), palette.primary, short="total", letter="t"),
                 latency_legend(DASHED, f"{latency_title('p95')} (right)", read.p95_ms, palette.accent, letter="p"),
-                Legend("", f"at {offered_rate(read.load) if at_rate else counted(read.load)}", "", palette.muted),
+                Legend("", f"at {offered_rate(read.load) if by_offered_rate else counted(read.load)}", "", palette.muted),
             ),
             series=(
                 Series(loads, [point.p95_ms for point in points], palette.accent, Pattern.DASHED, right=True, letter="p"),

@@ -18,16 +18,16 @@ from .list_pane import Lines, ListPane
 
 SORTS: Mapping[str, Callable[[Row], float | str]] = {
     "name": lambda row: row.name,
-    "req/s": lambda row: _of(row.rate_rps),
-    "p50": lambda row: _of(row.p50_ms),
-    "p95": lambda row: _of(row.p95_ms),
-    "p99": lambda row: _of(row.p99_ms),
+    "req/s": lambda row: _sort_value(row.rate_rps),
+    "p50": lambda row: _sort_value(row.p50_ms),
+    "p95": lambda row: _sort_value(row.p95_ms),
+    "p99": lambda row: _sort_value(row.p99_ms),
     "failed": lambda row: row.failures,
 }
 """Sort keys by column title; figures are sorted in descending order."""
 
 
-def _of(value: float | None) -> float:
+def _sort_value(value: float | None) -> float:
     return -math.inf if value is None else value
 
 

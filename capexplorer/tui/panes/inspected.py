@@ -77,8 +77,8 @@ def inspected(timeline: Timeline, cursor: int, options: DisplayOptions, width: i
     events = [*_failures(timeline, tick, palette), *_events(timeline, tick, cursor, options)]
     cells = width if len(events) == 1 else (width - len(BETWEEN) - len("  +9")) // 2
     found = [*_values(timeline, tick, palette), *((text.shorten_end(words, cells), style) for words, style in events)]
-    at_rates = any(level.offered_per_s is not None for level in timeline.levels)
-    most = 3 + (width < NARROW) + (at_rates and width < MIDDLE)
+    by_offered_rate = any(level.offered_per_s is not None for level in timeline.levels)
+    most = 3 + (width < NARROW) + (by_offered_rate and width < MIDDLE)
     lines = _flowed(found, width, most)
     return [text.line(head, width), *(text.line(line, width) for line in lines), *[Strip.blank(width)] * (most - len(lines))]
 

@@ -44,8 +44,8 @@ class LatencyPane(ChartPane):
 
     def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw this moment; the title names the form and the scale."""
-        at_rate = timeline.offered_per_s is not None
-        before, behind = (RATE_TITLES if at_rate else TITLES)[options.latency_form]
+        by_offered_rate = timeline.offered_per_s is not None
+        before, behind = (RATE_TITLES if by_offered_rate else TITLES)[options.latency_form]
         titles = [latency_title(before, "  ") + each for each in behind]
         is_log = options.log_latency and options.latency_form != "heatmap"
         self.retitle(*(f"{title}, log scale" for title in titles) if is_log else titles)
@@ -63,14 +63,18 @@ class LatencyPane(ChartPane):
             return NOTHING
         unsettled, settled = phases(shown)
         times, palette = shown.column("t_s"), options.palette
-        at_rate = is_at_rate(shown)
-        prefix = FROM_PLAN if at_rate else ""
+        by_offered_rate = has_offered_rate(shown)
+        prefix = FROM_PLAN if by_offered_rate else ""
         return Chart(
             x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
             y=_axis(shown, prefix, options.log_latency, y_ticks(size.height)),
             legend=_legend(shown, palette),
             series=(
-                *((Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s, letter="s"),) if at_rate else ()),
+                *(
+                    (Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s, letter="s"),)
+                    if by_offered_rate
+                    else ()
+                ),
                 # a cell shows the colour of the last line in it: p95, the least important one, is first
                 Series(
                     times,
@@ -94,7 +98,7 @@ class LatencyPane(ChartPane):
         )
 
 
-def is_at_rate(shown: TimePage) -> bool:
+def has_offered_rate(shown: TimePage) -> bool:
     """Whether a rate is offered in the second whose values are shown: then the chart has both time from plan and service time."""
     return shown.latest("offered_per_s") == shown.latest("offered_per_s")
 
@@ -108,20 +112,20 @@ def _axis(shown: TimePage, prefix: str, log: bool, most_ticks: int) -> Axis:
 
 
 def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
-    successes, at_rate = _successes(shown), is_at_rate(shown)
-    prefix = FROM_PLAN if at_rate else ""
+    successes, by_offered_rate = _successes(shown), has_offered_rate(shown)
+    prefix = FROM_PLAN if by_offered_rate else ""
 
     def percentile(name: str, key: str, color: str, aspect: str = "") -> Legend:
         value, few = shown.latest(f"{prefix}{name}_ms"), successes < ENOUGH[name]
         return latency_legend(key, f"{aspect}{name}", value, color, short=name, letter=LETTERS[name], quiet=few)
 
     return (
-        percentile("p50", SOLID, palette.primary, "from plan " if at_rate else ""),
+        percentile("p50", SOLID, palette.primary, "from plan " if by_offered_rate else ""),
         percentile("p95", DASHED, palette.secondary),
         percentile("p99", DOTTED, palette.accent),
         *(
             (latency_legend(SOLID, "service p99", shown.latest("p99_ms"), palette.muted, short="svc", letter="s"),)
-            if at_rate
+            if by_offered_rate
             else ()
         ),
         latency_legend("", "loop lag p99", shown.latest("loop_lag_p99_ms"), palette.muted, short="loop lag", aside=True),

@@ -43,9 +43,9 @@ def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, s
     values = [value for point in points for value in _values(point.latency)]
     if not values:
         return "no settled level yet"
-    palette, at_rate = options.palette, timeline.offered_per_s is not None
+    palette, by_offered_rate = options.palette, timeline.offered_per_s is not None
     inspected = _inspected_point(timeline, points, options.inspected)
-    baseline = baseline_curve.latencies(options.baseline, at_rate=at_rate)
+    baseline = baseline_curve.latencies(options.baseline, by_offered_rate=by_offered_rate)
     values += [value for _, latency in baseline for value in latency.values()]
     loads = [*(point.load for point in points), *(load for load, _ in baseline)]
     most, high = y_ticks(size.height), 1.05 * max(loads)
@@ -53,9 +53,9 @@ def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, s
     curve = sorted((point for point in points if not point.off_curve), key=lambda point: (point.load, point.level))
     colors = dict(zip(("p50", "p95", "p99"), (palette.primary, palette.secondary, palette.accent), strict=True))
     return Chart(
-        x=linear_axis(high, ticks) if at_rate else count_axis(high, ticks),
+        x=linear_axis(high, ticks) if by_offered_rate else count_axis(high, ticks),
         y=_axis(values, most, log=options.log_latency),
-        legend=_legend(inspected, points[-1], at_rate, options, colors),
+        legend=_legend(inspected, points[-1], by_offered_rate, options, colors),
         series=(*baseline_curve.latency_series(baseline, palette), *_series(curve, colors)),
         points=tuple(_points(points, inspected, colors, palette)),
         cursor=None if inspected is None else inspected.load,
@@ -71,10 +71,10 @@ def _axis(values_ms: Sequence[float], most_ticks: int, *, log: bool) -> Axis:
 
 def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
     """The points in the order of the session."""
-    at_rate, kinds = timeline.offered_per_s is not None, level_kinds(timeline)
+    by_offered_rate, kinds = timeline.offered_per_s is not None, level_kinds(timeline)
     epoch = timeline.levels[-1].opened.epoch if timeline.levels else 0
     for level in timeline.levels:
-        if (level.offered_per_s is not None) is not at_rate:
+        if (level.offered_per_s is not None) is not by_offered_rate:
             continue
         parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
         off_curve = level.opened.index in kinds or level.opened.epoch != epoch
@@ -111,7 +111,7 @@ def _inspected_point(timeline: Timeline, points: Sequence[LevelLatency], tick: i
 def _series(curve: Sequence[LevelLatency], colors: dict[str, str]) -> Iterator[Series]:
     loads = [point.load for point in curve]
     for name, _, pattern in LINES:
-        yield Series(loads, [_of(point, name) for point in curve], colors[name], pattern, letter=LETTERS[name])
+        yield Series(loads, [_percentile_ms(point, name) for point in curve], colors[name], pattern, letter=LETTERS[name])
 
 
 def _points(
@@ -121,18 +121,20 @@ def _points(
         for name, _, _ in LINES:
             color = palette.text if point is inspected else palette.muted if point.off_curve else colors[name]
             shape = Shape.SALTIRE if point.off_curve else Shape.FILLED
-            yield Point(point.load, _of(point, name), shape, color, bold=point is inspected)
+            yield Point(point.load, _percentile_ms(point, name), shape, color, bold=point is inspected)
 
 
-def _of(point: LevelLatency, name: str) -> float:
+def _percentile_ms(point: LevelLatency, name: str) -> float:
     value: float | None = getattr(point.latency, name)
     return float("nan") if value is None else value
 
 
 def _legend(
-    inspected: LevelLatency | None, last: LevelLatency, at_rate: bool, options: DisplayOptions, colors: dict[str, str]
+    inspected: LevelLatency | None, last: LevelLatency, by_offered_rate: bool, options: DisplayOptions, colors: dict[str, str]
 ) -> tuple[Legend, ...]:
     shown = inspected or last
-    load = offered_rate(shown.load) if at_rate else f"{shown.load:g} users"
-    values = (latency_legend(key, name, _of(shown, name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES)
+    load = offered_rate(shown.load) if by_offered_rate else f"{shown.load:g} users"
+    values = (
+        latency_legend(key, name, _percentile_ms(shown, name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES
+    )
     return (Legend("", load, "", options.palette.text, strong=True), *values, *baseline_curve.legend(options))

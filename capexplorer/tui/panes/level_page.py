@@ -69,15 +69,15 @@ def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None
-    at_rate = level.offered_per_s is not None
+    by_offered_rate = level.offered_per_s is not None
     if not (level.opened.ramp and level.bins):
-        load = quantities.offered_rate(level.offered_per_s or 0.0) if at_rate else counted(level.users)
+        load = quantities.offered_rate(level.offered_per_s or 0.0) if by_offered_rate else counted(level.users)
         return LevelPart(level, load, level.figures, level.endpoints, level.histogram)
-    load_now = timeline.columns["offered_per_s" if at_rate else "users"][tick]
+    load_now = timeline.columns["offered_per_s" if by_offered_rate else "users"][tick]
     loads = [part.figures.offered.offered_per_s if part.figures.offered else part.users for part in level.bins]
     place = min(range(len(loads)), key=lambda index: abs(loads[index] - load_now) if load_now == load_now else 0.0)
     part = level.bins[place]
-    named = quantities.offered_rate(loads[place]) if at_rate else counted(round(loads[place], 1))
+    named = quantities.offered_rate(loads[place]) if by_offered_rate else counted(round(loads[place], 1))
     return LevelPart(level, f"{named} of a ramp", part.figures, part.endpoints, histogram_of(part.figures, part.endpoints))
 
 

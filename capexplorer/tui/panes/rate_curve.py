@@ -55,7 +55,7 @@ def rate_chart(timeline: Timeline, options: DisplayOptions, size: Size) -> Chart
         points.append(read)
     capacity, palette = verdict.capacity if verdict is not None else None, options.palette
     notes = _notes(timeline.levels[-1], verdict, palette)
-    baseline_lines, baseline_points = baseline_curve.goodput(options, at_rate=True)
+    baseline_lines, baseline_points = baseline_curve.goodput(options, by_offered_rate=True)
     most_x = max(*(point.x for point in (*points, *baseline_points)), timeline.levels[-1].offered_per_s or 0.0)
     x = linear_axis(most_x * 1.05, max(size.width // 8, 2))
     most_y = max(point.y for point in (*points, *baseline_points))

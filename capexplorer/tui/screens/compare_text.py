@@ -34,7 +34,7 @@ TABLE_CELLS = sum(width + 1 for _, width, _ in _COLUMNS) + _JUDGEMENT
 
 def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text:
     """Warnings, then the verdict, in at most `most` lines. If some do not fit, the last line names the key that shows all."""
-    found = [(line, Style(bold=True)) for line in wrap(safe(sentences.found(comparison)) + ".", width)][: most - 1]
+    found = [(line, Style(bold=True)) for line in wrap(safe(sentences.verdict_sentence(comparison)) + ".", width)][: most - 1]
     warned = Style(color=palette.warning, bold=True)
     warnings = [line for warning in sentences.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
     left = most - len(found)

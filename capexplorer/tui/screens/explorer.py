@@ -25,7 +25,7 @@ from ..display_options import Palette
 from ..feed import Change, Feed
 from ..key import ScreenName
 from ..keybar import perform_bindings
-from ..messages import FeedFailed, Pointed
+from ..messages import ChartClicked, FeedFailed
 from ..panes.chart_pane import ChartPane
 from ..panes.inspected import InspectArea
 from ..panes.pane import Pane
@@ -266,7 +266,7 @@ class ExplorerScreen(Screen[None]):
                 return
         self.show_message("there is no load to steer")
 
-    def on_pointed(self, message: Pointed) -> None:
+    def on_chart_clicked(self, message: ChartClicked) -> None:
         """Move the cursor to where a chart was clicked."""
         self.inspecting.point(message.x, by_load=message.by_load)
 

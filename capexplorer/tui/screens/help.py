@@ -111,18 +111,18 @@ class Help(ModalScreen[None]):
 
     def __init__(self, screen: ScreenName, keys: Sequence[Key] = KEYS) -> None:
         super().__init__()
-        self._of, self._keys = screen, keys
+        self._screen_shown, self._keys = screen, keys
 
     def compose(self) -> ComposeResult:
         """The page."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text("Help")
             page.border_subtitle = Text("↑ ↓: scroll    Esc: close")
-            yield Static(table(rows(self._of, self._keys)))
-            if self._of in ("live", "replay"):
+            yield Static(table(rows(self._screen_shown, self._keys)))
+            if self._screen_shown in ("live", "replay"):
                 yield Static("While there is a cursor:", classes="meanings")
                 yield Static(table(rows("inspect", self._keys)))
-            yield Static(table(MEANINGS[self._of]), classes="meanings")
+            yield Static(table(MEANINGS[self._screen_shown]), classes="meanings")
 
 
 def table(lines: Sequence[tuple[str, str]]) -> Table:

@@ -12,7 +12,7 @@ import pytest
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.analysis.causes.classify import ERRNOS, classify
-from capexplorer.load.signature import reduce
+from capexplorer.load.signature import signature_of
 from capexplorer.model.events import FailureSignature
 
 FILES = sorted((Path(__file__).parents[2] / "data/exceptions").glob("*.json"))
@@ -35,7 +35,7 @@ def rebuilt(chain: list[dict[str, Any]]) -> BaseException:
     ("system", "case"), CASES, ids=[f"{system}-{case.get('client', '')}-{case['condition']}" for system, case in CASES]
 )
 def test_recorded_exceptions_point_at_their_cause(system: str, case: dict[str, Any]) -> None:
-    signature = reduce(rebuilt(case["chain"]))
+    signature = signature_of(rebuilt(case["chain"]))
     of_the_connection = {name: case[name] for name in ("status", "reused") if name in case}
     assert classify(msgspec.structs.replace(signature, **of_the_connection), system) == case["id"]
 
@@ -47,46 +47,46 @@ def test_every_system_has_recorded_exceptions_with_their_source() -> None:
     assert [case for case in elsewhere if not case.get("source")] == []
 
 
-def signature_of(*types: str, **fields: Any) -> FailureSignature:
+def signature_with(*types: str, **fields: Any) -> FailureSignature:
     return FailureSignature(types=types, **fields)
 
 
 @pytest.mark.parametrize(
     ("signature", "expected"),
     [
-        (signature_of("HostNotAllowed", errno=errno.EACCES), "host_not_allowed"),
-        (signature_of("HTTPConnectionClosed", "ConnectionResetError", errno=104, reused=True), "connection_reset"),
-        (signature_of("HTTPConnectionClosed", reused=None), "connection_reset"),
-        (signature_of("RetriesExceeded", "TimeoutError", text="timed out"), "read_timeout"),
-        (signature_of("ReadTimeout", "OSError", errno=110), "read_timeout"),
-        (signature_of("gaierror", errno=12), "dns_failure"),  # EAI_BADHINTS of macOS, not ENOMEM
-        (signature_of("gaierror", errno=24), "fd_exhaustion_generator"),
-        (signature_of("RetriesExceeded", text="Redirection limit reached (#)"), "unexpected_status"),
-        (signature_of("TooManyRedirects", status=302), "unexpected_status"),
-        (signature_of("HTTPError", status=418), "client_error"),
-        (signature_of("BadStatusLine", text="\\x15\\x03\\x01\\x00\\x02\\x02P"), "tls_handshake_failure"),
-        (signature_of("SSLError", "SSLEOFError"), "tls_handshake_failure"),
-        (signature_of("HTTPParseError", "AttributeError", text="Incomplete response."), "incomplete_response"),
-        (signature_of("CatchResponseError", text="unexpected_status", status=200), "unexpected_status"),
-        (signature_of("CatchResponseError", text="unexpected_status", status=503), "load_shedding"),
-        (signature_of("CatchResponseError", text="unexpected_status"), "unexpected_status"),
-        (signature_of("CatchResponseError", text="lost_updates", status=404), "failed_check"),
-        (signature_of("CatchResponseError", text="wrong body", status=200), "failed_check"),
-        (signature_of("CatchResponseError", text="got 404", status=404), "client_error"),
-        (signature_of("CatchResponseError", text="task_failed", status=200), "task_failed_result"),
-        (signature_of("CatchResponseError", text="task FAILED", status=200), "task_failed_result"),
-        (signature_of("CatchResponseError", text="Task status: failed"), "task_failed_result"),
-        (signature_of("CatchResponseError", text="job is failed"), "task_failed_result"),
-        (signature_of("CatchResponseError", text="task_timeout", status=200), "task_timeout"),
-        (signature_of("CatchResponseError", text="task timed out"), "task_timeout"),
-        (signature_of("CatchResponseError", text="result: too many open files"), "task_failed_result"),
-        (signature_of("CatchResponseError", text="tasks_lost", status=200), "failed_check"),
-        (signature_of("AssertionError", text="no balance"), "failed_check"),
-        (signature_of("str", text="boom"), "failed_check"),
-        (signature_of("KeyError", text="'id'"), "user_code_error"),
-        (signature_of("WebSocketTimeoutException", text="timed out"), "unknown"),
-        (signature_of("Other"), "unknown"),
-        (signature_of(), "unknown"),
+        (signature_with("HostNotAllowed", errno=errno.EACCES), "host_not_allowed"),
+        (signature_with("HTTPConnectionClosed", "ConnectionResetError", errno=104, reused=True), "connection_reset"),
+        (signature_with("HTTPConnectionClosed", reused=None), "connection_reset"),
+        (signature_with("RetriesExceeded", "TimeoutError", text="timed out"), "read_timeout"),
+        (signature_with("ReadTimeout", "OSError", errno=110), "read_timeout"),
+        (signature_with("gaierror", errno=12), "dns_failure"),  # EAI_BADHINTS of macOS, not ENOMEM
+        (signature_with("gaierror", errno=24), "fd_exhaustion_generator"),
+        (signature_with("RetriesExceeded", text="Redirection limit reached (#)"), "unexpected_status"),
+        (signature_with("TooManyRedirects", status=302), "unexpected_status"),
+        (signature_with("HTTPError", status=418), "client_error"),
+        (signature_with("BadStatusLine", text="\\x15\\x03\\x01\\x00\\x02\\x02P"), "tls_handshake_failure"),
+        (signature_with("SSLError", "SSLEOFError"), "tls_handshake_failure"),
+        (signature_with("HTTPParseError", "AttributeError", text="Incomplete response."), "incomplete_response"),
+        (signature_with("CatchResponseError", text="unexpected_status", status=200), "unexpected_status"),
+        (signature_with("CatchResponseError", text="unexpected_status", status=503), "load_shedding"),
+        (signature_with("CatchResponseError", text="unexpected_status"), "unexpected_status"),
+        (signature_with("CatchResponseError", text="lost_updates", status=404), "failed_check"),
+        (signature_with("CatchResponseError", text="wrong body", status=200), "failed_check"),
+        (signature_with("CatchResponseError", text="got 404", status=404), "client_error"),
+        (signature_with("CatchResponseError", text="task_failed", status=200), "task_failed_result"),
+        (signature_with("CatchResponseError", text="task FAILED", status=200), "task_failed_result"),
+        (signature_with("CatchResponseError", text="Task status: failed"), "task_failed_result"),
+        (signature_with("CatchResponseError", text="job is failed"), "task_failed_result"),
+        (signature_with("CatchResponseError", text="task_timeout", status=200), "task_timeout"),
+        (signature_with("CatchResponseError", text="task timed out"), "task_timeout"),
+        (signature_with("CatchResponseError", text="result: too many open files"), "task_failed_result"),
+        (signature_with("CatchResponseError", text="tasks_lost", status=200), "failed_check"),
+        (signature_with("AssertionError", text="no balance"), "failed_check"),
+        (signature_with("str", text="boom"), "failed_check"),
+        (signature_with("KeyError", text="'id'"), "user_code_error"),
+        (signature_with("WebSocketTimeoutException", text="timed out"), "unknown"),
+        (signature_with("Other"), "unknown"),
+        (signature_with(), "unknown"),
     ],
 )
 def test_the_errno_decides_then_the_type_then_the_status_then_the_check(signature: FailureSignature, expected: str) -> None:
@@ -111,12 +111,12 @@ def test_an_errno_has_the_same_cause_on_every_system_that_has_it(number: int) ->
     """So that failures of a log without the name of its system are classified as well."""
     meanings = {table[number] for table in ERRNOS.values() if number in table}
     assert len(meanings) == 1
-    assert classify(signature_of("OSError", errno=number), None) in meanings
+    assert classify(signature_with("OSError", errno=number), None) in meanings
 
 
 def test_exception_types_decide_if_the_errno_is_unknown() -> None:
-    assert classify(signature_of("ConnectionRefusedError", errno=146), "SunOS") == "connection_refused"
-    assert classify(signature_of("OSError", errno=146), "SunOS") == "unknown"
+    assert classify(signature_with("ConnectionRefusedError", errno=146), "SunOS") == "connection_refused"
+    assert classify(signature_with("OSError", errno=146), "SunOS") == "unknown"
 
 
 def test_every_cause_of_an_errno_or_a_recorded_exception_is_in_the_catalogue() -> None:

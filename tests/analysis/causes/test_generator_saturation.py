@@ -5,7 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from capexplorer.analysis.causes.generator_saturation import grounds_of, is_saturated, little_ratio, others_cpu, own_time_ms
+from capexplorer.analysis.causes.generator_saturation import (
+    is_saturated,
+    little_ratio,
+    others_cpu,
+    readings_at_level,
+    time_outside_requests_ms,
+)
 from capexplorer.model.figures import LevelFigures
 
 RESOLVERS = {
@@ -78,7 +84,7 @@ def other_processes(cores: float) -> dict[str, float]:
 
 def test_a_load_thread_that_other_processes_keep_from_its_core_is_starved_and_not_saturated() -> None:
     """Measured: 0.08 cores and a run delay of 0.87, beside compilers that use 1.6 cores."""
-    found = grounds_of(LevelFigures(settled=True, readings=other_processes(1.6), **STARVED))  # type: ignore[arg-type]
+    found = readings_at_level(LevelFigures(settled=True, readings=other_processes(1.6), **STARVED))  # type: ignore[arg-type]
     assert (found.saturated, found.starved) == (False, True)
 
 
@@ -100,11 +106,11 @@ def test_the_generator_is_saturated_if_other_processes_take_little_of_its_time(
         generator_run_delay_ratio=delay,
         loop_lag_p99_ms=60.0,
     )
-    assert (grounds_of(figures).saturated, grounds_of(figures).starved) == (True, False), why
+    assert (readings_at_level(figures).saturated, readings_at_level(figures).starved) == (True, False), why
 
 
 def test_the_generator_is_saturated_if_the_cpu_of_other_processes_is_unknown() -> None:
-    assert grounds_of(LevelFigures(settled=True, **STARVED)).saturated is True  # type: ignore[arg-type]
+    assert readings_at_level(LevelFigures(settled=True, **STARVED)).saturated is True  # type: ignore[arg-type]
 
 
 def test_in_older_logs_the_cpu_of_other_processes_is_that_of_the_host_less_target_and_generator() -> None:
@@ -118,16 +124,16 @@ def test_time_that_users_lose_at_low_load_as_well_is_spent_in_user_code() -> Non
     """A task that sleeps for 60 ms, on a load thread that is busy and keeps up."""
     few = LevelFigures(settled=True, generator_cpu_ratio=0.2, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
     many = msgspec.structs.replace(few, generator_cpu_ratio=0.96, users_mean=75.0, throughput_rps=930.0, loop_lag_p99_ms=16.0)
-    assert own_time_ms([many, few]) == pytest.approx(60.6, abs=0.1)
+    assert time_outside_requests_ms([many, few]) == pytest.approx(60.6, abs=0.1)
     assert is_saturated(many) is True
-    assert is_saturated(many, own_time_ms([many, few])) is False
+    assert is_saturated(many, time_outside_requests_ms([many, few])) is False
     slower = msgspec.structs.replace(many, throughput_rps=600.0)
-    assert is_saturated(slower, own_time_ms([slower, few])) is True
+    assert is_saturated(slower, time_outside_requests_ms([slower, few])) is True
 
 
-def test_a_busy_level_is_not_used_for_the_users_own_time() -> None:
+def test_a_busy_level_is_not_used_for_the_time_outside_requests() -> None:
     busy = LevelFigures(settled=True, generator_cpu_ratio=0.96, users_mean=5.0, throughput_rps=62.0, response_ms=20.0, wait_s=0.0)
-    assert own_time_ms([busy]) == own_time_ms([]) == 0.0
+    assert time_outside_requests_ms([busy]) == time_outside_requests_ms([]) == 0.0
 
 
 def test_a_cycle_without_duration_has_no_ratio() -> None:

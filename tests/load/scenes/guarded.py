@@ -18,7 +18,7 @@ from locust.env import Environment
 
 from capexplorer.load import proxies
 from capexplorer.load.guard import HostGuard
-from capexplorer.load.signature import reduce
+from capexplorer.load.signature import signature_of
 from capexplorer.load.workload import HTTP_USERS
 
 from .outcome import error_of
@@ -46,7 +46,7 @@ def _exception(kind: type[locust.User], url: str, path: str) -> BaseException | 
 
 def _refused(kind: type[locust.User], url: str, path: str) -> bool:
     found = _exception(kind, url, path)
-    return found is not None and "HostNotAllowed" in reduce(found).types
+    return found is not None and "HostNotAllowed" in signature_of(found).types
 
 
 def threads_for_addresses(url: str) -> int:
@@ -151,7 +151,7 @@ def _result(act: Callable[[], Any]) -> str:
     try:
         return str(act())
     except Exception as error:
-        return "HostNotAllowed" if "HostNotAllowed" in reduce(error).types else repr(error)
+        return "HostNotAllowed" if "HostNotAllowed" in signature_of(error).types else repr(error)
 
 
 def unix_sockets_are_no_network() -> str:

@@ -9,7 +9,7 @@ import locust
 from locust.env import Environment
 
 from capexplorer.load.lean.user import LeanHttpUser
-from capexplorer.load.signature import reduce
+from capexplorer.load.signature import signature_of
 
 PATHS = ("/bomb", "/bomb?deflate", "/bomb?br", "/endless")
 
@@ -19,7 +19,7 @@ def _requested(kind: type[locust.User], url: str) -> dict[str, Any]:
     environment = Environment(user_classes=[])
 
     def on_request(name: str, response_length: int, exception: Any = None, **_: Any) -> None:
-        signature = reduce(exception) if exception else None
+        signature = signature_of(exception) if exception else None
         found[name] = [list(signature.types[:1]), signature.text] if signature is not None else response_length
 
     environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]

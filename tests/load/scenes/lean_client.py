@@ -10,7 +10,7 @@ from locust.exception import LocustError, ResponseError
 
 from capexplorer.load import bodies
 from capexplorer.load.lean.reply import Reply
-from capexplorer.load.signature import reduce
+from capexplorer.load.signature import signature_of
 from capexplorer.users import LeanHttpUser
 
 
@@ -25,7 +25,9 @@ class _Reported:
         self.client = self.user.client
 
     def outcomes(self) -> list[str | None]:
-        return [None if each["exception"] is None else reduce(each["exception"], each["response"]).text for each in self.events]
+        return [
+            None if each["exception"] is None else signature_of(each["exception"], each["response"]).text for each in self.events
+        ]
 
 
 def what_is_sent(echo: str) -> dict[str, Any]:
@@ -171,7 +173,7 @@ def over_tls(tls: str) -> list[Any]:
     found = [seen.client.get("/ok").text for _ in range(3)]
     strict = _Reported(tls, insecure=False)
     strict.client.get("/ok")
-    return [found, "SSLCertVerificationError" in reduce(strict.events[0]["exception"]).types]
+    return [found, "SSLCertVerificationError" in signature_of(strict.events[0]["exception"]).types]
 
 
 def many_small_chunks() -> str:

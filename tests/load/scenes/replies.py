@@ -11,7 +11,7 @@ from locust.env import Environment
 
 from capexplorer.load.lean.reply import Reply
 from capexplorer.load.lean.user import LeanHttpUser
-from capexplorer.load.signature import reduce
+from capexplorer.load.signature import signature_of
 
 from ..lean.cases import CASES
 from ..lean.wire import pieces
@@ -27,7 +27,7 @@ def _seen(kind: type[locust.User], url: str, cut: str) -> dict[str, Any]:
         fired: list[Any] = []
 
         def on_request(response: Any, exception: Any = None, fired: list[Any] = fired, **_: Any) -> None:
-            fired.append([response.status_code, response.text or ""] if exception is None else reduce(exception, response))
+            fired.append([response.status_code, response.text or ""] if exception is None else signature_of(exception, response))
 
         environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
         user: Any = type("Client", (kind,), {"host": url, "abstract": False, "network_timeout": TIMEOUT_S})(environment)

@@ -13,7 +13,7 @@ from locust.exception import CatchResponseError
 
 from capexplorer.load import attempts
 from capexplorer.load.lean.user import LeanHttpUser
-from capexplorer.load.signature import _status, fold, links, reduce
+from capexplorer.load.signature import _status, fold, links, signature_of
 
 Client = Callable[..., Any]
 """`client(url, path, ...)`: the signature and the exceptions of its last request; None for a success."""
@@ -65,7 +65,7 @@ def _described(exception: BaseException, response: Any) -> dict[str, Any]:
         {"type": type(link).__name__, "errno": getattr(link, "errno", None), "status": _status(link), "text": fold(str(link))}
         for link in links(exception, getattr(response, "error", None) if isinstance(exception, CatchResponseError) else None)
     ]
-    return {"signature": msgspec.to_builtins(reduce(exception, response)), "chain": chain}
+    return {"signature": msgspec.to_builtins(signature_of(exception, response)), "chain": chain}
 
 
 def _reported(ask: Client, url: str, refused: str, full: str, tls: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def lean_http_user(url: str, refused: str, full: str, tls: str) -> dict[str, Any
 
 def checks() -> list[str]:
     texts = ["lost_updates: saw 3", "lost_updates: saw 4", "lost_updates", "task FAILED", "not a check: really", "http://x:80/y"]
-    return [reduce(CatchResponseError(text)).text for text in texts]
+    return [signature_of(CatchResponseError(text)).text for text in texts]
 
 
 def attempts_left_on_the_greenlet() -> list[str]:

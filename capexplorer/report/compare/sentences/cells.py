@@ -110,9 +110,9 @@ def detectable(pair: Pair, figure: str) -> str:
     return "" if asked is None else f" (a change of {percent(asked).lstrip('+')}{of} would be found)"
 
 
-def alone(pair: Pair, figures: Sequence[str]) -> str:
+def isolated(pair: Pair, figures: Sequence[str]) -> str:
     """`, but p95 stands out at 60 users alone (+300%): repeat that level`; empty if no single user count stands out."""
-    found = [(level.users, one) for level in pair.levels for one in level.differences if one.alone and one.figure in figures]
+    found = [(level.users, one) for level in pair.levels for one in level.differences if one.isolated and one.figure in figures]
     if not found:
         return ""
     users, one = max(found, key=lambda each: abs(each[1].ratio or 0.0))

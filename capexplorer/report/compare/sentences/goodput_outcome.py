@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..comparison import Pair
 from ..difference import Difference
-from .cells import alone, detectable, percent, strongest
+from .cells import detectable, isolated, percent, strongest
 
 
 def goodput(pair: Pair) -> str:
@@ -50,7 +50,7 @@ def _no_difference(pair: Pair, compared: Sequence[tuple[int, Difference]]) -> st
     letters = f"{pair.after.letter} and {pair.before.letter}"
     known = sum(one.p is not None for _, one in compared)
     where = f"{len(compared)} user counts in common" if len(compared) > 1 else f"{compared[0][0]} users"
-    details = detectable(pair, "goodput") + alone(pair, ("goodput",))
+    details = detectable(pair, "goodput") + isolated(pair, ("goodput",))
     if known == len(compared):
         return f"goodput of {letters} does not differ beyond noise at {where}{details}"
     if known:

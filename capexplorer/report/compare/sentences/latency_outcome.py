@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..comparison import MatchedLevel, Pair
 from ..difference import Difference
 from ..figures import HEADLINE_LATENCIES, SERVICE_TIME
-from .cells import alone, detectable, percent, strongest
+from .cells import detectable, isolated, percent, strongest
 
 _CLIENTS = ("client", "partly_client")
 _Differences = Sequence[tuple[int, Difference]]
@@ -46,7 +46,7 @@ def _over_all(pair: Pair, claimed: _Differences) -> str:
 
 def _at_single_counts(pair: Pair, judged: _Differences, claimed: _Differences) -> str:
     if not claimed:
-        details = (detectable(pair, SERVICE_TIME.name) or detectable(pair, "mean")) + alone(pair, HEADLINE_LATENCIES)
+        details = (detectable(pair, SERVICE_TIME.name) or detectable(pair, "mean")) + isolated(pair, HEADLINE_LATENCIES)
         return f"and latency does not differ beyond noise{details}" if judged else "and the noise of latency is unknown"
     _, one = max(claimed, key=lambda each: abs(each[1].ratio or 0.0))
     also = " and at some counts the opposite" if len({(each.change or 0) > 0 for _, each in claimed}) > 1 else ""

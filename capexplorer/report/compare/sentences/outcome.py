@@ -12,13 +12,13 @@ from .reservations import names
 
 def verdict(comparison: Comparison) -> str:
     """The verdict with a reservation if conditions differ. The first curve is the baseline."""
-    sentence = found(comparison)
+    sentence = verdict_sentence(comparison)
     if comparison.conditions:
         sentence += f"; but conditions differ ({names(comparison.conditions)}), so the target may not be the cause"
     return f"{sentence}."
 
 
-def found(comparison: Comparison) -> str:
+def verdict_sentence(comparison: Comparison) -> str:
     """The verdict without the warnings and without a full stop."""
     sentence = "; ".join(_pair(pair) for pair in comparison.pairs)
     return sentence[:1].upper() + sentence[1:]

@@ -17,32 +17,33 @@ from ..epoch.measured_epoch import MeasuredEpoch
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedAxis:
+class JudgedLoadKind:
     """The levels of one kind of load in an epoch, and their knee."""
 
     ladder: MeasuredEpoch
     knee: KneeVerdict | None
-    """On this axis; None: not known."""
-    at_rates: bool = False
+    """Of this kind of load; None: not known."""
+    is_rate: bool = False
+    """Whether the loads are offered rates, not users."""
     limited_by_generator: frozenset[int] = frozenset()
     """Indices of levels that the generator limited by its pool of users: their readings say nothing about the service."""
     has_verdict: bool = True
     """False if no level describes the service, for example because all requests failed from the start."""
 
     def named(self, load: float) -> NamedLoad:
-        """A load on this axis as the fields of a mark."""
-        return Load(0, load).named if self.at_rates else NamedLoad(users=load, offered_per_s=None)
+        """A load of this kind as the fields of a mark."""
+        return Load(0, load).named if self.is_rate else NamedLoad(users=load, offered_per_s=None)
 
 
-def axes(epoch: Epoch) -> Iterator[JudgedAxis]:
-    """The axis of users, and that of offered rates if there were any."""
+def load_kinds(epoch: Epoch) -> Iterator[JudgedLoadKind]:
+    """Users, and offered rates if there were any."""
     if epoch.verdict is None:
-        yield JudgedAxis(epoch, None, has_verdict=False)
+        yield JudgedLoadKind(epoch, None, has_verdict=False)
         return
-    yield JudgedAxis(epoch, epoch.verdict.capacity.knee)
+    yield JudgedLoadKind(epoch, epoch.verdict.capacity.knee)
     if epoch.rates is not None:
-        yield JudgedAxis(
-            epoch.rate_ladder, _knee(epoch.rates.capacity), at_rates=True, limited_by_generator=_limited_by_generator(epoch.rates)
+        yield JudgedLoadKind(
+            epoch.rate_ladder, _knee(epoch.rates.capacity), is_rate=True, limited_by_generator=_limited_by_generator(epoch.rates)
         )
 
 

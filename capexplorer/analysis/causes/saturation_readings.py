@@ -56,7 +56,7 @@ workers that shared a core with four busy processes were on a core or waited for
 
 
 @dataclass(frozen=True, slots=True)
-class SaturationGrounds:
+class SaturationReadings:
     """The generator's readings over settled seconds; None: not measured."""
 
     busy_ratio: float | None = None
@@ -66,7 +66,7 @@ class SaturationGrounds:
     loop_lag_p99_ms: float | None = None
     loop_lag_p50_ms: float | None = None
     little_ratio: float | None = None
-    """Users divided by those that responses, waits and the users' own time account for (Little's law)."""
+    """Users divided by those that responses, waits and the time outside requests account for (Little's law)."""
     unaccounted_ms: float | None = None
     """Time per request that none of these explains."""
     target_cpu_ratio: float | None = None

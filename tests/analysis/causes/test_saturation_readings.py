@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.causes.saturation_grounds import SaturationGrounds
+from capexplorer.analysis.causes.saturation_readings import SaturationReadings
 
 GROUNDS: dict[str, tuple[dict[str, Any], tuple[str, ...], bool | None, bool]] = {
     "nothing was measured": ({}, (), None, False),
@@ -47,10 +47,10 @@ GROUNDS: dict[str, tuple[dict[str, Any], tuple[str, ...], bool | None, bool]] = 
 
 
 @pytest.mark.parametrize(("measured", "reasons", "saturated", "starved"), GROUNDS.values(), ids=GROUNDS)
-def test_the_measured_grounds_decide_whether_the_generator_is_saturated_or_starved(
+def test_the_readings_decide_whether_the_generator_is_saturated_or_starved(
     measured: dict[str, Any], reasons: tuple[str, ...], saturated: bool | None, starved: bool
 ) -> None:
-    found = SaturationGrounds(**measured)
+    found = SaturationReadings(**measured)
     assert {"reasons": found.reasons, "saturated": found.saturated, "starved": found.starved} == {
         "reasons": reasons,
         "saturated": saturated,
