@@ -1,7 +1,8 @@
 """A real server that is an M/M/1, M/D/1 or M/M/4 queue: requests wait for one of its virtual servers, first come, first served.
 
 A service time is drawn at each arrival, and the reply is sent when the virtual server has finished, so the capacity does not
-depend on the machine's speed. GET /idle is answered after the mean service time of one virtual server, without a queue.
+depend on the machine's speed. GET /idle is answered after the mean service time of one virtual server, without a queue. GET
+/waits returns the waiting times since the last call as JSON: their number and their sum.
 
     python -m benchmarks.queue_server PORT M/M/4 200
 """
@@ -10,11 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import json
 import random
 import sys
 from typing import cast
 
-REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+HEAD = "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n"
+REPLY = HEAD.format(2).encode() + b"ok"
 SEED = 11
 
 
@@ -27,13 +30,22 @@ class Queue:
         """When each virtual server has finished all requests so far, a heap."""
         self.service_s = len(self._free_s) / capacity_per_s
         self._random = random.Random(SEED)
+        self._arrivals, self._waits_s = 0, 0.0
 
     def ends_s(self, now_s: float) -> float:
         """When a request that arrives now has been served."""
         drawn_s = self.service_s if self._service == "D" else self._random.expovariate(1 / self.service_s)
-        ends_s = max(now_s, self._free_s[0]) + drawn_s
-        heapq.heapreplace(self._free_s, ends_s)
-        return ends_s
+        begins_s = max(now_s, self._free_s[0])
+        self._arrivals += 1
+        self._waits_s += begins_s - now_s
+        heapq.heapreplace(self._free_s, begins_s + drawn_s)
+        return begins_s + drawn_s
+
+    def waits(self) -> bytes:
+        """The reply to /waits."""
+        body = json.dumps({"arrivals": self._arrivals, "waits_s": self._waits_s})
+        self._arrivals, self._waits_s = 0, 0.0
+        return (HEAD.format(len(body)) + body).encode()
 
 
 class Connection(asyncio.Protocol):
@@ -46,6 +58,9 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        if data.startswith(b"GET /waits"):
+            self._transport.write(self._queue.waits())
+            return
         loop = asyncio.get_running_loop()
         is_idle = data.startswith(b"GET /idle")
         ends_s = loop.time() + self._queue.service_s if is_idle else self._queue.ends_s(loop.time())
