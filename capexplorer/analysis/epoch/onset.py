@@ -39,8 +39,10 @@ QUEUE_S, SLOWER = 3, 2.0
 lower quartile of the seconds before that. While a queue grows evenly its median is half of the latest value."""
 
 DOUBTFUL_JUMP = 0.15
+DOUBTFUL_SIDE_LEAST = 3
 DOUBTFUL_STRENGTH = 2.5
-"""A possible jump: relative change and strength that count if the next level shows the change too (`regimes`)."""
+"""A possible jump: relative change, seconds on each side and strength that count if the next level shows the change too
+(`regimes`). Two seconds of 113/s and then 76/s were a transient after a step up: more users began with empty queues."""
 
 
 def parts_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
@@ -162,10 +164,9 @@ def _sure_changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodpu
 
 def _doubtful(goodput: Series) -> list[int]:
     """The index of the possible jump, if there is one."""
-    if len(goodput) < 2 * SIDE_LEAST or np.isnan(goodput).any():
+    if len(goodput) < 2 * DOUBTFUL_SIDE_LEAST or np.isnan(goodput).any():
         return []
-    at = cuts_of(goodput, _may_jump, side_least=SIDE_LEAST, strength_least=DOUBTFUL_STRENGTH, most=1)
-    return at
+    return cuts_of(goodput, _may_jump, side_least=DOUBTFUL_SIDE_LEAST, strength_least=DOUBTFUL_STRENGTH, most=1)
 
 
 def _jumps(before: float, after: float) -> bool:

@@ -59,6 +59,14 @@ def test_a_capacity_that_halves_inside_a_level_gives_no_knee_between_both_capaci
         assert reported.knee is None or reported.knee.kind != "knee"
 
 
+def test_two_quick_seconds_after_a_step_up_are_a_transient_and_no_change_of_the_service() -> None:
+    """Recorded on an unchanged service whose requests share one interpreter: 20 more users begin with empty queues."""
+    climb = [(5, clean(13)), (10, clean(26)), (20, clean(47)), (30, clean(65)), (40, clean(80))]
+    quick_at_first = (60, [(rate, 0) for rate in (116, 110, 91, 64, 104, 85, 75, 56, 50, 74, 87, 69, 82)])
+    overloaded = (100, [(rate, 0) for rate in (47, 67, 78, 49)])
+    assert regimes(epoch_of(session(*climb, quick_at_first, overloaded), 0)) == [(None, [5, 10, 20, 30, 40, 60, 100])]
+
+
 def test_low_loads_after_the_capacity_halved_belong_to_the_changed_service() -> None:
     halved = (48, clean(163, 8) + clean(72, 11))
     before, after = [(6, clean(21)), (12, clean(42)), (24, clean(84)), halved], [(63, clean(71)), (82, clean(70))]
