@@ -73,15 +73,10 @@ def span(seconds: float) -> str:
     if whole < 100:
         return f"{whole} s"
     if whole < 3600:
-        return _two_units(whole, "min", 60, "s") if whole < 600 else f"{whole // 60} min"
+        return f"{whole // 60} min {whole % 60} s" if whole < 600 else f"{whole // 60} min"
     if whole < 172_800:
-        return _two_units(whole // 60, "h", 60, "min") if whole < 36_000 else f"{whole // 3600} h"
+        return f"{whole // 3600} h {whole % 3600 // 60} min" if whole < 36_000 else f"{whole // 3600} h"
     return f"{whole // 86_400} days"
-
-
-def _two_units(count: int, large: str, in_large: int, small: str) -> str:
-    """`3 min 20 s`; `5 min` for whole ones."""
-    return f"{count // in_large} {large}" + (f" {count % in_large} {small}" if count % in_large else "")
 
 
 def figure(value: Any) -> str:

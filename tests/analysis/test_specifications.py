@@ -15,7 +15,7 @@ ELSEWHERE = {
     "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),
     "analysis/bottleneck/test_watched_parts.py": ("bottleneck/idle_parts", "bottleneck/part_rules", "bottleneck/request_holder"),
     "analysis/causes/test_episodes.py": ("causes/episode", "causes/occurrence"),
-    "analysis/causes/test_watch.py": (
+    "analysis/causes/test_cause_detector.py": (
         "causes/conditions", "causes/confirmation", "causes/failure_classes", "causes/resolve", "causes/saturation_over_seconds",
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),

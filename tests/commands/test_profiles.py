@@ -70,7 +70,7 @@ def test_a_bad_profile_is_listed_with_its_error_and_the_others_follow(reported: 
     assert "aac.toml" in listed
     assert "did you mean `users`" in listed
     assert "mixed" in reported
-    assert "    --plan report  10:3m, 50:3m, 100:3m (9 min)" in reported
+    assert "    --plan report  10:3m, 50:3m, 100:3m (9 min 0 s)" in reported
 
 
 def test_json_has_plans_as_written_and_their_durations(capsys: pytest.CaptureFixture[str]) -> None:

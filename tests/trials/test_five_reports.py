@@ -15,14 +15,16 @@ from trials.experiments.headless import Ran, run
 pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 TIMEOUT_S = 200.0
+STOLEN_CORES_MOST = 0.2
+"""From so many stolen cores on, the CPU that the generator used does not show that it is the limit."""
 
 
 def explored(tmp_path: Path, *args: str, expected: Set[str] = frozenset()) -> Ran:
-    """A headless run, repeated if one of the expected marks is missing while other processes used much CPU."""
+    """A headless run, repeated if one of the expected marks is missing while other processes or machines used much CPU."""
     return repeated_while_disturbed(
         lambda folder: run(folder, *args, timeout_s=TIMEOUT_S),
         lambda ran: ids(ran) >= expected,
-        lambda ran: ran.median("others_cpu_ratio") or 0.0,
+        lambda ran: (ran.median("others_cpu_ratio") or 0.0) + ran.stolen_cores,
         tmp_path,
     )
 
@@ -69,10 +71,12 @@ def test_webdav_accounts_are_made_and_removed_outside_of_the_levels(tmp_path: Pa
 
 @needs("nginx")
 def test_nginx_is_faster_than_the_generator_which_is_marked_as_the_limit(tmp_path: Path) -> None:
-    ran = explored(tmp_path, "static", "--plan", "5:5s,50:8s")
+    ran = explored(tmp_path, "static", "--plan", "5:5s,50:8s", expected={"generator_cpu_saturated"})
+    assert not [knee for knee in ran.summary["knees"] if knee["limit"] not in ("generator", None)]
+    if ran.stolen_cores >= STOLEN_CORES_MOST and "generator_cpu_saturated" not in ids(ran):
+        pytest.skip(f"the hypervisor withheld {ran.stolen_cores:.2f} cores, so the generator is not blamed")
     if "noisy_neighbours" in ids(ran):  # other tests used the cores: then the generator must not be blamed
         assert "Other processes" in ran.summary["verdict"] and "generator_cpu_saturated" not in ids(ran), ran.stderr
     else:
         assert "generator_cpu_saturated" in ids(ran), ran.stderr
         assert ran.summary["verdict"].startswith("Limited by the generator's CPU")
-    assert not [knee for knee in ran.summary["knees"] if knee["limit"] not in ("generator", None)]

@@ -117,7 +117,7 @@ def test_an_unknown_id_of_a_log_is_its_own_name_without_advice() -> None:
     [
         ({"ports_used": 1_998, "time_wait": 12}, "ports used 1,998, time wait 12"),
         ({"retransmitted_ratio": 0.0213, "target_cpu_ratio": 1.9}, "retransmitted 2.1%, target cpu 1.9"),
-        ({"rss_bytes": 150_000_000, "held_s": 240.0, "wait_s": 0.5}, "rss 143 MiB, held 4 min, wait 0.5 s"),
+        ({"rss_bytes": 150_000_000, "held_s": 240.0, "wait_s": 0.5}, "rss 143 MiB, held 4 min 0 s, wait 0.5 s"),
         (
             {"pid": 47_110, "statuses": {"500": 12}, "grounds": "busy, little"},
             "statuses 500: 12, pid 47110, grounds busy, little",

@@ -141,7 +141,7 @@ KNEES: dict[str, Case] = {
     "a knee and a leak": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("fd_leak", 40, growth_per_hour=7200.0, limit_in_s=240.0)],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
-        "the target leaks file descriptors: 7,200 per hour, 4 min to its limit.",
+        "the target leaks file descriptors: 7,200 per hour, 4 min 0 s to its limit.",
     ),
 }  # fmt: skip
 """A knee, its limit, and what occurred beyond it."""

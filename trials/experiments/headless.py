@@ -45,6 +45,12 @@ class Ran:
         """The current knee at the end."""
         return next((each for each in reversed(self.summary["knees"]) if each["kind"] == "knee"), None)
 
+    @property
+    def stolen_cores(self) -> float:
+        """The most CPU, in cores, that the hypervisor gave to other machines during a level."""
+        read = (each.figures.readings.get("host.steal_ratio") for each in self.timeline.levels)
+        return max((value for value in read if value is not None), default=0.0)
+
     def settled(self, column: str) -> list[float]:
         """Values of a column in the settled seconds that have one."""
         columns = self.timeline.columns

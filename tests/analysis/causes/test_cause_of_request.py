@@ -26,7 +26,7 @@ from ..seconds import (
     seconds,
     target,
 )
-from .test_watch import BLAMED
+from .test_cause_detector import BLAMED
 
 SHED, LOST, SOLD_OUT = (
     failed("LocustBadStatusCode", status=503),

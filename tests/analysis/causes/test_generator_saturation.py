@@ -1,4 +1,4 @@
-"""Whether a settled level's generator was saturated, by the means of its readings (the same over seconds: test_watch)."""
+"""Whether a settled level's generator was saturated, by the means of its readings; over seconds: test_cause_detector."""
 
 from __future__ import annotations
 
