@@ -56,7 +56,7 @@ services:
     environment: {{ROUNDS: 5000}}
     deploy: {{resources: {{limits: {{cpus: "0.3"}}}}}}
 """
-"""5,000 rounds take 2 to 10 ms of CPU, so that less than 20 users need more than 0.3 of a core."""
+"""Each answer of the store computes checksums of 5 MB, so that the 40 users of the row need more than 0.3 of a core."""
 
 _PROFILE = """\
 ready = "/"

@@ -63,8 +63,16 @@ def low_load(ladder: Sequence[RateLevel]) -> LowLoad:
         return LowLoad(0.0, lowest.service_ms)
     usual_most = failure_bounds(lowest)[1]
     higher = [level for level in ladder if level.due and level.offered_per_s >= CONFIRMED_AT * lowest.offered_per_s]
-    is_confirmed = any(failure_bounds(level)[0] - usual_most <= LOST_LEAST for level in higher)
+    is_confirmed = any(_fails_no_more(level, lowest) for level in higher)
     return LowLoad(usual_most if is_confirmed else 0.0, lowest.service_ms)
+
+
+def _fails_no_more(level: RateLevel, lowest: RateLevel) -> bool:
+    """Whether no larger share fails at a higher rate, and surely less than if all beyond the goodput of the lowest were refused:
+    a level with few arrivals shows neither.
+    """
+    lower, upper = failure_bounds(level)
+    return lower - failure_bounds(lowest)[1] <= LOST_LEAST and upper < 1 - lowest.goodput_per_s / level.offered_per_s
 
 
 def state_of(level: RateLevel, low: LowLoad) -> LevelState:

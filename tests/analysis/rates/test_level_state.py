@@ -55,8 +55,8 @@ def test_failures_at_the_lowest_rate_are_usual_if_no_more_fail_at_a_higher_rate(
 
 @pytest.mark.parametrize(
     "higher",
-    [[], [level(88, 74, failed=14)], [level(120, 72, failed=48)]],
-    ids=["no higher rate", "a rate too near to differ", "more fail at the higher rate"],
+    [[], [level(88, 74, failed=14)], [level(120, 72, failed=48)], [level(120, 84, failed=36, seconds=0.25)]],
+    ids=["no higher rate", "a rate too near to differ", "more fail at the higher rate", "too few arrivals at the higher rate"],
 )
 def test_failures_at_the_lowest_rate_are_not_usual_unless_a_higher_rate_confirms_it(higher: list[RateLevel]) -> None:
     lowest = level(84, 70, failed=14)
