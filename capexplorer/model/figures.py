@@ -50,6 +50,8 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     """Mean wait between two tasks that users chose."""
     think_s: float | None = None
     """Mean think time per request: waits between tasks and sleeps inside them (Z in Little's law). None in older logs."""
+    think_se_s: float | None = None
+    """Its standard error, by batch means."""
     requests_per_task: float | None = None
     task_s: float | None = None
     """Mean time of the tasks that ended, requests and sleeps included."""

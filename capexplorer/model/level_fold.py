@@ -101,6 +101,7 @@ class LevelFold:
             response_ms=(latency_sum_ms + sum(columns["failure_latency_sum_ms"])) / requests if requests else None,
             wait_s=sum(columns["wait_sum_s"]) / waits if waits else None,
             think_s=_think_s(columns, requests),
+            think_se_s=_think_error_s(columns),
             requests_per_task=requests / tasks if tasks else None,
             task_s=sum(columns["task_sum_s"]) / tasks if tasks else None,
             warm_ratio=self.warm_ratio,
@@ -228,6 +229,14 @@ def _think_s(columns: Mapping[str, array[float]], requests: int) -> float | None
     """Think time per request: waits and sleeps; None without requests, or if an older log does not record sleeps."""
     slept_s = sum(columns["sleep_sum_s"])
     return (sum(columns["wait_sum_s"]) + slept_s) / requests if requests and not math.isnan(slept_s) else None
+
+
+def _think_error_s(columns: Mapping[str, array[float]]) -> float | None:
+    """Standard error of the think time per request; None where that is not known, or with too few seconds for batches."""
+    thought_s = [waited + slept for waited, slept in zip(columns["wait_sum_s"], columns["sleep_sum_s"], strict=True)]
+    if any(map(math.isnan, thought_s)):
+        return None
+    return batch_error(list(zip(thought_s, columns["requests"], strict=True)))
 
 
 def _bin(fold: LevelFold, with_histogram: bool) -> LevelBin:

@@ -109,6 +109,17 @@ def test_the_standard_error_of_latency_weighs_each_batch_by_its_requests() -> No
     assert folded(*seconds).figures().latency_se_ms == pytest.approx(math.sqrt(3000 / 5 / 6))
 
 
+def test_the_standard_error_of_think_time_weighs_waits_and_sleeps_of_each_batch_by_its_requests() -> None:
+    # per request: 0.5 s five times, then 1.1 s; centre 0.6; squares 5 * 0.01 + 0.25 = 0.3
+    seconds = [second(t, endpoint([10] * t), waits=t, wait_sum_s=0.4 * t, sleep_sum_s=0.1 * t) for t in range(1, 6)]
+    figures = folded(*seconds, second(6, endpoint([10] * 3), waits=3, wait_sum_s=3.0, sleep_sum_s=0.3)).figures()
+    assert figures.think_se_s == pytest.approx(math.sqrt(0.3 / 5 / 6))
+
+
+def test_in_a_log_without_sleeps_the_standard_error_of_think_time_is_not_known() -> None:
+    assert folded(*(second(t, endpoint([10]), waits=1, wait_sum_s=0.5) for t in range(6))).figures().think_se_s is None
+
+
 @pytest.mark.parametrize("seconds", range(6))
 def test_under_six_settled_seconds_there_is_no_standard_error(seconds: int) -> None:
     assert batch_error([(1.0, 1.0)] * seconds) is None

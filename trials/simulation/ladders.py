@@ -51,7 +51,10 @@ class ObservedLevel:
     """The second in which each success ended."""
     response_ms: float | None
     """Mean over all requests."""
-    wait_s: float
+    think_s: Floats
+    """Think time after each request, failures included, in order of completion."""
+    ended_second: Counts
+    """The second in which each request ended."""
     generator_busy_ratio: float | None = None
     """CPU of the generator's core; None: not simulated."""
 
@@ -136,10 +139,9 @@ def climb(system: System, users: Sequence[int], rng: np.random.Generator, level_
         settled_s = running.now_s + float(np.clip(2 * min(cycle_s, system.think_s + 8 * system.service_s), 2, 30))
         running.until(settled_s + level_s)
         windows.append((count, settled_s))
-    ended_s, response_s, ok = np.array(running.ended_s), np.array(running.response_s), np.array(running.ok, bool)
-    order = np.argsort(ended_s, kind="stable")
-    ended_s, response_s, ok = ended_s[order], response_s[order], ok[order]
-    return tuple(_observed(count, start, level_s, system, ended_s, response_s, ok) for count, start in windows)
+    ended = np.array([running.ended_s, running.response_s, running.ok, running.think_s])
+    ended = ended[:, np.argsort(ended[0], kind="stable")]
+    return tuple(_observed(count, start, level_s, system, ended) for count, start in windows)
 
 
 def _recent_rps(running: Run) -> float:
@@ -147,12 +149,12 @@ def _recent_rps(running: Run) -> float:
     return len(ended) / max(ended[-1] - ended[0], 1e-6) if len(ended) > 1 else 1.0
 
 
-def _observed(
-    users: int, start_s: float, level_s: int, system: System, ended_s: Floats, response_s: Floats, ok: NDArray[np.bool_]
-) -> ObservedLevel:
-    first, last = np.searchsorted(ended_s, [start_s, start_s + level_s])
-    second = (ended_s[first:last] - start_s).astype(int)
-    succeeded, response_ms = ok[first:last], response_s[first:last] * 1000
+def _observed(users: int, start_s: float, level_s: int, system: System, ended: Floats) -> ObservedLevel:
+    """`ended`: shape (4, requests), times of completion ascending: end, response time, whether it succeeded, think time."""
+    first, last = np.searchsorted(ended[0], [start_s, start_s + level_s])
+    ended_s, response_s, ok, think_s = ended[:, first:last]
+    second = (ended_s - start_s).astype(int)
+    succeeded, response_ms = ok.astype(bool), response_s * 1000
     return ObservedLevel(
         users=users,
         goodput=np.bincount(second[succeeded], minlength=level_s)[:level_s],
@@ -160,7 +162,8 @@ def _observed(
         latency_ms=response_ms[succeeded],
         latency_second=second[succeeded],
         response_ms=float(response_ms.mean()) if len(response_ms) else None,
-        wait_s=system.think_s,
+        think_s=think_s,
+        ended_second=second,
         generator_busy_ratio=system.generator_s * len(second) / level_s if system.generator_s else None,
     )
 

@@ -100,16 +100,17 @@ class Stream:
 
 
 class Request(NamedTuple):
-    """One request that was simulated."""
+    """One request that was simulated, and the think time of its user after it."""
 
     ended_s: float
     response_s: float
     ok: bool
+    think_s: float
 
 
 class Run:
-    """A system under load: `to` sets the number of users, `until` lets time pass. `ended_s`, `response_s` and `ok` have an
-    entry for each request that was sent."""
+    """A system under load: `to` sets the number of users, `until` lets time pass. `ended_s`, `response_s`, `ok` and
+    `think_s` have an entry for each request that was sent."""
 
     def __init__(self, system: System, rng: np.random.Generator) -> None:
         self.system, self._rng = system, rng
@@ -118,6 +119,7 @@ class Run:
         self.ended_s: list[float] = []
         self.response_s: list[float] = []
         self.ok: list[bool] = []
+        self.think_s: list[float] = []
         self._taken = 0
         self._under_way: list[Request] = []
         self._leaving = 0
@@ -159,7 +161,8 @@ class Run:
 
     def take_ended(self) -> list[Request]:
         """Requests that have ended by now and were not taken before. A request is simulated whole when it is sent."""
-        new = zip(self.ended_s[self._taken :], self.response_s[self._taken :], self.ok[self._taken :], strict=True)
+        columns = (self.ended_s, self.response_s, self.ok, self.think_s)
+        new = zip(*(column[self._taken :] for column in columns), strict=True)
         known = [*self._under_way, *(Request(*each) for each in new)]
         self._taken = len(self.ended_s)
         self._under_way = [request for request in known if request.ended_s > self.now_s]
@@ -182,8 +185,9 @@ class Run:
             if generator_s:
                 sent_s = self._generator_free_s = max(sent_s, self._generator_free_s) + generator_s
             ended_s, ok = self._reply(sent_s, service)
-            self._record(sent_s, ended_s, ok=ok)
-            heapreplace(sends, ended_s + think.pop())
+            think_s = think.pop()
+            self._record(sent_s, ended_s, think_s, ok=ok)
+            heapreplace(sends, ended_s + think_s)
         self.now_s = end_s
 
     def _reply(self, sent_s: float, service: list[float]) -> tuple[float, bool]:
@@ -223,7 +227,8 @@ class Run:
             system.ports is not None and len(ports) >= system.ports
         )
 
-    def _record(self, sent_s: float, ended_s: float, *, ok: bool) -> None:
+    def _record(self, sent_s: float, ended_s: float, think_s: float, *, ok: bool) -> None:
+        self.think_s.append(think_s)
         self.ended_s.append(ended_s)
         self.response_s.append(ended_s - sent_s)
         self.ok.append(ok)
@@ -266,7 +271,7 @@ class UslRun(Run):
             if uniforms.pop() * total_rps < sending_rps:
                 present.append(now_s)
             else:
-                self._record(present.pop(0), now_s, ok=True)
+                self._record(present.pop(0), now_s, think_s, ok=True)  # the chain is memoryless and draws no think times
         self.now_s = end_s
 
 

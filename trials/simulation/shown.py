@@ -23,6 +23,8 @@ def level_of(level: ObservedLevel, started_s: float = 0.0) -> LadderLevel:
     """One level."""
     seconds = len(level.goodput)
     successes, failures = int(level.goodput.sum()), int(level.failures.sum())
+    thought_s = np.bincount(level.ended_second, weights=level.think_s, minlength=seconds)
+    ended = (level.goodput + level.failures).astype(float)
     sums_ms = np.bincount(level.latency_second, weights=level.latency_ms, minlength=seconds)
     return LadderLevel(
         users=level.users,
@@ -37,7 +39,8 @@ def level_of(level: ObservedLevel, started_s: float = 0.0) -> LadderLevel:
         failure_ratio=failures / (successes + failures) if successes + failures else None,
         requests=successes + failures,
         seconds=float(seconds),
-        wait_s=level.wait_s,
+        wait_s=float(level.think_s.mean()) if successes + failures else None,
+        wait_se_s=batch_error(list(zip(thought_s.tolist(), ended.tolist(), strict=True))),
         started_s=started_s,
         generator_saturated=None if level.generator_busy_ratio is None else level.generator_busy_ratio >= BUSY_LEAST,
     )

@@ -6,6 +6,7 @@ simulated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -116,7 +117,8 @@ class VirtualRun:
             (each.response_s, None if each.ok else signature_of(self.running.system, each.ended_s - each.response_s))
             for each in ended
         ]
-        return tick_of(found, activity=ActivitySums(waits=len(ended), wait_sum_s=len(ended) * self.running.system.think_s))
+        waited_s = math.fsum(each.think_s for each in ended)
+        return tick_of(found, activity=ActivitySums(waits=len(ended), wait_sum_s=waited_s))
 
     def _sample(self, tick: Tick, level: int, users: int, phase: Phase, settled: bool) -> Sample:
         system = self.running.system

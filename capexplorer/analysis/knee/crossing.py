@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
+from .think_time import common_think_time, corrected
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -88,7 +89,10 @@ class CapacityCurve:
     error: Floats
     """Standard errors of goodput, with a least value (`LadderLevel.goodput_error_rps`)."""
     steady: Floats
-    """Goodput without the first requests of a ramp's new users. The low-load line is fitted to it."""
+    """Goodput that the low-load line is fitted to: without the first requests of a ramp's new users, and corrected for the think
+    times that a level's users drew (`think_time`)."""
+    steady_error: Floats
+    """Standard errors of `steady`."""
     selection_bias: Floats
     """Subtracted from goodput before the highest level is chosen; 0 except for short bins of ramps."""
 
@@ -127,9 +131,12 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
         [level.goodput_rps <= 0 and not level.seconds for level in levels]
     )  # a level of a table without a success
     error = np.where(uncounted, np.maximum(error, RELATIVE_ERROR_FLOOR * goodput.max()), error)
-    steady = np.array([level.steady_rps for level in levels])
+    common = common_think_time(levels)
+    better = [None if common is None else corrected(level, common) for level in levels]
+    plain = [(level.steady_rps, own) for level, own in zip(levels, error.tolist(), strict=True)]
+    steady, steady_error = np.array([each or other for each, other in zip(better, plain, strict=True)]).T
     selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
-    return CapacityCurve(users, goodput, error, steady, selection_bias)
+    return CapacityCurve(users, goodput, error, steady, steady_error, selection_bias)
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
@@ -193,7 +200,7 @@ def linear_levels(curve: CapacityCurve) -> int:
     while count < len(curve.users):
         rate, rate_error = _line(curve, np.arange(len(curve.users)) < count)
         own = curve.steady[count : count + 2] / curve.users[count : count + 2]
-        error = math.hypot(curve.error[count] / curve.users[count], rate_error)
+        error = math.hypot(curve.steady_error[count] / curve.users[count], rate_error)
         if (own < LINEAR_LIKELY * rate).all() and rate - own[0] > LINEAR_ERRORS * error:
             break
         count += 1
@@ -217,8 +224,8 @@ def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
 def efficiency(curve: CapacityCurve, found: Crossing) -> tuple[Floats, Floats]:
     """E = G / (N lambda0) of each level, and its standard error."""
     share = curve.steady / (curve.users * found.rps_per_user)
-    relative = np.hypot(curve.error / np.maximum(curve.goodput, 1e-12), found.rps_per_user_error / found.rps_per_user)
-    return share, np.maximum(share * relative, curve.error / (curve.users * found.rps_per_user))
+    relative = np.hypot(curve.steady_error / np.maximum(curve.steady, 1e-12), found.rps_per_user_error / found.rps_per_user)
+    return share, np.maximum(share * relative, curve.steady_error / (curve.users * found.rps_per_user))
 
 
 def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[float, float]:
@@ -228,9 +235,10 @@ def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[
     reflected at the estimate, which removes their bias (basic bootstrap; Davison & Hinkley 1997, section 5.2.1).
     """
     rng = np.random.default_rng(zlib.crc32(np.concatenate([curve.users, curve.goodput, curve.error]).tobytes()))
-    goodput = np.maximum(curve.goodput + curve.error * rng.standard_normal((BOOTSTRAPS, len(curve.users))), 0.0)
-    weight = np.where(found.baseline, curve.users / curve.error**2, 0.0)
-    rates = np.maximum((goodput - curve.goodput + curve.steady) @ weight / (curve.users @ weight), 1e-12)
+    noise = rng.standard_normal((BOOTSTRAPS, len(curve.users)))
+    goodput = np.maximum(curve.goodput + curve.error * noise, 0.0)
+    weight = np.where(found.baseline, curve.users / curve.steady_error**2, 0.0)
+    rates = np.maximum((curve.steady + curve.steady_error * noise) @ weight / (curve.users @ weight), 1e-12)
     resampled = _capacities(curve, found, goodput) / rates
     if curve.selection_bias.any():
         resampled = found.users**2 / np.maximum(resampled, 1e-12)
@@ -269,6 +277,6 @@ def _fit(curve: CapacityCurve, baseline: Mask, linear: int, plateau: Mask) -> Cr
 
 def _line(curve: CapacityCurve, chosen: Mask) -> tuple[float, float]:
     """Slope of the weighted least-squares line through the origin, and its standard error; goodput per user."""
-    users, weights = curve.users[chosen], 1 / curve.error[chosen] ** 2
+    users, weights = curve.users[chosen], 1 / curve.steady_error[chosen] ** 2
     squares = float(weights @ users**2)
     return max(float(weights @ (users * curve.steady[chosen])) / squares, 1e-12), squares**-0.5

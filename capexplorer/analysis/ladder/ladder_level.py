@@ -65,6 +65,8 @@ class LadderLevel:
     """Settled seconds."""
     wait_s: float | None = None
     """Mean pause between a user's requests, measured or declared."""
+    wait_se_s: float | None = None
+    """Standard error of `wait_s`; None if it was declared, or does not include sleeps."""
     wait_includes_sleeps: bool = False
     """Whether `wait_s` includes sleeps inside tasks; it does not in older logs."""
     started_s: float = 0.0

@@ -112,6 +112,7 @@ def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLev
         requests=figures.requests if figures.counted else None,
         seconds=(figures.settled_seconds or None) if figures.counted else None,
         wait_s=figures.pause_s,
+        wait_se_s=figures.think_se_s,
         wait_includes_sleeps=figures.think_s is not None,
         loop_lag_ms=figures.loop_lag_p99_ms,
         **known,

@@ -15,7 +15,7 @@ from capexplorer.model.verdicts import KneeVerdict
 from trials.simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs
 from trials.simulation.shown import shown
 
-SEEDS = range(200_000, 200_010)
+SEEDS = range(200_000, 200_020)
 
 
 @cache

@@ -11,7 +11,7 @@ from capexplorer.analysis.ladder import LadderLevel, pooled
 
 ONE = LadderLevel(
     users=10, goodput_rps=100.0, goodput_se_rps=3.0, throughput_rps=100.0, latency_ms=20.0, latency_se_ms=1.0, p95_ms=40.0,
-    requests=2_000, seconds=20.0, wait_s=0.1, wait_includes_sleeps=True, failure_ratio=0.0,
+    requests=2_000, seconds=20.0, wait_s=0.1, wait_se_s=0.01, wait_includes_sleeps=True, failure_ratio=0.0,
 )  # fmt: skip
 
 
@@ -29,6 +29,7 @@ def test_the_standard_error_of_two_equal_levels_is_smaller_than_that_of_one() ->
     found = of_two()
     assert found.goodput_se_rps == pytest.approx(3.0 / 2**0.5)
     assert found.latency_se_ms == pytest.approx(1.0 / 2**0.5)
+    assert found.wait_se_s == pytest.approx(0.01 / 2**0.5)
 
 
 def test_the_level_with_the_smaller_standard_error_has_the_greater_weight() -> None:
@@ -51,6 +52,7 @@ def test_disagreement_widens_the_error_by_at_most_five_times(other_rps: float, f
         ({"requests": None}, "requests", 2_000),
         ({"p95_ms": None}, "p95_ms", 40.0),
         ({"wait_includes_sleeps": False}, "wait_includes_sleeps", False),
+        ({"wait_se_s": None}, "wait_se_s", None),
         ({"disturbed": True}, "disturbed", True),
         ({"generator_saturated": True}, "generator_saturated", True),
         ({"generator_saturated": None}, "generator_saturated", None),
