@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
-from .think_time import common_think_time, corrected
+from .think_time import correction
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -92,7 +92,9 @@ class CapacityCurve:
     """Goodput that the low-load line is fitted to: without the first requests of a ramp's new users, and corrected for the think
     times that a level's users drew (`think_time`)."""
     steady_error: Floats
-    """Standard errors of `steady`."""
+    """Standard errors of `steady`, without what all levels share."""
+    shared_error: float
+    """Relative error that all corrected levels share; 0 if none was corrected."""
     selection_bias: Floats
     """Subtracted from goodput before the highest level is chosen; 0 except for short bins of ramps."""
 
@@ -131,12 +133,13 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
         [level.goodput_rps <= 0 and not level.seconds for level in levels]
     )  # a level of a table without a success
     error = np.where(uncounted, np.maximum(error, RELATIVE_ERROR_FLOOR * goodput.max()), error)
-    common = common_think_time(levels)
-    better = [None if common is None else corrected(level, common) for level in levels]
     plain = [(level.steady_rps, own) for level, own in zip(levels, error.tolist(), strict=True)]
-    steady, steady_error = np.array([each or other for each, other in zip(better, plain, strict=True)]).T
+    better = correction(levels)
+    rates = plain if better is None else [each or other for each, other in zip(better.rates, plain, strict=True)]
+    steady, steady_error = np.array(rates).T
+    shared_error = 0.0 if better is None else better.shared_error
     selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
-    return CapacityCurve(users, goodput, error, steady, steady_error, selection_bias)
+    return CapacityCurve(users, goodput, error, steady, steady_error, shared_error, selection_bias)
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
@@ -240,6 +243,7 @@ def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[
     weight = np.where(found.baseline, curve.users / curve.steady_error**2, 0.0)
     rates = np.maximum((curve.steady + curve.steady_error * noise) @ weight / (curve.users @ weight), 1e-12)
     resampled = _capacities(curve, found, goodput) / rates
+    structural = math.hypot(structural, curve.shared_error)
     if curve.selection_bias.any():
         resampled = found.users**2 / np.maximum(resampled, 1e-12)
         structural = math.hypot(structural, RAMP_ERROR)
@@ -272,11 +276,14 @@ def _fit(curve: CapacityCurve, baseline: Mask, linear: int, plateau: Mask) -> Cr
     rate, rate_error = _line(curve, baseline)
     weights = 1 / curve.error[plateau] ** 2
     capacity = float(weights @ curve.goodput[plateau] / weights.sum())
+    rate_error = math.hypot(rate_error, curve.shared_error * rate)
     return Crossing(rate, rate_error, baseline, linear, capacity, float(weights.sum() ** -0.5), plateau)
 
 
 def _line(curve: CapacityCurve, chosen: Mask) -> tuple[float, float]:
-    """Slope of the weighted least-squares line through the origin, and its standard error; goodput per user."""
+    """Slope of the weighted least-squares line through the origin, and its standard error without what levels share; goodput per
+    user.
+    """
     users, weights = curve.users[chosen], 1 / curve.steady_error[chosen] ** 2
     squares = float(weights @ users**2)
     return max(float(weights @ (users * curve.steady[chosen])) / squares, 1e-12), squares**-0.5

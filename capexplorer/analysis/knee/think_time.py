@@ -1,10 +1,10 @@
-"""Goodput at low load, corrected for the think times that its users happened to draw (docs/knee.md, section 3).
+"""Goodput at low load without the chance of think times that its users happened to draw (docs/knee.md, section 3).
 
 Think times are random, and goodput at low load follows them: five users with exponential think times of 0.5 s make about 90
-requests in ten seconds, and the mean of 90 such times varies by 10%. The mean over all levels is known much better, and think
-times do not depend on the load. So goodput X of a level with response time R and think time Z is corrected to the common
-think time Z0, X (R + Z) / (R + Z0): a control variate (Lavenberg, Moeller & Welch 1982; Law & Kelton, section 11.4). Little's
-law, N = X (R + Z), gives both the factor and the error that remains.
+requests in ten seconds, and the mean of 90 such times varies by 10%. The mean Z0 over all levels is known much better, and think
+times do not depend on the load. By Little's law goodput is N / (R + Z); replacing the level's own Z by Z0 is a control variate
+(Lavenberg, Moeller & Welch 1982; Law & Kelton, section 11.4). Time that is neither response nor think time, such as that of user
+code, is the same share of a cycle in all levels at low load, and stays in their goodput.
 """
 
 from __future__ import annotations
@@ -22,6 +22,25 @@ they depend on the load, as with `constant_throughput`, and nothing is corrected
 LEVELS_LEAST = 3
 """Levels whose think times are compared: with fewer, a dependence on the load is not seen."""
 
+LOW_LOAD_MOST = 1.1
+"""Times the shortest cycle R + Z0: levels up to it are at low load, and show which share of a cycle is accounted for."""
+
+SHARED_ERROR_MOST = 0.1
+"""Relative error that all corrected levels share, above which none is corrected."""
+
+UNACCOUNTED_MOST, CHANCE_MOST = 0.02, 2.0
+"""Levels lose time if less of their users' time is accounted for than at low load, by more than UNACCOUNTED_MOST and so many
+standard errors, as where a generator is the limit. They are not corrected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Goodput of levels for the mean think time of all, 1/s, with its standard error; None: a level is left as it is."""
+
+    rates: tuple[tuple[float, float] | None, ...]
+    shared_error: float
+    """Relative error of all corrected rates together, which no number of levels makes smaller."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommonThinkTime:
@@ -32,6 +51,29 @@ class CommonThinkTime:
     """Standard error of the mean."""
     variation: float
     """Coefficient of variation of single think times: 1 for exponential ones."""
+
+    @property
+    def cut_off_s(self) -> float:
+        """Standard deviation of the part of a think time that a level's first or last moment cuts off: Z / sqrt(12) of a constant
+        one, Z of an exponential one, and between them in proportion to the variance.
+        """
+        return self.mean_s * math.sqrt((1 + 11 * min(self.variation, 1.0) ** 2) / 12)
+
+
+def correction(levels: Sequence[LadderLevel]) -> Correction | None:
+    """The correction of these levels; None if think times were not measured, are constant, or differ between levels."""
+    common = common_think_time(levels)
+    known = [_Cycle.of(level, common.mean_s) if common is not None else None for level in levels]
+    cycles = [each for each in known if each is not None]
+    if common is None or not cycles:
+        return None
+    shortest_s = min(each.cycle_s for each in cycles)
+    accounted = _accounted_at_low_load([each for each in cycles if each.cycle_s <= LOW_LOAD_MOST * shortest_s], common)
+    shared_error = math.hypot(accounted.error, common.error_s / shortest_s)
+    if shared_error > SHARED_ERROR_MOST:
+        return None
+    rates = [None if each is None else each.corrected(accounted, common) for each in known]
+    return Correction(tuple(rates), shared_error) if any(rates) else None
 
 
 def common_think_time(levels: Sequence[LadderLevel]) -> CommonThinkTime | None:
@@ -54,20 +96,73 @@ def common_think_time(levels: Sequence[LadderLevel]) -> CommonThinkTime | None:
     return CommonThinkTime(mean_s, math.sqrt(variance / count), math.sqrt(variance) / mean_s)
 
 
-def corrected(level: LadderLevel, common: CommonThinkTime) -> tuple[float, float] | None:
-    """(goodput of a level on the low-load line, its standard error), 1/s; None where that would not make the error smaller."""
-    response_s, think_s, error_ms = level.response_s, level.wait_s, level.latency_error_ms
-    if level.ramp or not level.seconds or response_s is None or think_s is None or error_ms is None:
-        return None
-    cycle_s = response_s + common.mean_s
-    parts = (_cut_off_s(common) * math.sqrt(2 / level.users) / level.seconds, error_ms / 1000 / cycle_s, common.error_s / cycle_s)
-    rate = level.steady_rps * (response_s + think_s) / cycle_s
-    error = max(math.hypot(*parts), RELATIVE_ERROR_FLOOR) * rate
-    return (rate, error) if error < level.goodput_error_rps else None
+@dataclass(frozen=True, slots=True)
+class _Accounted:
+    """The share of users' time that responses and think times account for, X (R + Z) / N, over some levels."""
+
+    share: float
+    error: float
+    """Standard error of the share, from the think times that the ends of the levels cut off."""
+
+    @classmethod
+    def over(cls, cycles: Sequence[_Cycle], common: CommonThinkTime) -> _Accounted:
+        total_s = math.fsum(each.user_s for each in cycles)
+        cut_off_s = common.cut_off_s * math.sqrt(2 * math.fsum(each.level.users for each in cycles))
+        return cls(math.fsum(each.user_s * each.accounted for each in cycles) / total_s, cut_off_s / total_s)
+
+    def exceeds(self, other: _Accounted) -> bool:
+        """Whether `other` loses time that this one does not."""
+        chance = CHANCE_MOST * math.hypot(self.error, other.error)
+        return other.share < min(self.share, 1.0) * (1 - UNACCOUNTED_MOST - chance)
 
 
-def _cut_off_s(common: CommonThinkTime) -> float:
-    """Standard deviation of the part of a think time that a level's first or last moment cuts off: Z/sqrt(12) of a constant one,
-    Z of an exponential one, and between them in proportion to the variance.
-    """
-    return common.mean_s * math.sqrt((1 + 11 * min(common.variation, 1.0) ** 2) / 12)
+def _accounted_at_low_load(cycles: Sequence[_Cycle], common: CommonThinkTime) -> _Accounted:
+    """Over the levels with the fewest users, up to the first one that loses time, as with a generator that is the limit."""
+    low = [cycles[0]]
+    for each in cycles[1:]:
+        if _Accounted.over(low, common).exceeds(_Accounted.over([each], common)):
+            break
+        low.append(each)
+    return _Accounted.over(low, common)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cycle:
+    """The cycle of a level's users."""
+
+    level: LadderLevel
+    cycle_s: float
+    """R + Z0: its response time and the common think time."""
+    error_s: float
+    """Standard error of its response time."""
+    accounted: float
+    """Share of its users' time that its responses and think times account for, X (R + Z) / N."""
+    user_s: float
+    """Users times seconds."""
+
+    @classmethod
+    def of(cls, level: LadderLevel, think_s: float) -> _Cycle | None:
+        """None if the figures are not known, or the level is a bin of a ramp."""
+        response_s, error_ms, rate = level.response_s, level.latency_error_ms, level.throughput_rps
+        if level.ramp or not level.seconds or not rate or response_s is None or error_ms is None or level.wait_s is None:
+            return None
+        accounted = rate * (response_s + level.wait_s) / level.users
+        return cls(level, response_s + think_s, error_ms / 1000, accounted, level.users * level.seconds)
+
+    @property
+    def work_share(self) -> float:
+        """Goodput per request. Levels of one user count are pooled with other weights for goodput than for throughput, so where
+        goodput is successful requests their share is exact."""
+        level = self.level
+        counted = level.goodput_rps / (level.throughput_rps or 1.0)
+        return counted if level.work_is_metric else 1 - (level.failure_ratio or 0.0)
+
+    def corrected(self, accounted: _Accounted, common: CommonThinkTime) -> tuple[float, float] | None:
+        """(goodput for the common think time, its own standard error), 1/s; None where that is not more precise, or time is lost
+        that was accounted for at low load.
+        """
+        if accounted.exceeds(_Accounted.over([self], common)):
+            return None
+        rate = self.work_share * accounted.share * self.level.users / self.cycle_s
+        error = max(self.error_s / self.cycle_s, RELATIVE_ERROR_FLOOR) * rate
+        return (rate, error) if error < self.level.goodput_error_rps else None
