@@ -133,6 +133,7 @@ class VirtualRun:
             settled=settled,
             waits=tick.activity.waits,
             wait_sum_s=tick.activity.wait_sum_s,
+            sleep_sum_s=0.0,
         )
 
     def _open(self, users: int, spawn_rate: float, by: By = "autopilot") -> None:

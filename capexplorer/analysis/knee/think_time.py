@@ -25,6 +25,9 @@ LEVELS_LEAST = 3
 LOW_LOAD_MOST = 1.1
 """Times the shortest cycle R + Z0: levels up to it are at low load, and show which share of a cycle is accounted for."""
 
+FAILING_MOST = 0.02
+"""Failure ratio up to which a level may be at low load. Beyond it responses are those of failures too."""
+
 SHARED_ERROR_MOST = 0.1
 """Relative error that all corrected levels share, above which none is corrected."""
 
@@ -142,9 +145,11 @@ class _Cycle:
 
     @classmethod
     def of(cls, level: LadderLevel, think_s: float) -> _Cycle | None:
-        """None if the figures are not known, or the level is a bin of a ramp."""
+        """None if the level is a bin of a ramp, requests fail, or its figures are not known."""
         response_s, error_ms, rate = level.response_s, level.latency_error_ms, level.throughput_rps
-        if level.ramp or not level.seconds or not rate or response_s is None or error_ms is None or level.wait_s is None:
+        if level.ramp or (level.failure_ratio or 0.0) > FAILING_MOST or not level.seconds or not rate:
+            return None
+        if response_s is None or error_ms is None or level.wait_s is None:
             return None
         accounted = rate * (response_s + level.wait_s) / level.users
         return cls(level, response_s + think_s, error_ms / 1000, accounted, level.users * level.seconds)

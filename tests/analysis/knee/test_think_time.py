@@ -67,10 +67,15 @@ def test_a_level_that_loses_more_time_than_those_at_low_load_is_left_as_it_is() 
     assert found.rates[1] is not None and found.rates[1][0] == pytest.approx(20 / 0.6, rel=0.01)
 
 
-def test_the_share_of_failed_requests_counts_no_goodput() -> None:
-    failing = replace(level(20, 0.5), failure_ratio=0.25, goodput_rps=0.75 * 20 / 0.6)
+def test_failed_requests_are_no_goodput_of_a_corrected_level() -> None:
+    failing = replace(level(20, 0.5), failure_ratio=0.01, goodput_rps=0.99 * 20 / 0.6)
     found = corrected([level(5, 0.5), failing, level(40, 0.5)])
-    assert found.rates[1] is not None and found.rates[1][0] == pytest.approx(0.75 * 20 / 0.6, rel=0.01)
+    assert found.rates[1] is not None and found.rates[1][0] == pytest.approx(0.99 * 20 / 0.6, rel=0.005)
+
+
+def test_a_level_that_fails_is_left_as_it_is() -> None:
+    failing = replace(level(60, 0.5), failure_ratio=0.3, goodput_rps=70.0)
+    assert corrected([level(5, 0.5), level(20, 0.5), level(40, 0.5), failing]).rates[-1] is None
 
 
 @pytest.mark.parametrize(
