@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, Recovery
 from ..knee.detector import LADDER_ERROR, judge, overloaded_from
+from ..knee.think_time import at_common_think_time
 from ..knee.verification import verify
 from ..ladder import LadderLevel
 
@@ -98,9 +99,11 @@ def conclude(
     `structural`: relative error of N* that levels cannot show, beside their noise.
     `later`: levels of other regimes after them; the service may have changed at any time before these.
     """
-    free = [level for level in levels if not level.disturbed]
-    verified = functools.partial(verify, free, parts.fit) if free else None
-    disputed = bool(levels) and _returned_with_less((*levels, *later))
+    comparable = at_common_think_time(levels)
+    by_level = dict(zip(levels, comparable, strict=True))
+    free = [level for level in comparable if not level.disturbed]
+    verified = functools.partial(verify, free, [by_level.get(level, level) for level in parts.fit]) if free else None
+    disputed = bool(levels) and _returned_with_less((*comparable, *later))
     return judge(parts.fit, epoch=epoch, structural=structural, verify=verified, disputed=disputed)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
 
@@ -41,6 +41,8 @@ class Correction:
     """Goodput of levels for the mean think time of all, 1/s, with its standard error; None: a level is left as it is."""
 
     rates: tuple[tuple[float, float] | None, ...]
+    at_low_load: tuple[bool, ...]
+    """Levels whose goodput follows the think times; that of the others follows the service."""
     shared_error: float
     """Relative error of all corrected rates together, which no number of levels makes smaller."""
 
@@ -70,13 +72,25 @@ def correction(levels: Sequence[LadderLevel]) -> Correction | None:
     cycles = [each for each in known if each is not None]
     if common is None or not cycles:
         return None
-    shortest_s = min(each.cycle_s for each in cycles)
-    accounted = _accounted_at_low_load([each for each in cycles if each.cycle_s <= LOW_LOAD_MOST * shortest_s], common)
-    shared_error = math.hypot(accounted.error, common.error_s / shortest_s)
+    longest_s = LOW_LOAD_MOST * min(each.cycle_s for each in cycles)
+    accounted = _accounted_at_low_load([each for each in cycles if each.cycle_s <= longest_s], common)
+    shared_error = math.hypot(accounted.error, LOW_LOAD_MOST * common.error_s / longest_s)
     if shared_error > SHARED_ERROR_MOST:
         return None
     rates = [None if each is None else each.corrected(accounted, common) for each in known]
-    return Correction(tuple(rates), shared_error) if any(rates) else None
+    at_low_load = tuple(each is not None and each.cycle_s <= longest_s for each in known)
+    return Correction(tuple(rates), at_low_load, shared_error) if any(rates) else None
+
+
+def at_common_think_time(levels: Sequence[LadderLevel]) -> list[LadderLevel]:
+    """The levels, with corrected goodput at low load: what they show of the service, as in a comparison of two of them."""
+    found = correction(levels)
+    if found is None:
+        return list(levels)
+    return [
+        replace(level, goodput_rps=rate[0], goodput_se_rps=rate[1]) if rate is not None and is_low else level
+        for level, rate, is_low in zip(levels, found.rates, found.at_low_load, strict=True)
+    ]
 
 
 def common_think_time(levels: Sequence[LadderLevel]) -> CommonThinkTime | None:

@@ -85,3 +85,33 @@ def test_a_service_whose_figures_stay_worse_has_not_recovered() -> None:
 
 def test_recovery_at_a_load_that_was_not_measured_before_is_unknown() -> None:
     assert recovery_of(ideal([40, 80]), 80, 10, [20.0] * 30, [50.0] * 30).recovered is None
+
+
+def recorded(returned_ms: float) -> list[LadderLevel]:
+    """A recorded session with a pool of five, 100 ms each, and exponential think times of 0.4 s. At its end it returns to one
+    user, with responses of `returned_ms`."""
+    figures = [  # users, seconds, requests, response in ms, mean of the think times that were drawn
+        (1, 7.0, 17, 102.4, 0.313), (3, 10.0, 58, 102.1, 0.388), (6, 7.0, 79, 102.1, 0.418), (12, 7.0, 177, 104.9, 0.375),
+        (24, 6.0, 288, 150.6, 0.357), (48, 7.0, 348, 557.3, 0.402), (58, 6.0, 300, 808.1, 0.380), (17, 20.0, 666, 109.7, 0.401),
+        (30, 6.0, 300, 199.9, 0.401), (1, 7.0, 7, returned_ms, 0.843),
+    ]  # fmt: skip
+    return [
+        LadderLevel(
+            users=users, goodput_rps=requests / seconds, goodput_se_rps=0.3 * requests**0.5 / seconds,
+            throughput_rps=requests / seconds, requests=requests, seconds=seconds, response_ms=response_ms,
+            latency_ms=response_ms, latency_se_ms=1.0, wait_s=think_s, wait_se_s=0.4 / requests**0.5, failure_ratio=0.0,
+            started_s=20.0 * index,
+        )
+        for index, (users, seconds, requests, response_ms, think_s) in enumerate(figures)
+    ]  # fmt: skip
+
+
+def test_a_return_with_less_goodput_because_of_long_think_times_does_not_dispute_the_knee() -> None:
+    knee = analyse(recorded(101.6)).knee
+    assert knee is not None and knee.kind == "knee"
+    assert knee.users == pytest.approx(25, rel=0.05)
+
+
+def test_a_return_with_less_goodput_because_of_slow_responses_disputes_the_knee() -> None:
+    knee = analyse(recorded(1_016.0)).knee
+    assert knee is not None and knee.kind == "bend"
