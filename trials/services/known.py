@@ -1,5 +1,5 @@
 """The services: k requests at a time, each for s, and users that think for Z, so N* = k / s x (s + Z). No threshold was tuned on
-them."""
+them; docs/services.md says what they led to."""
 
 from __future__ import annotations
 

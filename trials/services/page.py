@@ -23,8 +23,9 @@ HEAD = """\
 
 Written by `make services` from `trials/results/services.json`; not by hand. Each service (`trials/services/targets/pool`)
 works on at most k requests at a time, each for s; the table says what the others wait for. Users think for Z on average, so
-the knee is at N* = k/s x (s + Z). The autopilot explores each service in real time. No threshold was tuned on these services.
-All runs are listed, misses included.
+the knee is at N* = k/s x (s + Z). The autopilot explores each service in real time. No threshold was tuned on these services;
+the correction for think times (`docs/knee.md`, section 3) was made after recordings of them showed that it was needed, and its
+first form was replaced because of what they showed. All runs are listed, misses included.
 """
 
 SERVICE_COLUMNS = ("service", "k requests wait for", "k", "s", "Z", "k/s", "N*")
