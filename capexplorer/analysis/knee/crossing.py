@@ -134,10 +134,10 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     )  # a level of a table without a success
     error = np.where(uncounted, np.maximum(error, RELATIVE_ERROR_FLOOR * goodput.max()), error)
     plain = [(level.steady_rps, own) for level, own in zip(levels, error.tolist(), strict=True)]
-    better = correction(levels)
-    rates = plain if better is None else [each or other for each, other in zip(better.rates, plain, strict=True)]
+    corrected = correction(levels)
+    rates = plain if corrected is None else [each or other for each, other in zip(corrected.rates, plain, strict=True)]
     steady, steady_error = np.array(rates).T
-    shared_error = 0.0 if better is None else better.shared_error
+    shared_error = 0.0 if corrected is None else corrected.shared_error
     selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
     return CapacityCurve(users, goodput, error, steady, steady_error, shared_error, selection_bias)
 

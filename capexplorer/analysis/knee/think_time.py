@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
+from .waiting_share import FAILING_MOST
 
 HOMOGENEOUS_MOST = 4.0
 """Standard deviations of chi-square by which the think times of levels may differ more than their errors explain; beyond that
@@ -22,11 +23,11 @@ they depend on the load, as with `constant_throughput`, and nothing is corrected
 LEVELS_LEAST = 3
 """Levels whose think times are compared: with fewer, a dependence on the load is not seen."""
 
+ROUNDING = 1e-9
+"""Relative standard deviation up to which think times are constant: sums of equal times differ by rounding."""
+
 LOW_LOAD_MOST = 1.1
 """Times the shortest cycle R + Z0: levels up to it are at low load, and show which share of a cycle is accounted for."""
-
-FAILING_MOST = 0.02
-"""Failure ratio up to which a level may be at low load. Beyond it responses are those of failures too."""
 
 SHARED_ERROR_MOST = 0.1
 """Relative error that all corrected levels share, above which none is corrected."""
@@ -68,16 +69,16 @@ class CommonThinkTime:
 def correction(levels: Sequence[LadderLevel]) -> Correction | None:
     """The correction of these levels; None if think times were not measured, are constant, or differ between levels."""
     common = common_think_time(levels)
-    known = [_Cycle.of(level, common.mean_s) if common is not None else None for level in levels]
+    known = [None if common is None else _Cycle.of(level, common) for level in levels]
     cycles = [each for each in known if each is not None]
     if common is None or not cycles:
         return None
     longest_s = LOW_LOAD_MOST * min(each.cycle_s for each in cycles)
-    accounted = _accounted_at_low_load([each for each in cycles if each.cycle_s <= longest_s], common)
+    accounted = _accounted_at_low_load([each for each in cycles if each.cycle_s <= longest_s])
     shared_error = math.hypot(accounted.error, LOW_LOAD_MOST * common.error_s / longest_s)
     if shared_error > SHARED_ERROR_MOST:
         return None
-    rates = [None if each is None else each.corrected(accounted, common) for each in known]
+    rates = [None if each is None else each.corrected(accounted) for each in known]
     at_low_load = tuple(each is not None and each.cycle_s <= longest_s for each in known)
     return Correction(tuple(rates), at_low_load, shared_error) if any(rates) else None
 
@@ -105,7 +106,7 @@ def common_think_time(levels: Sequence[LadderLevel]) -> CommonThinkTime | None:
     count = sum(requests for requests, _, _ in known)
     mean_s = math.fsum(requests * wait_s for requests, wait_s, _ in known) / count
     variance = math.fsum(requests * error_s**2 for requests, _, error_s in known) / len(known)
-    if variance <= 0:
+    if variance <= (ROUNDING * mean_s) ** 2:
         return None
     chi2, free = math.fsum(requests * (wait_s - mean_s) ** 2 for requests, wait_s, _ in known) / variance, len(known) - 1
     if chi2 > free + HOMOGENEOUS_MOST * math.sqrt(2 * free):
@@ -115,17 +116,29 @@ def common_think_time(levels: Sequence[LadderLevel]) -> CommonThinkTime | None:
 
 @dataclass(frozen=True, slots=True)
 class _Accounted:
-    """The share of users' time that responses and think times account for, X (R + Z) / N, over some levels."""
+    """How much of their users' time the responses and think times of some levels account for."""
 
-    share: float
-    error: float
-    """Standard error of the share, from the think times that the ends of the levels cut off."""
+    time_s: float
+    """X (R + Z) times the seconds, summed over levels."""
+    user_s: float
+    """Users times seconds."""
+    users: float
+    cut_off_s: float
+    """As in `CommonThinkTime`."""
 
-    @classmethod
-    def over(cls, cycles: Sequence[_Cycle], common: CommonThinkTime) -> _Accounted:
-        total_s = math.fsum(each.user_s for each in cycles)
-        cut_off_s = common.cut_off_s * math.sqrt(2 * math.fsum(each.level.users for each in cycles))
-        return cls(math.fsum(each.user_s * each.accounted for each in cycles) / total_s, cut_off_s / total_s)
+    @property
+    def share(self) -> float:
+        """X (R + Z) / N."""
+        return self.time_s / self.user_s
+
+    @property
+    def error(self) -> float:
+        """Standard error of the share, from the think times that the ends of the levels cut off."""
+        return self.cut_off_s * math.sqrt(2 * self.users) / self.user_s
+
+    def with_level(self, other: _Accounted) -> _Accounted:
+        """Over one more level."""
+        return _Accounted(self.time_s + other.time_s, self.user_s + other.user_s, self.users + other.users, self.cut_off_s)
 
     def exceeds(self, other: _Accounted) -> bool:
         """Whether `other` loses time that this one does not."""
@@ -133,14 +146,15 @@ class _Accounted:
         return other.share < min(self.share, 1.0) * (1 - UNACCOUNTED_MOST - chance)
 
 
-def _accounted_at_low_load(cycles: Sequence[_Cycle], common: CommonThinkTime) -> _Accounted:
+def _accounted_at_low_load(cycles: Sequence[_Cycle]) -> _Accounted:
     """Over the levels with the fewest users, up to the first one that loses time, as with a generator that is the limit."""
-    low = [cycles[0]]
-    for each in cycles[1:]:
-        if _Accounted.over(low, common).exceeds(_Accounted.over([each], common)):
+    first, *others = sorted(cycles, key=lambda each: each.level.users)
+    low = first.accounted
+    for each in others:
+        if low.exceeds(each.accounted):
             break
-        low.append(each)
-    return _Accounted.over(low, common)
+        low = low.with_level(each.accounted)
+    return low
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +166,19 @@ class _Cycle:
     """R + Z0: its response time and the common think time."""
     error_s: float
     """Standard error of its response time."""
-    accounted: float
-    """Share of its users' time that its responses and think times account for, X (R + Z) / N."""
-    user_s: float
-    """Users times seconds."""
+    accounted: _Accounted
 
     @classmethod
-    def of(cls, level: LadderLevel, think_s: float) -> _Cycle | None:
+    def of(cls, level: LadderLevel, common: CommonThinkTime) -> _Cycle | None:
         """None if the level is a bin of a ramp, requests fail, or its figures are not known."""
         response_s, error_ms, rate = level.response_s, level.latency_error_ms, level.throughput_rps
         if level.ramp or (level.failure_ratio or 0.0) > FAILING_MOST or not level.seconds or not rate:
             return None
         if response_s is None or error_ms is None or level.wait_s is None:
             return None
-        accounted = rate * (response_s + level.wait_s) / level.users
-        return cls(level, response_s + think_s, error_ms / 1000, accounted, level.users * level.seconds)
+        time_s = rate * (response_s + level.wait_s) * level.seconds
+        accounted = _Accounted(time_s, level.users * level.seconds, level.users, common.cut_off_s)
+        return cls(level, response_s + common.mean_s, error_ms / 1000, accounted)
 
     @property
     def work_share(self) -> float:
@@ -176,12 +188,12 @@ class _Cycle:
         counted = level.goodput_rps / (level.throughput_rps or 1.0)
         return counted if level.work_is_metric else 1 - (level.failure_ratio or 0.0)
 
-    def corrected(self, accounted: _Accounted, common: CommonThinkTime) -> tuple[float, float] | None:
+    def corrected(self, at_low_load: _Accounted) -> tuple[float, float] | None:
         """(goodput for the common think time, its own standard error), 1/s; None where that is not more precise, or time is lost
         that was accounted for at low load.
         """
-        if accounted.exceeds(_Accounted.over([self], common)):
+        if at_low_load.exceeds(self.accounted):
             return None
-        rate = self.work_share * accounted.share * self.level.users / self.cycle_s
+        rate = self.work_share * at_low_load.share * self.level.users / self.cycle_s
         error = max(self.error_s / self.cycle_s, RELATIVE_ERROR_FLOOR) * rate
         return (rate, error) if error < self.level.goodput_error_rps else None

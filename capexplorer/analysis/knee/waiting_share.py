@@ -19,7 +19,7 @@ WAITING_LEAST = 0.85
 """Think time is short if at least this share of the users at the top waits for a response."""
 
 FAILING_MOST = 0.02
-"""Failure ratio at the top above which nothing is concluded: response times are then also those of failures."""
+"""Failure ratio above which nothing is concluded from response times: they are then also those of failures."""
 
 LOW_LOAD_DIVISOR = 3
 """R0 is the mean of the lowest third of the levels."""

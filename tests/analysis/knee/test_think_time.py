@@ -67,6 +67,11 @@ def test_a_level_that_loses_more_time_than_those_at_low_load_is_left_as_it_is() 
     assert found.rates[1] is not None and found.rates[1][0] == pytest.approx(20 / 0.6, rel=0.01)
 
 
+def test_levels_may_be_given_in_any_order() -> None:
+    levels = [level(5, 0.5), level(20, 0.5), level(40, 0.5), level(80, 0.5, lost_s=0.3)]
+    assert corrected(levels[::-1]).rates == corrected(levels).rates[::-1]
+
+
 def test_failed_requests_are_no_goodput_of_a_corrected_level() -> None:
     failing = replace(level(20, 0.5), failure_ratio=0.01, goodput_rps=0.99 * 20 / 0.6)
     found = corrected([level(5, 0.5), failing, level(40, 0.5)])
@@ -85,10 +90,19 @@ def test_a_level_that_fails_is_left_as_it_is() -> None:
         [level(5, 0.5), level(20, 0.5)],
         [replace(level(users, 0.5), wait_se_s=None) for users in (5, 20, 40)],
         [replace(level(users, 0.5), wait_se_s=0.0) for users in (5, 20, 40)],
+        [replace(level(users, 0.5), wait_se_s=1e-17) for users in (5, 20, 40)],
         [replace(level(users, 0.5), ramp=True) for users in (5, 20, 40)],
         [replace(level(users, 0.5), goodput_se_rps=0.0, throughput_rps=None) for users in (5, 20, 40)],
     ],
-    ids=["they depend on the load", "two levels", "declared, not measured", "constant", "a ramp", "rates are not known"],
+    ids=[
+        "they depend on the load",
+        "two levels",
+        "declared, not measured",
+        "constant",
+        "constant but for rounding",
+        "a ramp",
+        "rates are not known",
+    ],
 )
 def test_nothing_is_corrected_where_think_times_are_not_one_distribution_or_figures_are_missing(
     levels: list[LadderLevel],
@@ -105,13 +119,13 @@ def test_one_user_who_drew_long_think_times_does_not_end_the_line() -> None:
     assert crossing(curve_of(levels)).rps_per_user == pytest.approx(1 / 0.402, rel=0.02)
 
 
-def test_the_slopes_of_simulated_services_vary_by_half() -> None:
+def test_the_correction_halves_the_spread_of_the_slopes_of_a_simulated_service() -> None:
     system = System(service_s=0.08, think_s=0.5, servers=4)
     slopes = []
     for seed in range(40):
         levels = [level_of(each) for each in climb(system, [3, 6, 9, 15, 40, 60, 80], np.random.default_rng(seed), level_s=10)]
-        blind = [replace(each, wait_se_s=None) for each in levels]
-        slopes.append([crossing(curve_of(pooled(ladder))).rps_per_user for ladder in (levels, blind)])
+        uncorrected = [replace(each, wait_se_s=None) for each in levels]
+        slopes.append([crossing(curve_of(pooled(ladder))).rps_per_user for ladder in (levels, uncorrected)])
     spread, spread_without = np.std(slopes, axis=0)
     assert spread < spread_without / 2
     assert np.mean(slopes, axis=0)[0] == pytest.approx(1 / 0.58, rel=0.01)
