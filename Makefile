@@ -109,10 +109,10 @@ hangups: setup
 lost-workers: setup
 	$(BIN)/python -m trials.lost_workers --count $(or $(COUNT),50) --seed $(or $(SEED),0) --save
 
-# An hour on two cores. PARTS=simulated SEEDS=5 for a short run.
+# An hour on two cores. PARTS=simulated SEEDS=5 FIRST_SEED=905000 for a short run.
 knees: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.lock
-	$(BIN)/python -m trials.knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS))
+	$(BIN)/python -m trials.knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED))
 
 # 30 minutes: real services that change while they are explored. NAMES="upstream-dies-at-first" for some.
 moving: setup

@@ -1,6 +1,6 @@
 """`make knees`: every finder on simulated and on real services; results, corpus, docs/benchmark-knees.md, its picture.
 
-python -m trials.knees [simulated|live|page]... [--seeds N] [--repeats N] [--parallel N]
+python -m trials.knees [simulated|live|page]... [--seeds N] [--first-seed N] [--repeats N] [--parallel N]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trials.record import Conditions
 from . import corpus, live_services, page, results
 from .exploration import Exploration, autopilot, simulated
 from .policies import POLICIES
-from .simulated import Service, services
+from .simulated import FIRST_SEED, Service, services
 
 PARTS = ("simulated", "live", "page")
 
@@ -30,13 +30,16 @@ def main() -> int:
     if "simulated" in parts:
         print(corpus.write())
         began = Conditions.now()
-        with ProcessPoolExecutor(options.parallel) as pool:
-            rows = [row for some in pool.map(each_finder, services(options.seeds)) for row in some]
-        print(results.write("knees-simulated", rows, began, f"python -m trials.knees simulated --seeds {options.seeds}"))
+        with ProcessPoolExecutor(options.parallel or os.cpu_count()) as pool:
+            rows = [row for some in pool.map(each_finder, services(options.seeds, options.first_seed)) for row in some]
+        command = f"python -m trials.knees simulated --seeds {options.seeds} --first-seed {options.first_seed}"
+        print(results.write("knees-simulated", rows, began, command))
     if "live" in parts:
         began = Conditions.now()
-        rows = live_services.explore_all(options.repeats)
-        print(results.write("knees-live", rows, began, f"python -m trials.knees live --repeats {options.repeats}"))
+        parallel = options.parallel or live_services.PARALLEL
+        rows = live_services.explore_all(options.repeats, parallel)
+        command = f"python -m trials.knees live --repeats {options.repeats} --parallel {parallel}"
+        print(results.write("knees-live", rows, began, command))
     print(page.write())
     return 0
 
@@ -55,8 +58,13 @@ def _options() -> argparse.Namespace:
         help="simulated services, real ones, the page; all of these unless some are named",
     )
     parser.add_argument("--seeds", type=int, default=30, help="random services of each kind")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="seed of the first service of each kind")
     parser.add_argument("--repeats", type=int, default=3, help="explorations of each real service by each finder")
-    parser.add_argument("--parallel", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--parallel",
+        type=int,
+        help=f"explorations at a time; by default one for each core with simulated services, {live_services.PARALLEL} with real ones",
+    )
     return parser.parse_args()
 
 

@@ -21,6 +21,8 @@ from .live import live_world
 from .policies import POLICIES
 from .world import LIMIT_S, NO_KNEE, Answer
 
+PARALLEL = 3
+"""Explorations at a time unless another number is given."""
 STALL_AT_S, STALL_S = 40.0, 20.0
 """When a service that stalls is stopped (SIGSTOP), and for how long."""
 
@@ -44,7 +46,7 @@ SERVICES = (
 )
 
 
-def explore_all(repeats: int, parallel: int = 3) -> list[Exploration]:
+def explore_all(repeats: int, parallel: int) -> list[Exploration]:
     """Every finder on every service, `parallel` at a time: the services sleep and use almost no CPU."""
     wanted = [(each, name, number) for number in range(repeats) for each in SERVICES for name in (AUTOPILOT, *POLICIES)]
     with ThreadPoolExecutor(parallel) as pool:

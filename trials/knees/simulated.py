@@ -96,11 +96,11 @@ def started(service: Service) -> Run:
     return run(service.system, np.random.default_rng([service.seed, 7]))
 
 
-def services(count: int) -> list[Service]:
+def services(count: int, first_seed: int = FIRST_SEED) -> list[Service]:
     """`count` services of each sort: still ones of six kinds and linear ones; queues and linear ones that change."""
     made = []
     still: tuple[Kind | Literal["linear"], ...] = (*KINDS, "linear")
-    for seed in range(FIRST_SEED, FIRST_SEED + count):
+    for seed in range(first_seed, first_seed + count):
         made += [_service(kind, seed, "none") for kind in still]
         made += [_service("queue", seed, change) for change in CHANGES]
         made += [_service("linear", seed, change) for change in ("neighbour", "fault")]
