@@ -63,9 +63,12 @@ def level_label(run: OnTerminal, users: int) -> str:
     return f"level {indices()[-1]}"
 
 
-def controls_were_held(events: list[Event]) -> list[bool]:
-    """Whether a screen has the controls, after each change of the screen that has them."""
-    return [each.args.get("holder") is not None for each in events_of(events, Command) if each.name == "controls"]
+def holders_of_controls(events: list[Event]) -> list[str | None]:
+    """The screens that get the controls, in order; None: no screen has them. A screen that answers no request for the controls
+    within 15 s, as on a busy machine, loses them and may ask for them itself: requests are left out.
+    """
+    changes = [each.args for each in events_of(events, Command) if each.name == "controls"]
+    return [each["holder"] for each in changes if "holder" in each and "kept" not in each]  # type: ignore[misc]
 
 
 def session_of(run: OnTerminal) -> str:
@@ -155,13 +158,12 @@ def events_of_shared_run(tmp_path_factory: pytest.TempPathFactory) -> list[Event
 
 
 def test_the_controls_of_a_shared_run_go_from_screen_to_screen(events_of_shared_run: list[Event]) -> None:
-    assert controls_were_held(events_of_shared_run) == [
-        False,  # released by the run's screen
-        True,  # taken by the attached screen
-        True,  # returned
-        False,  # lost with the terminal
-        True,  # taken by the screen that is attached afterwards
-    ]
+    attached, own, none, attached_later = holders_of_controls(events_of_shared_run)
+    assert attached is not None
+    assert own is not None, "the run's screen gets them back from the attached screen that quits"
+    assert own != attached
+    assert none is None, "its terminal hangs up"
+    assert attached_later is not None
 
 
 def test_only_the_screen_with_the_controls_can_step(events_of_shared_run: list[Event]) -> None:
@@ -268,4 +270,6 @@ def test_a_killed_ssh_client_ends_its_screen_and_disturbs_no_request(tmp_path: P
     assert not replayed.notes
     replayed.close()
     assert_undisturbed(events_in(sessions))
-    assert controls_were_held(events_in(sessions)) == [False, True, False], "released, taken by the attached screen, released"
+    released, attached, released_again = holders_of_controls(events_in(sessions))
+    assert (released, released_again) == (None, None)
+    assert attached is not None
