@@ -12,6 +12,8 @@ from .frames import FROM_RUN_MOST_BYTES, Frames, frame
 from .protocol import PROTOCOL, FromRun, Hello, Message, Over, ProtocolError, Refused, Role, Welcome, encode, from_run
 
 ANSWERS_WITHIN_S = 5.0
+WELCOMES_WITHIN_S = 20.0
+"""A run that has ended refuses the connection at once; one on a machine that its load keeps busy may answer late."""
 _READ_BYTES = 65_536
 
 
@@ -71,7 +73,7 @@ class RunConnection:
         return bool(self._arrived) or self.is_lost or bool(select.select([self._socket], [], [], seconds)[0])
 
     def _welcomed(self, path: Path) -> Welcome:
-        deadline_s = time.monotonic() + ANSWERS_WITHIN_S
+        deadline_s = time.monotonic() + WELCOMES_WITHIN_S
         while not self._arrived and not self.is_lost and self.wait_for_more(max(0.0, deadline_s - time.monotonic())):
             self._receive()
         match self._arrived[:1]:
@@ -80,7 +82,7 @@ class RunConnection:
                 return welcome
             case [Refused(why=why)]:
                 raise InputError(f"{path}: the run refuses this screen: {why}")
-        raise InputError(f"{path}: no answer of the run within {ANSWERS_WITHIN_S:g} s")
+        raise InputError(f"{path}: no answer of the run within {WELCOMES_WITHIN_S:g} s")
 
     def _receive(self) -> None:
         """Read all bytes that have arrived."""
