@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .plan import Step
 
+AFTER_SUSPENSION_S = 6.0
+"""Seconds that a hold, unless it is shorter, still lasts after a suspension, so that a new level settles and is measured."""
+
 
 class PlanCursor:
     """The state of a running plan. `due` returns the step for a moment; the caller carries it out and reports the end of
@@ -30,6 +33,12 @@ class PlanCursor:
         step = self.current
         if step is not None and not step.is_autopilots and self._ends_s is None:
             self._ends_s = at_s + step.hold_s
+
+    def suspended(self, now_s: float, seconds: float) -> None:
+        """Extend the current hold by a suspension of the process that ended at `now_s`, and at least by AFTER_SUSPENSION_S."""
+        step = self.current
+        if step is not None and self._ends_s is not None and not step.is_autopilots:
+            self._ends_s = max(self._ends_s + seconds, now_s + min(step.hold_s, AFTER_SUSPENSION_S))
 
     def found(self, at_s: float) -> None:
         """The autopilot has ended: continue at `at_s`."""

@@ -44,11 +44,11 @@ class LevelEvents:
             self._emit(closed)
             self.marks.judge()
 
-    def reopen(self, void: Void | None = None) -> None:
+    def reopen(self, void: Void | None = None, *, load_continues: bool = False) -> None:
         """Close the open level, if any, and open a new one with the same users or rate. `void`: why the closed one has no
-        figures.
+        figures. `load_continues`: users that run, or a rate that is offered, do so already; no report will say so.
         """
-        opened = self.tracker.opened
+        opened, has_spawned = self.tracker.opened, self.tracker.phase != "spawning"
         if opened is not None:
             self.close(void)
             again = self.tracker.open(
@@ -61,6 +61,8 @@ class LevelEvents:
                 arrivals=opened.arrivals,
             )
             self._emit_opened(again)
+            if load_continues and has_spawned:
+                self.tracker.spawned(again.t_s)
 
     def _emit_opened(self, opened: LevelOpened) -> None:
         self.on_opened(opened.index)

@@ -213,6 +213,11 @@ class LoadControl:
         if level is not None:
             self.step(users, "plan", spawn_rate, ramp=level == "ramp")
 
+    def after_suspension(self, seconds: float, *, load_continues: bool) -> None:
+        """Begin a new level at the same load after a suspension of the process. `load_continues`: users and schedule run on."""
+        self.levels.reopen(load_continues=load_continues)
+        self._plan.suspended(self._pump.now_s(), seconds)
+
     # -- every second
 
     def start_alarm(self) -> None:

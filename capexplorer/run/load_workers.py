@@ -170,10 +170,12 @@ class LoadWorkers:
         if engine is not None:
             self.host.thread.post(lambda: engine.registry.align_seconds(boundary_s))
 
-    def resend_users(self) -> None:
-        """Start the workers' users again, which they stopped while this process was suspended."""
-        if self.engine is not None:
-            self.host.thread.post(self.engine.repeat_step)
+    def resend_users(self) -> bool:
+        """Start the workers' users again, which stopped while this process was suspended. False: users run in this process."""
+        if self.engine is None:
+            return False
+        self.host.thread.post(self.engine.repeat_step)
+        return True
 
     def marks(self, epoch: int, load: Load) -> list[Mark]:
         """Marks to emit now. Called once a tick."""

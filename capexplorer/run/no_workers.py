@@ -45,8 +45,9 @@ class NoWorkers:
     def align_seconds(self, boundary_s: float) -> None:
         """Do nothing: without workers no reports arrive."""
 
-    def resend_users(self) -> None:
-        """Do nothing: users of this process were suspended with it and continue with it."""
+    def resend_users(self) -> bool:
+        """False: users of this process were suspended with it and continue with it."""
+        return False
 
     def expect_end(self) -> None:
         """There are none."""

@@ -264,11 +264,11 @@ class SessionRun:
         self.sink.flush()
 
     def _on_suspension(self, seconds: float) -> None:
-        """Log a suspension and begin a new level at the same users."""
+        """Log a suspension and begin a new level at the same load, for which a plan allows more time."""
         text = f"the process was suspended for {seconds:.1f} s (stopped, or the machine slept): a new level begins here"
         self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
-        self.load_control.levels.reopen()
-        self.workers.resend_users()
+        start_again = self.workers.resend_users()
+        self.load_control.after_suspension(seconds, load_continues=not start_again)
 
     def _emit_user_errors(self, t_s: float, *, all_changes: bool = False) -> None:
         mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.load, all_changes=all_changes)

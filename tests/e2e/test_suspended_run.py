@@ -25,8 +25,18 @@ def suspend(run: Run, seconds: float) -> None:
     os.kill(run.process.pid, signal.SIGCONT)
 
 
+def test_a_rate_is_measured_again_after_a_suspension(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", "--headless", "--plan", "rate 20/s 10m") as run:
+        before = run.wait_for_events(Sample, lambda sample: sample.settled, count=3)
+        suspend(run, SUSPENDED_S)
+        run.wait_for_events(Sample, lambda sample: sample.level > before[-1].level and sample.settled, count=3)
+        os.kill(run.process.pid, signal.SIGTERM)
+        assert run.exit_code() == 128 + signal.SIGTERM
+    assert {level.offered_per_s for level in events_of(run.events(), LevelOpened)} == {20.0}
+
+
 def test_a_suspension_ends_the_level_and_is_in_no_settled_sample(tmp_path: Path) -> None:
-    with started_run(tmp_path, "actor", "--headless", "--plan", "3:25s") as run:
+    with started_run(tmp_path, "actor", "--headless", "--plan", "3:10m") as run:
         before = run.wait_for_events(Sample, lambda sample: sample.settled, count=3)
         suspend(run, SUSPENDED_S)
         run.wait_for_events(Sample, lambda sample: sample.level > before[-1].level and sample.settled, count=3)

@@ -149,6 +149,35 @@ def test_durations_count_from_the_end_of_spawning() -> None:
     assert cursor.finished
 
 
+@pytest.mark.parametrize(
+    ("hold_s", "suspended_s", "next_s"),
+    [(60.0, 3.0, 64.0), (60.0, 90.0, 151.0), (5.0, 3.0, 10.0), (20.0, 0.6, 21.6)],
+    ids=["a long hold is as much longer", "longer than the hold", "a short hold begins again", "by half a second"],
+)
+def test_a_hold_is_extended_by_a_suspension(hold_s: float, suspended_s: float, next_s: float) -> None:
+    cursor = PlanCursor((Step(10, hold_s),))
+    cursor.due(0.0)
+    cursor.spawned(1.0)
+    cursor.suspended(2.0 + suspended_s, suspended_s)
+    assert cursor.next_s == pytest.approx(next_s)
+
+
+def test_a_new_level_has_time_to_settle_after_a_suspension_near_the_end_of_a_hold() -> None:
+    cursor = PlanCursor((Step(10, 60.0),))
+    cursor.due(0.0)
+    cursor.spawned(1.0)
+    cursor.suspended(60.5, 0.6)
+    assert cursor.next_s == 66.5
+
+
+def test_a_suspension_while_users_spawn_leaves_the_hold_as_it_is() -> None:
+    cursor = PlanCursor((Step(10, 60.0),))
+    cursor.due(0.0)
+    cursor.suspended(2.0, 1.0)
+    cursor.spawned(3.0)
+    assert cursor.next_s == 63.0
+
+
 def test_reporting_spawning_twice_does_not_extend_a_duration() -> None:
     cursor = PlanCursor((Step(10, 5.0),))
     cursor.due(0.0)

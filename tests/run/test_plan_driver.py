@@ -126,6 +126,16 @@ def test_a_ramp_of_rates_begins_at_the_rate_before_it_or_at_zero() -> None:
     assert plan.ramping(45.0) == SetRate(250.0)
 
 
+def test_a_ramp_ends_as_planned_after_a_suspension() -> None:
+    plan = plan_of("ramp to 400/s 40s, 5:20s")
+    take_step(plan, 0.0, 0)
+    plan.suspended(10.0, 3.0)
+    assert plan.next_s == 40.0
+    take_step(plan, 40.0, 0, 400.0)
+    plan.suspended(50.0, 3.0)
+    assert plan.next_s == 63.0
+
+
 def test_a_share_of_the_capacity_needs_a_capacity_as_a_rate() -> None:
     plan = plan_of("60% capacity:10s", KNEE)
     move = take_step(plan, 0.0, 0)

@@ -99,6 +99,11 @@ class PlanDriver:
         if self._ramp is None:
             self._cursor.spawned(at_s)
 
+    def suspended(self, now_s: float, seconds: float) -> None:
+        """The process was suspended for `seconds`, until `now_s`: the step lasts longer. A ramp ends as planned."""
+        if self._ramp is None:
+            self._cursor.suspended(now_s, seconds)
+
     def found(self, at_s: float) -> None:
         """The autopilot has ended its search at `at_s`."""
         self._cursor.found(at_s)

@@ -1,0 +1,69 @@
+"""Levels of a run are opened again at the same load: after a suspension of the process, or when workers come and go."""
+
+from __future__ import annotations
+
+import pytest
+from session.samples import HEADER
+
+from capexplorer.load.recorder import Tick
+from capexplorer.model.events import Event, LevelClosed, LevelOpened, OfferedTick
+from capexplorer.run.event_sink import EventSink
+from capexplorer.run.level_events import LevelEvents
+
+
+class Levels:
+    """Levels at 5 users or at 20 iterations a second."""
+
+    def __init__(self, offered_per_s: float | None) -> None:
+        self.offered_per_s, self.now_s = offered_per_s, 0.0
+        self.sink = EventSink(self._fail)
+        self.sink.emit(HEADER)
+        self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
+        self.levels.open(5, "plan", 10.0, offered_per_s=offered_per_s)
+
+    def settled(self, seconds: int) -> list[bool]:
+        """Whether each of so many further seconds counts in the figures of its level."""
+        return [self._second() for _ in range(seconds)]
+
+    def _second(self) -> bool:
+        began_s, self.now_s = self.now_s, self.now_s + 1.0
+        offered = OfferedTick(planned=20, finished=20) if self.offered_per_s is not None else None
+        tick = Tick(all_requests=20, all_latency_sum_ms=200.0, offered=offered)
+        return self.levels.tracker.tick(began_s, self.now_s, 5, tick, 5, offered_per_s=self.offered_per_s)[1]
+
+    def events(self) -> list[Event]:
+        return [event for event in self.sink.take() if isinstance(event, LevelOpened | LevelClosed)]
+
+    def _fail(self, error: Exception) -> None:
+        raise error
+
+
+@pytest.mark.parametrize("offered_per_s", [None, 20.0], ids=["users", "an offered rate"])
+def test_a_level_whose_load_continues_settles_again(offered_per_s: float | None) -> None:
+    run = Levels(offered_per_s)
+    run.levels.tracker.spawned(0.0)
+    assert run.settled(4) == [False, False, True, True]
+    run.levels.reopen(load_continues=True)
+    assert run.settled(4) == [False, False, True, True]
+    assert [type(event) for event in run.events()] == [LevelOpened, LevelClosed, LevelOpened]
+
+
+@pytest.mark.parametrize("load_continues", [False, True])
+def test_a_rate_that_is_not_offered_yet_does_not_settle(load_continues: bool) -> None:
+    run = Levels(20.0)
+    if not load_continues:
+        run.levels.tracker.spawned(0.0)
+        run.settled(4)
+    run.levels.reopen(load_continues=load_continues)
+    assert run.settled(8) == [False] * 8
+
+
+def test_a_level_opened_again_has_the_load_of_the_one_before() -> None:
+    run = Levels(20.0)
+    run.levels.reopen("worker_lost")
+    before, closed, after = run.events()
+    assert isinstance(before, LevelOpened)
+    assert isinstance(after, LevelOpened)
+    assert isinstance(closed, LevelClosed)
+    assert closed.void == "worker_lost"
+    assert (after.users, after.offered_per_s, after.by) == (before.users, before.offered_per_s, before.by) == (5, 20.0, "plan")
