@@ -16,7 +16,7 @@ from .tmux_rig import needs_tmux, on_screen
 pytestmark = pytest.mark.slow
 
 PLAN = ("--headless", "--plan", "2:6s")
-READY_TIMEOUT_S = 5.0
+READY_TIMEOUT_S = 20.0
 """`timeout_s` in targets/built/target.toml."""
 
 

@@ -14,7 +14,7 @@ from capexplorer.model.events import Event, Header, LevelClosed, LevelOpened, Sa
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.session import kept_file
 
-from .rig import Run, events_of, export, run_in_process, run_to_end, session_path
+from .rig import Run, events_of, export, run_in_process, run_to_end_unsuspended, session_path
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,9 @@ SHARES = {"/health": 0.5, "/io": 0.3, "/cpu": 0.2}
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
     """The run and its exit code."""
     folder = tmp_path_factory.mktemp("mixed")
-    return run_to_end(folder, "mixed", "--set", "cpu_work=20000", "--headless", "--keep-bodies", "--plan", "5:5s,10:7s")
+    return run_to_end_unsuspended(
+        folder, "mixed", "--set", "cpu_work=20000", "--headless", "--keep-bodies", "--plan", "5:5s,10:7s"
+    )
 
 
 @pytest.fixture(scope="module")

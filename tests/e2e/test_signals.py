@@ -47,7 +47,7 @@ def signals_in_mask(pid: int, mask_name: Literal["SigIgn", "SigCgt"]) -> set[int
 
 def test_a_signal_sent_twice_ends_a_headless_run_with_a_complete_session(tmp_path: Path) -> None:
     with started_run(tmp_path, "actor", *PLAN) as run:
-        run.wait_for_events(Sample)
+        run.wait_for_events(Sample, lambda sample: sample.endpoints)
         assert set(SIGNALS) <= signals_in_mask(run.process.pid, "SigCgt")
         os.kill(run.process.pid, signal.SIGHUP)
         os.kill(run.process.pid, signal.SIGHUP)
@@ -67,7 +67,7 @@ def test_a_signal_during_start_up_ends_the_run(tmp_path: Path) -> None:
 def test_a_signal_ends_the_live_screen_and_restores_the_terminal(tmp_path: Path) -> None:
     with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
         before = run.settings()
-        run.wait_for(lambda: events_of(run.events(), Sample), "a sample")
+        run.wait_for(lambda: [sample for sample in events_of(run.events(), Sample) if sample.endpoints], "a second with requests")
         assert run.settings() != before
         os.kill(run.process.pid, signal.SIGQUIT)
         assert run.exit_code() == 128 + signal.SIGQUIT
@@ -78,7 +78,7 @@ def test_a_signal_ends_the_live_screen_and_restores_the_terminal(tmp_path: Path)
 
 def test_a_hang_up_of_the_terminal_ends_the_run_with_a_complete_session(tmp_path: Path) -> None:
     with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
-        run.wait_for(lambda: events_of(run.events(), Sample), "a sample")
+        run.wait_for(lambda: [sample for sample in events_of(run.events(), Sample) if sample.endpoints], "a second with requests")
         run.hang_up()
         assert run.exit_code() == 128 + signal.SIGHUP
     assert_complete(run.events(), signal.SIGHUP)

@@ -90,14 +90,14 @@ def test_a_worker_joins_only_with_the_secret_and_the_locustfile_of_the_run(tmp_p
     locustfile.write_text(LOCUSTFILE)
     other.write_text(LOCUSTFILE + "\n")
     bind = f"127.0.0.1:{free_port()}"
-    args = ("actor", "-f", str(locustfile), "--headless", "--bind", bind, "--expect-workers", "1", "--plan", "4:5s")
+    args = ("actor", "-f", str(locustfile), "--headless", "--bind", bind, "--expect-workers", "1", "--plan", "4:15s")
     with started_run(tmp_path, *args, before=("env", SECRET)) as run:
         run.wait_for_events(Target, lambda event: event.state == "ready")
-        for secret, given, message in (
-            (SECRET, other, f"{other}: differs from the run's {locustfile}"),
-            ("CAPEXPLORER_SECRET=another-secret-here", locustfile, f"no answer of a run at {bind} in 2 s"),
+        for secret, given, wait_s, message in (
+            (SECRET, other, 60, f"{other}: differs from the run's {locustfile}"),
+            ("CAPEXPLORER_SECRET=another-secret-here", locustfile, 2, f"no answer of a run at {bind} in 2 s"),
         ):
-            done = run_command("worker", "--join", bind, "-f", str(given), "--wait", "2", before=("env", secret))
+            done = run_command("worker", "--join", bind, "-f", str(given), "--wait", str(wait_s), before=("env", secret))
             assert done.returncode == 2
             assert done.stderr.splitlines()[-1].startswith(f"capexplorer: {message}")
         worker = run_command("worker", "--join", bind, "-f", str(locustfile), before=("env", SECRET))
@@ -105,7 +105,7 @@ def test_a_worker_joins_only_with_the_secret_and_the_locustfile_of_the_run(tmp_p
         assert worker.stderr.splitlines()[0] == f"joined the run at {bind}"
         assert run.exit_code() == 0, run.stderr
     events = run.events()
-    assert [level.figures.settled for level in events_of(events, LevelClosed)] == [True]
+    assert any(level.figures.settled for level in events_of(events, LevelClosed))
     assert {mark.id for mark in events_of(events, Mark)} >= {"user_code_error"}
 
 
@@ -151,9 +151,9 @@ class JoinedFromAnotherMachine:
         return max((each.neighbours.cpu_ratio for each in events_of(self.events, Sample) if each.neighbours), default=0.0)
 
     @property
-    def kept_its_worker(self) -> bool:
-        """Whether no worker was lost: one that gets no CPU for 3 s is."""
-        return not any(_is_loss_of_worker(event) for event in events_of(self.events, Command))
+    def has_settled(self) -> bool:
+        """Whether a level has figures: a worker that gets no CPU for 3 s is lost, and with it the level."""
+        return any(level.figures.settled for level in events_of(self.events, LevelClosed))
 
 
 def join_from_another_machine(
@@ -165,7 +165,7 @@ def join_from_another_machine(
     command = [*on_run_machine, sys.executable, "-m", "http.server", "8123", "--bind", "10.77.0.1", "--directory", str(folder)]
     service = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url, bind = ("--host", "http://10.77.0.1:8123", "--allow-host", "10.77.0.1"), "10.77.0.1:5557"
-    args = ("-f", str(locustfile), *url, "--bind", bind, "--expect-workers", "1", "--headless", "--plan", "3:6s")
+    args = ("-f", str(locustfile), *url, "--bind", bind, "--expect-workers", "1", "--headless", "--plan", "3:15s")
     join = ("worker", "--join", bind, "-f", str(locustfile))
     try:
         with started_run(folder, *args, before=(*on_run_machine, "env", SECRET)) as run:
@@ -183,7 +183,7 @@ def test_a_worker_on_another_machine_must_allow_the_host_itself(
 ) -> None:
     joined = repeated_while_disturbed(
         lambda folder: join_from_another_machine(folder, *two_machines),
-        lambda joined: joined.kept_its_worker,
+        lambda joined: joined.has_settled,
         lambda joined: joined.cores_of_others,
         tmp_path,
     )
@@ -191,7 +191,7 @@ def test_a_worker_on_another_machine_must_allow_the_host_itself(
     assert joined.without_allowed_host.stderr.splitlines()[-1].endswith("or add --allow-host 10.77.0.1")
     assert joined.with_allowed_host.returncode == 0, joined.with_allowed_host.stderr
     assert joined.exit_code == 0
-    assert [level.figures.settled for level in events_of(joined.events, LevelClosed)] == [True]
+    assert joined.has_settled
     for sample in events_of(joined.events, Sample):
         if sample.settled:
             assert sample.duration_s == 1.0
