@@ -14,6 +14,7 @@ def curve_evidence(finding: CurveFinding) -> str:
     found, seen = finding.verdict, finding.verdict.evidence
     clauses = (
         _low_load(seen),
+        _slower(seen),
         _top(seen),
         _around(seen),
         _second(seen),
@@ -31,6 +32,12 @@ def _low_load(seen: KneeEvidence) -> str:
         return ""
     levels = f" ({_levels(seen.baseline_levels)})" if seen.baseline_levels else ""
     return f"at low load each user makes {quantities.rate(seen.low_load_rps_per_user)}{levels}"
+
+
+def _slower(seen: KneeEvidence) -> str:
+    if not seen.slower_levels:
+        return ""
+    return f"{_levels(seen.slower_levels)} with fewer users left out, where the service was slower, as during a warm-up"
 
 
 def _top(seen: KneeEvidence) -> str:

@@ -24,11 +24,12 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
         (reported("at_or_below", "at_or_below", users_high=9.0), "knee at or below 8 users (low confidence)"),
         (reported("knee", "knee", users_low=7.0, users_high=9.0, capacity_rps=40.0, soft=False, provisional=True, levels_below=3),
          "knee at 8 users [7–9] and 40/s, limited by a cause that no reading shows (low confidence)"),
-        (reported("knee", "knee", low_load_rps_per_user=2.69, baseline_levels=3, top_efficiency=0.5, top_slope=-0.07,
-                  levels_below=1, levels_beyond=2, half_width_ratio=0.15, second_detector_users=9.0, response_ratio=6.27,
-                  little_ratio=1.25),
-         "knee at 8 users (low confidence): at low load each user makes 2.69/s (3 levels); at the highest level goodput is "
-         "50% of linear scaling, and more users do not raise it; 1 level lies below the knee and 2 above it (interval ±15%); "
+        (reported("knee", "knee", low_load_rps_per_user=2.69, baseline_levels=3, slower_levels=2, top_efficiency=0.5,
+                  top_slope=-0.07, levels_below=1, levels_beyond=2, half_width_ratio=0.15, second_detector_users=9.0,
+                  response_ratio=6.27, little_ratio=1.25),
+         "knee at 8 users (low confidence): at low load each user makes 2.69/s (3 levels); 2 levels with fewer users left "
+         "out, where the service was slower, as during a warm-up; at the highest level goodput is 50% of linear scaling, and "
+         "more users do not raise it; 1 level lies below the knee and 2 above it (interval ±15%); "
          "a second method finds the knee at 9 users; responses take 6.27 times as long as at low load; responses and think "
          "time account for 80% of the users' time (Little's law)"),
         (reported("knee", "knee", top_efficiency=0.6, top_slope=0.2, failure_ratio_more=0.12, failures_replied_ratio=1.0),

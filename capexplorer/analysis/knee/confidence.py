@@ -63,7 +63,7 @@ class ConfidenceFigures:
         if other is not None and abs(other - found.users) < abs(second - found.users):
             second = other
         return cls(
-            baseline_levels=int((curve.users[: found.linear] <= BASELINE_SHARE * found.users).sum()),
+            baseline_levels=int((curve.users[found.slower : found.linear] <= BASELINE_SHARE * found.users).sum()),
             beyond_levels=int((curve.users >= BEYOND_SHARE * found.users).sum()),
             plateau_levels=int(plateau_levels(curve, curve.goodput).sum()),
             half_width_ratio=half_width_ratio,

@@ -28,6 +28,10 @@ fixed bound of 0.85 without errors ended the line at the second level of ladders
 LINEAR_ERRORS = 2.0
 """Standard errors by which such a level must lie under the line."""
 
+FASTER_ERRORS = 3.0
+"""Standard errors by which goodput per user must exceed that of the line so far for its levels, each under LINEAR_LIKELY of it,
+to be left out: in one state of a service more users are never served faster, so it was warming up."""
+
 BASELINE_SHARE = 0.7
 """Share of N* above which levels are not used for lambda0, even those on the line. In M/M/1 with long think times the efficiency
 at 0.7 N* is 0.97 and at 0.9 N* 0.90; with such levels in the fit lambda0 came out 1-3% low (simulation, tuning seeds)."""
@@ -97,6 +101,8 @@ class CapacityCurve:
     """Relative error that all corrected levels share; 0 if none was corrected."""
     selection_bias: Floats
     """Subtracted from goodput before the highest level is chosen; 0 except for short bins of ramps."""
+    has_own_errors: bool
+    """Whether errors were measured; otherwise, as in published tables, they are estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +114,10 @@ class Crossing:
     rps_per_user_error: float
     baseline: Mask
     """Levels that lambda0 is fitted to."""
+    slower: int
+    """How many levels, from the lowest, are left out because the service was significantly slower than at the next ones."""
     linear: int
-    """How many levels, from the lowest, lie on the line: the index of the first level off it."""
+    """The index of the first level with more users that is off the line."""
     capacity: float
     """Goodput of the capacity line, 1/s."""
     capacity_error: float
@@ -127,7 +135,8 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     users = np.array([level.users for level in levels])
     goodput = np.array([level.goodput_rps for level in levels])
     error = np.array([level.goodput_error_rps for level in levels])
-    if all(level.goodput_se_rps is None for level in levels):
+    has_own_errors = any(level.goodput_se_rps is not None for level in levels)
+    if not has_own_errors:
         error = np.maximum(error, roughness(users, goodput) * goodput)
     uncounted = np.array(
         [level.goodput_rps <= 0 and not level.seconds for level in levels]
@@ -139,7 +148,7 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     steady, steady_error = np.array(rates).T
     shared_error = 0.0 if corrected is None else corrected.shared_error
     selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
-    return CapacityCurve(users, goodput, error, steady, steady_error, shared_error, selection_bias)
+    return CapacityCurve(users, goodput, error, steady, steady_error, shared_error, selection_bias, has_own_errors)
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
@@ -159,16 +168,17 @@ def roughness(users: Floats, goodput: Floats) -> float:
 
 def crossing(curve: CapacityCurve) -> Crossing:
     """Fit both lines twice: the second time only to levels that are far from the first crossing."""
-    linear = linear_levels(curve)
-    baseline = np.arange(len(curve.users)) < linear
+    on_line = linear_levels(curve)
+    index = np.arange(len(curve.users))
+    baseline = (on_line.start <= index) & (index < on_line.stop)
     plateau = plateau_levels(curve, curve.goodput)
-    first = _fit(curve, baseline, linear, plateau)
+    first = _fit(curve, baseline, on_line, plateau)
     clear = _below_crossing(curve, baseline, first.users)
-    whole = _fit(curve, clear, linear, plateau)
+    whole = _fit(curve, clear, on_line, plateau)
     beyond = plateau & (curve.users >= SURE_PLATEAU_TIMES * first.users)
     if not beyond.any():
         return whole
-    further = _fit(curve, clear, linear, beyond)
+    further = _fit(curve, clear, on_line, beyond)
     return further if further.capacity >= whole.capacity else whole  # else goodput falls there
 
 
@@ -178,11 +188,12 @@ def _below_crossing(curve: CapacityCurve, baseline: Mask, knee_users: float) -> 
     One level alone is often not typical (a single user has the whole service), so a second level joins it if it is also far
     below the crossing.
     """
-    under = curve.users <= BASELINE_SHARE * knee_users
-    if baseline.sum() == 1 and len(under) > 1 and under[1]:
-        share = curve.steady[1] / curve.users[1] / max(curve.steady[0] / curve.users[0], 1e-12)
-        return under & (np.arange(len(under)) < (2 if share >= SECOND_LEAST else 1))
-    clear: Mask = (baseline & under) | (curve.users <= SURELY_LINEAR_SHARE * knee_users)
+    index, lowest = np.arange(len(baseline)), int(baseline.argmax())
+    under = (curve.users <= BASELINE_SHARE * knee_users) & (index >= lowest)
+    if baseline.sum() == 1 and under[lowest + 1 : lowest + 2].any():
+        rates = curve.steady[lowest : lowest + 2] / curve.users[lowest : lowest + 2]
+        return under & (index < lowest + (2 if rates[1] >= SECOND_LEAST * rates[0] else 1))
+    clear: Mask = (baseline & under) | (under & (curve.users <= SURELY_LINEAR_SHARE * knee_users))
     return clear if _is_precise(curve, clear) else baseline
 
 
@@ -194,20 +205,25 @@ def _is_precise(curve: CapacityCurve, chosen: Mask) -> bool:
     return rate_error <= BASELINE_ERROR_MOST * rate
 
 
-def linear_levels(curve: CapacityCurve) -> int:
-    """How many levels, from the lowest, lie on one line through the origin; at least one.
+def linear_levels(curve: CapacityCurve) -> range:
+    """The indices of the levels that lie on one line through the origin; at least one.
 
-    The line ends where a level is significantly below it and the next level is below it too: a single dip is not a bend.
+    The line ends where a level is significantly below it and the next level is below it too: a single dip is not a bend. It
+    begins again where a level is significantly above it, by measured errors, and above each of its levels: one after a dip is
+    not.
     """
-    count = 1
+    index, per_user = np.arange(len(curve.users)), curve.steady / curve.users
+    start, count = 0, 1
     while count < len(curve.users):
-        rate, rate_error = _line(curve, np.arange(len(curve.users)) < count)
-        own = curve.steady[count : count + 2] / curve.users[count : count + 2]
+        rate, rate_error = _line(curve, (start <= index) & (index < count))
         error = math.hypot(curve.steady_error[count] / curve.users[count], rate_error)
-        if (own < LINEAR_LIKELY * rate).all() and rate - own[0] > LINEAR_ERRORS * error:
+        if (per_user[count : count + 2] < LINEAR_LIKELY * rate).all() and rate - per_user[count] > LINEAR_ERRORS * error:
             break
+        is_faster = (per_user[start:count] < LINEAR_LIKELY * per_user[count]).all()
+        if curve.has_own_errors and is_faster and per_user[count] - rate > FASTER_ERRORS * error:
+            start = count
         count += 1
-    return count
+    return range(start, count)
 
 
 def plateau_levels(curve: CapacityCurve, goodput: Floats) -> Mask:
@@ -272,12 +288,12 @@ def _capacities(curve: CapacityCurve, found: Crossing, goodput: Floats) -> Float
     return capacities
 
 
-def _fit(curve: CapacityCurve, baseline: Mask, linear: int, plateau: Mask) -> Crossing:
+def _fit(curve: CapacityCurve, baseline: Mask, on_line: range, plateau: Mask) -> Crossing:
     rate, rate_error = _line(curve, baseline)
     weights = 1 / curve.error[plateau] ** 2
     capacity = float(weights @ curve.goodput[plateau] / weights.sum())
     rate_error = math.hypot(rate_error, curve.shared_error * rate)
-    return Crossing(rate, rate_error, baseline, linear, capacity, float(weights.sum() ** -0.5), plateau)
+    return Crossing(rate, rate_error, baseline, on_line.start, on_line.stop, capacity, float(weights.sum() ** -0.5), plateau)
 
 
 def _line(curve: CapacityCurve, chosen: Mask) -> tuple[float, float]:

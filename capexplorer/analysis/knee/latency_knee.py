@@ -33,11 +33,11 @@ def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int =
     """The first of two consecutive levels whose mean latency is significantly above 1.5 R0; None when there is none.
 
     Levels that saturated the generator are left out: it adds latency of its own (nginx under 20 users: 2.9 of 3.2 ms). So are
-    those that other processes disturbed.
+    those that other processes disturbed, and slower levels below the low-load line (`Crossing.slower`).
     """
-    judged = (level for level in levels if not (level.generator_saturated or level.disturbed))
+    judged = (level for level in levels[found.slower :] if not (level.generator_saturated or level.disturbed))
     known = [level for level in judged if level.latency_ms]  # 0 ms is no latency
-    base = known[: max(2, math.ceil(found.linear / BASELINE_DIVISOR))]
+    base = known[: max(2, math.ceil((found.linear - found.slower) / BASELINE_DIVISOR))]
     if len(known) <= len(base):
         return None
     low_load_ms, low_load_error_ms = _mean(base)

@@ -57,5 +57,5 @@ def _for_knee(ladder: Sequence[LadderLevel], found: Crossing, knee: KneeVerdict)
 
 def _under(ladder: Sequence[LadderLevel], knee_users: float, found: Crossing) -> Advice:
     bound = BASELINE_SHARE * knee_users
-    missing = BASELINE_LEVELS - sum(level.users <= bound for level in ladder[: found.linear])
+    missing = BASELINE_LEVELS - sum(level.users <= bound for level in ladder[found.slower : found.linear])
     return (Missing(kind="lower_levels", count=missing, users_below=bound),) if missing > 0 else ()

@@ -119,6 +119,7 @@ def _with_gates(evidence: KneeEvidence, found: Crossing, gates: Gates) -> KneeEv
         evidence,
         low_load_rps_per_user=found.rps_per_user,
         baseline_levels=int(found.baseline.sum()),
+        slower_levels=found.slower or None,
         top_efficiency=gates.efficiency,
         top_slope=gates.slope,
     )

@@ -33,6 +33,8 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """Slope of the low-load line."""
     baseline_levels: int | None = None
     """Number of levels that define the low-load line."""
+    slower_levels: int | None = None
+    """Number of levels with fewer users, left out of that line because the service was slower then; None: no such level."""
     top_efficiency: float | None = None
     """Goodput of the level with the most users, divided by that of the low-load line at its users."""
     top_slope: float | None = None

@@ -61,6 +61,12 @@ def test_latency_that_the_generator_or_other_processes_caused_is_left_out(left_o
     assert found([*ladder[:3], *(replace(level, **left_out) for level in ladder[3:])]) is None
 
 
+def test_slow_levels_of_a_warm_up_are_no_rise_of_latency() -> None:
+    slow_at_first = levels((20, 80, 80, 20, 20, 20))
+    slow_at_first[:3] = [replace(level, goodput_rps=0.5 * level.goodput_rps) for level in slow_at_first[:3]]
+    assert found(slow_at_first) is None
+
+
 def test_the_latency_knee_of_a_ramp_has_medium_confidence() -> None:
     verdict = found(levels((20, 20, 20, 40, 60, 80), ramp=True, seconds=20.0))
     assert verdict is not None
