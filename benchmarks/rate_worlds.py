@@ -93,7 +93,7 @@ def _outcome_of(group: str, found: MovingRates) -> Outcome:
 
 def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--moving", type=int, default=350, help="sessions of services that change, over seven kinds")
+    parser.add_argument("--moving", type=int, default=350, help="sessions of services that change, over eight kinds")
     parser.add_argument("--still", type=int, default=200, help="sessions of services that do not change")
     parser.add_argument("--ramps", type=int, default=160, help="ramps, over four kinds of service")
     parser.add_argument("--steady", type=int, default=200, help="stationary queues at one rate")

@@ -76,9 +76,10 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             where = f"Knee at {counted} {interval} and {quantities.rate(found.capacity_rps)}{_valid(found)}"
             return f"{where}{limit}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
+            level = "the lowest level" if not found.evidence.slower_levels else "the lowest level since the service became faster"
             if found.limit == "generator":
-                return f"Limited by the generator at {counted}, the lowest level: the results do not describe the service."
-            lowest = f"{counted}, the lowest level{f' ({blamed})' if blamed else ''}"
+                return f"Limited by the generator at {counted}, {level}: the results do not describe the service."
+            lowest = f"{counted}, {level}{f' ({blamed})' if blamed else ''}"
             return f"The knee is at or below {lowest}: measure fewer users to find it{_fall(found)}."
         case "bend":
             falls = f"Goodput falls below linear scaling from {counted} on{sure}"

@@ -271,6 +271,6 @@ def test_a_killed_ssh_client_ends_its_screen_and_disturbs_no_request(tmp_path: P
     assert not replayed.notes
     replayed.close()
     assert_undisturbed(events_in(sessions))
-    released, attached, released_again = holders_of_controls(events_in(sessions))
+    released, holder, released_again = holders_of_controls(events_in(sessions))
     assert (released, released_again) == (None, None)
-    assert attached is not None
+    assert holder is not None

@@ -148,7 +148,7 @@ class JoinedFromAnotherMachine:
     @property
     def cores_of_others(self) -> float:
         """Cores that other processes kept busy, in the busiest second."""
-        return max((each.neighbours.cpu_ratio for each in events_of(self.events, Sample) if each.neighbours), default=0.0)
+        return max((each.neighbours.cpu_ratio or 0.0 for each in events_of(self.events, Sample) if each.neighbours), default=0.0)
 
     @property
     def has_settled(self) -> bool:

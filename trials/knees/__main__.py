@@ -63,7 +63,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--parallel",
         type=int,
-        help=f"explorations at a time; by default one for each core with simulated services, {live_services.PARALLEL} with real ones",
+        help=f"explorations at a time; by default one a core with simulated services, {live_services.PARALLEL} with real ones",
     )
     return parser.parse_args()
 

@@ -18,11 +18,11 @@ from .world import MAX_USERS, Window
 
 Change = Literal["none", "capacity halves", "capacity doubles", "neighbour", "fault"]
 
-EFFECTS: dict[Change, dict[str, float]] = {
-    "capacity halves": {"speed": 0.5},
-    "capacity doubles": {"speed": 2.0},
-    "neighbour": {"speed": 0.4},
-    "fault": {"failing": 1.0},
+EFFECTS: dict[Change, Trouble] = {
+    "capacity halves": Trouble(speed=0.5),
+    "capacity doubles": Trouble(speed=2.0),
+    "neighbour": Trouble(speed=0.4),
+    "fault": Trouble(failing=1.0),
 }
 CHANGES = tuple(EFFECTS)
 PERMANENT: tuple[Change, ...] = ("capacity halves", "capacity doubles")
@@ -113,7 +113,7 @@ def _service(kind: Kind | Literal["linear"], seed: int, change: Change) -> Servi
     at_s, disturbed_s = rng.uniform(*CHANGE_S), rng.uniform(*DISTURBED_S)
     until_s = math.inf if change in PERMANENT else at_s + disturbed_s
     if change != "none":
-        system = replace(system, trouble=Trouble(at_s, until_s, by_neighbour=change == "neighbour", **EFFECTS[change]))
+        system = replace(system, trouble=replace(EFFECTS[change], at_s=at_s, until_s=until_s, by_neighbour=change == "neighbour"))
     name = kind if change == "none" else f"{kind}, {change}"
     return Service(name, seed, system, truth, change)
 

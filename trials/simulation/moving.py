@@ -22,10 +22,12 @@ from .ladders import Kind, random_system, rungs
 from .queues import System, Trouble, run
 from .virtual_run import VirtualRun
 
-World = Literal["still", "capacity_up", "capacity_down", "errors", "passing_errors", "stall", "passing_stall", "neighbour"]
+World = Literal[
+    "still", "capacity_up", "capacity_down", "errors", "passing_errors", "stall", "passing_stall", "neighbour", "warm_up"
+]
 
 WORLDS: tuple[World, ...] = (
-    "still", "capacity_up", "capacity_down", "errors", "passing_errors", "stall", "passing_stall", "neighbour"
+    "still", "capacity_up", "capacity_down", "errors", "passing_errors", "stall", "passing_stall", "neighbour", "warm_up"
 )  # fmt: skip
 
 MOVING_KINDS: tuple[Kind, ...] = ("queue", "queue", "shedding", "timeouts")
@@ -69,7 +71,9 @@ def moving_ladder(world: World, seed: int) -> MovingLadder:
 
 
 def changed(system: System, world: World, length_s: float, rng: np.random.Generator) -> tuple[System, float | None]:
-    """The system with a change somewhere in a session of that length, and when it begins; None: nothing changes."""
+    """The system with a change somewhere in a session of that length, and when it begins; None: nothing changes. A warm-up ends
+    at that time.
+    """
     at_s = float(rng.uniform(0.15, 0.95) * length_s)
     until_s = at_s + float(rng.uniform(3, 60)) if world in ("passing_errors", "passing_stall", "neighbour") else float("inf")
     troubles = {
@@ -82,6 +86,8 @@ def changed(system: System, world: World, length_s: float, rng: np.random.Genera
         "stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
         "passing_stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
     }
+    if world == "warm_up":  # drawn last, so that sessions of the other worlds stay as they were
+        return replace(system, trouble=Trouble(0.0, at_s, speed=float(rng.uniform(0.2, 0.7)), fades=True)), at_s
     return replace(system, trouble=troubles[world]), None if world == "still" else at_s
 
 

@@ -125,7 +125,7 @@ class OpenRun:
             heappop(done)
         if system.queue_limit is not None and len(done) >= system.queue_limit:
             return started_s + FAILED_FAST_S, False
-        takes_s = self._service.block().pop() / (self._speed_at(started_s) * (trouble.speed if troubled else 1.0))
+        takes_s = self._service.block().pop() / (self._speed_at(started_s) * trouble.speed_at(started_s))
         end_s = max(started_s, self._free[0]) + takes_s if not system.linear else started_s + takes_s
         if not system.linear:
             heapreplace(self._free, end_s)

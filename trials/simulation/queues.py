@@ -38,10 +38,19 @@ class Trouble:
     """Timeout of clients while no request is answered; 0: requests are answered."""
     by_neighbour: bool = False
     """Whether other processes use the CPU that the servers lack, which readings of the machine then show (`machine`)."""
+    fades: bool = False
+    """Whether the speed grows evenly from `speed` to 1 in this time, as while a service warms up."""
 
     def now(self, at_s: float) -> bool:
         """Whether the change is in effect at that time."""
         return self.at_s <= at_s < self.until_s
+
+    def speed_at(self, at_s: float) -> float:
+        """Factor of the speed of all servers at that time."""
+        if not self.now(at_s):
+            return 1.0
+        passed = (at_s - self.at_s) / (self.until_s - self.at_s) if self.fades else 0.0
+        return self.speed + (1 - self.speed) * passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +210,7 @@ class Run:
             return sent_s + FAILED_FAST_S, False
         if (system.queue_limit is not None or system.ports is not None) and self._is_full(sent_s):
             return sent_s + FAILED_FAST_S, False
-        taken_s = service.pop() / (self._speed_at(sent_s) * (trouble.speed if troubled else 1.0))
+        taken_s = service.pop() / (self._speed_at(sent_s) * trouble.speed_at(sent_s))
         if system.linear:
             end_s = sent_s + taken_s
         else:

@@ -30,7 +30,7 @@ def missing(ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVer
     if knee is None or knee.kind == "no_knee":
         return (Missing(kind="higher_levels", users_above=ladder[-1].users * HIGHER_RATIO),)
     if knee.kind == "at_or_below":
-        return (Missing(kind="lower_levels", count=BASELINE_LEVELS, users_below=BASELINE_SHARE * ladder[0].users),)
+        return (Missing(kind="lower_levels", count=BASELINE_LEVELS, users_below=BASELINE_SHARE * ladder[found.slower].users),)
     if knee.kind == "bend":
         return _under(ladder, found.users, found) + (Missing(kind="higher_levels", count=2, users_above=ladder[-1].users),)
     return _for_knee(ladder, found, knee)

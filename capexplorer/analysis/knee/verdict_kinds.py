@@ -46,14 +46,15 @@ def knee(
     uneven = unevenness(curve, crossed) if refuses else 0.0
     found = raised_to_refusals(ladder, crossed, uneven)
     low, high = (end * found.users / crossed.users for end in interval(curve, crossed, math.hypot(structural, uneven)))
-    below = found.users <= AT_OR_BELOW * ladder[0].users
+    lowest_users = ladder[found.slower].users
+    below = found.users <= AT_OR_BELOW * lowest_users
     figures = ConfidenceFigures.of(ladder, curve, found, limit, (high - low) / 2 / found.users)
     verdict = KneeVerdict(
         kind="at_or_below" if below else "knee",
         epoch=epoch,
-        users=ladder[0].users if below else found.users,
+        users=lowest_users if below else found.users,
         users_low=None if below else low,
-        users_high=max(high, ladder[0].users) if below else high,
+        users_high=max(high, lowest_users) if below else high,
         capacity_rps=found.capacity,
         peak=peak,
         limit=limit,
@@ -87,6 +88,8 @@ def bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, g
     last = int(np.flatnonzero(shares >= LINEAR_LIKELY)[-1])
     baseline = [level for level, chosen in zip(ladder, found.baseline, strict=True) if chosen]
     doubtful = may_be_generator(list(ladder[last + 1 :]), baseline)
+    is_bound = not found.slower or len(baseline) > 1  # a lone level after a warm-up may be near the capacity itself
+    not_below = float(curve.goodput.max() / found.rps_per_user) if is_bound else None
     return KneeVerdict(
         kind="bend",
         epoch=epoch,
@@ -97,7 +100,7 @@ def bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, g
         limit="generator" if doubtful else None,
         confidence="medium" if gates.surely_bent and len(baseline) > 1 and not doubtful else "low",
         soft=True,
-        evidence=_with_gates(KneeEvidence(knee_not_below_users=float(curve.goodput.max() / found.rps_per_user)), found, gates),
+        evidence=_with_gates(KneeEvidence(knee_not_below_users=not_below), found, gates),
     )
 
 

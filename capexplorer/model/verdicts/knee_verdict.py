@@ -86,7 +86,7 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     """A knee, or why there is none, in the levels of one epoch, by `kind`:
 
     - `knee`: `users` is N*, with its 90% interval.
-    - `at_or_below`: N* is at most `users_high`, the lowest level; `users_low` is None.
+    - `at_or_below`: N* is at most `users_high`, the lowest level (after `slower_levels`); `users_low` is None.
     - `bend`: goodput falls below the low-load line from `users` on, but its maximum was not reached. A knee is not below
       `users_low`. `limit` is "generator" if that may be the reason, else None.
     - `latency_knee`: latency is permanently higher from `users` on.

@@ -90,6 +90,22 @@ def test_a_flat_curve_over_a_narrow_span_gives_a_knee_at_or_below_it() -> None:
     assert knee_of(rates([(50, 100), (55, 100), (60, 100)])).kind == "at_or_below"
 
 
+@pytest.mark.parametrize(
+    ("slower", "users", "kind"),
+    [([5, 10, 20], [5, 10, 20, 30, 40, 60, 80], "knee"), ([10, 20, 40], [10, 20, 40, 80, 120], "at_or_below")],
+    ids=["levels below the knee follow", "all levels since then are beyond the knee"],
+)
+def test_levels_of_a_warm_up_show_no_knee_above_the_true_one(slower: list[float], users: list[float], kind: str) -> None:
+    levels = [
+        replace(level, goodput_rps=0.5 * level.goodput_rps, throughput_rps=level.goodput_rps) if level.users in slower else level
+        for level in ideal(users)
+    ]
+    knee = knee_of(levels)
+    assert knee.kind == kind
+    assert knee.evidence.slower_levels == len(slower)
+    assert knee.users == pytest.approx(50 if kind == "knee" else 80, rel=0.05)
+
+
 def test_a_fall_after_the_peak_is_distinguished_from_the_knee() -> None:
     retrograde = knee_of(rates([(10, 20), (20, 40), (40, 80), (60, 100), (80, 98), (120, 85)]))
     assert retrograde.peak is not None
