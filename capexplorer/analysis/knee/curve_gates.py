@@ -44,6 +44,14 @@ N*."""
 FAILING_MOST = 0.02
 """Failure ratio up to which goodput is that of a closed system (`waiting_share.FAILING_MOST`)."""
 
+FAILS_BY_ITSELF = 0.2
+"""Failure ratio from which a level with replies such as 500 or 502 has left its limit far behind, if load made it fail: a service
+that sheds a fifth of its requests makes no more goodput with more users."""
+
+FASTER_MOST = 0.05
+"""Share of the low-load cycle by which responses beyond N* may be shorter than those of the line after a warm-up: if more, the
+service was still warming up when the line was measured."""
+
 BEYOND_S = 6.0
 """Settled seconds that all levels from N* on must have together: fewer may be a passing disturbance of the service."""
 
@@ -108,7 +116,8 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
 
     A level well beyond N* must be off the low-load line, and no level between N* and the plateau may be far below the capacity.
     Not counted: short bins of a ramp, which may be on the line or on the plateau by chance, and levels with refusals, since a
-    rate limiter accepts a varying number of requests.
+    rate limiter accepts a varying number of requests. Goodput must not become steep again (`_rises`), and a warm-up must be over
+    (`_still_warms_up`).
     """
     shares = efficiency(curve, found)[0] - curve.selection_bias / (curve.users * found.rps_per_user)
     beyond = curve.users >= BEYOND_KNEE * found.users
@@ -118,16 +127,44 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
     )
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
-    clean = np.array([(level.failure_ratio or 0.0) < FAILING_MOST for level in ladder])
-    return not (on_line.any() or gaps.any() or _rises(curve, found, beyond & clean))
+    clean = beyond & [(level.failure_ratio or 0.0) < FAILING_MOST for level in ladder]
+    failing = (curve.users >= found.users) & [_fails_by_itself(level) for level in ladder]
+    rises = _rises(curve, found, clean) or _rises(curve, found, failing)
+    return not (on_line.any() or gaps.any() or rises or _still_warms_up(ladder, found))
+
+
+def _fails_by_itself(level: LadderLevel) -> bool:
+    """Whether many requests fail, nearly all of them by replies that do not refuse: no client gave up, and no limiter counted."""
+    many = (level.failure_ratio or 0.0) >= FAILS_BY_ITSELF
+    return many and (level.replied_ratio or 0.0) >= REPLIED_LEAST and (level.refused_ratio or 0.0) < REPLIED_LEAST
+
+
+def _still_warms_up(ladder: Sequence[LadderLevel], found: Crossing) -> bool:
+    """Whether the service was slower at first (`Crossing.slower`) and, beyond N*, surely became still faster than on the line."""
+    line = [level for level, chosen in zip(ladder, found.baseline, strict=True) if chosen and level.latency_ms]
+    if not found.slower or not line:
+        return False
+    last = line[-1]
+    least_ms = FASTER_MOST * 1000 / found.rps_per_user
+    return any(
+        (last.latency_ms or 0.0) - level.latency_ms - ONE_SIDED_95 * _latency_error_ms(last, level) > least_ms
+        for level in ladder
+        if level.users >= found.users and level.latency_ms
+    )
+
+
+def _latency_error_ms(one: LadderLevel, other: LadderLevel) -> float:
+    """Standard error of the difference between the mean latencies of two levels."""
+    return math.hypot(one.latency_error_ms or 0.0, other.latency_error_ms or 0.0)
 
 
 def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
     """Whether goodput rises significantly from one level beyond N* to the next with a slope that no plateau has.
 
     Throughput of one closed system is concave in its users (Dowdy, Eager, Gordon & Saxton, Information Processing Letters 19,
-    1984): it does not become flat and then steep again. The curve of a service that lost capacity in between does. `beyond`:
-    without failing levels, in which clients that give up change the load of the others.
+    1984): it does not become flat and then steep again. The curve of a service that lost capacity in between does, and that of
+    one which fails for the same share of requests at any load. `beyond`: levels without failures, or levels that fail by
+    themselves; clients that give up change the load of the others.
     """
     users, goodput, error = curve.users[beyond], curve.goodput[beyond], np.hypot(curve.error, curve.selection_bias)[beyond]
     surely = np.diff(goodput) - ONE_SIDED_95 * np.hypot(error[1:], error[:-1])

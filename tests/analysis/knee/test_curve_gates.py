@@ -79,6 +79,38 @@ def test_a_curve_that_is_flat_and_then_steep_again_is_inconsistent_unless_reques
 
 
 @pytest.mark.parametrize(
+    ("top_rps", "refused_ratio", "consistent"),
+    [(17.1, 0.0, False), (14.0, 0.0, True), (17.1, 1.0, True)],
+    ids=["a constant share of requests fails", "goodput stays as it is", "a limiter refuses"],
+)
+def test_goodput_that_grows_with_the_users_although_a_third_of_the_requests_fail_is_no_plateau(
+    top_rps: float, refused_ratio: float, consistent: bool
+) -> None:
+    """From a simulated service whose dependency began to fail for a third of the requests at the step to 5 users."""
+    ladder = rates([(1, 3.7), (2, 8.1), (3, 11.8), (4, 16.2), (5, 13.9), (6, top_rps)], seconds=17)
+    failing = [
+        replace(level, failure_ratio=0.32, replied_ratio=1.0, refused_ratio=refused_ratio) if level.users > 4 else level
+        for level in (replace(level, goodput_se_rps=0.4) for level in ladder)
+    ]
+    curve = curve_of(failing)
+    assert is_consistent(failing, curve, crossing(curve)) is consistent
+
+
+@pytest.mark.parametrize(
+    ("top_ms", "consistent"), [(36.0, False), (48.0, True)], ids=["still warming up beyond the knee", "warm on the line"]
+)
+def test_responses_that_go_on_getting_shorter_beyond_the_knee_contradict_a_line_measured_in_a_warm_up(
+    top_ms: float, consistent: bool
+) -> None:
+    """From a simulated service that became faster during five of its six levels: 3 users made 7.9/s each, 6 users 10.1/s each."""
+    latency_ms = {3: 86.0, 6: 59.0, 8: 47.0, 11: 47.0, 14: top_ms, 17: top_ms}
+    ladder = rates([(3, 23.8), (6, 60.4), (8, 89.3), (11, 121.3), (14, 141.7), (17, 140.7)], seconds=27)
+    ladder = [replace(level, goodput_se_rps=2.0, latency_ms=latency_ms[round(level.users)], requests=2_000) for level in ladder]
+    curve = curve_of(ladder)
+    assert is_consistent(ladder, curve, crossing(curve)) is consistent
+
+
+@pytest.mark.parametrize(
     ("seconds", "ramp", "enough"),
     [(2, False, False), (3, False, True), (None, False, True), (2, True, True)],
     ids=["four seconds beyond the knee", "six seconds", "a table", "bins of a ramp"],
