@@ -69,6 +69,11 @@ class FailureCount:
             return 0
         return self.counts[place] - (self.counts[place - 1] if place else 0)
 
+    def between(self, first: int, last: int) -> int:
+        """Failures in the ticks from `first` up to `last`, both included."""
+        begin, end = bisect_left(self.ticks, first), bisect_right(self.ticks, last)
+        return (self.counts[end - 1] if end else 0) - (self.counts[begin - 1] if begin else 0)
+
 
 class Timeline:
     """The state of a session: `apply` each event in order, and read the other members."""

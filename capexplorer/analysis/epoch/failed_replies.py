@@ -1,8 +1,4 @@
-"""The failed requests of a level by HTTP status. Late timers of the generator cannot cause failures that have a status.
-
-A timeline has, for each signature of failures, its count over the session and the times of the first and the last one. The count
-is spread evenly over that time, and a level gets the share that lies within it.
-"""
+"""The failed requests of a level by HTTP status. Late timers of the generator cannot cause failures that have a status."""
 
 from __future__ import annotations
 
@@ -11,23 +7,20 @@ from collections import Counter
 from ...model.level import Level
 from ...model.timeline import Timeline
 
-TICK_S = 1.0
-"""Failures are counted once a second, so those with one time happened within the second before it."""
-
 REFUSING = (429, 503)
 """Statuses by which a service refuses a request that it could read."""
 
 
 def failures_by_status(timeline: Timeline, level: Level) -> Counter[int | None]:
-    """Approximate number of failed requests of a level by HTTP status; the key None: without a reply."""
-    began_s, ended_s = level.started_s, timeline.last_s if level.ended_s is None else level.ended_s
-    counts: Counter[int | None] = Counter()
-    for failure in timeline.failures.values():
-        first_s, last_s = failure.first_s - TICK_S, failure.last_s
-        within_s = min(last_s, ended_s) - max(first_s, began_s)
-        if within_s > 0:
-            counts[failure.signature.status] += round(failure.count * within_s / (last_s - first_s))
-    return counts
+    """Number of failed requests by HTTP status from a level's first settled second to its last; the key None: without a reply.
+
+    Empty if it has not settled.
+    """
+    settled, counts = timeline.seconds_of(level), Counter[int | None]()
+    if settled:
+        for failure in timeline.failures.values():
+            counts[failure.signature.status] += failure.between(settled[0], settled[-1])
+    return +counts
 
 
 def replied_shares(timeline: Timeline, level: Level) -> tuple[float, float] | None:

@@ -16,7 +16,29 @@ def session(*statuses: int | None) -> Timeline:
         status = statuses[second] if second < len(statuses) else None
         signature = FailureSignature(types=("X",), status=status)
         failed = (FailureTick(name="/", method="GET", signature=signature, count=1),) if second < len(statuses) else ()
-        events.append(Sample(t_s=second + 1.0, duration_s=1.0, level=0, users=5, wanted=5, phase="settled", failures=failed))
+        events.append(
+            Sample(t_s=second + 1.0, duration_s=1.0, level=0, users=5, wanted=5, phase="settled", settled=True, failures=failed)
+        )
+    return Timeline(events)
+
+
+def two_levels(*counts: tuple[int, int]) -> Timeline:
+    """Two levels of five settled seconds each; in each second of a level so many requests fail with (status 503, no reply)."""
+    events: list[Event] = []
+    for index, failures in enumerate(counts):
+        events.append(LevelOpened(t_s=5.0 * index, index=index, users=5, spawn_rate=5.0, by="user"))
+        failed = tuple(
+            FailureTick(name="/", method="GET", signature=FailureSignature(types=("X",), status=status), count=count)
+            for status, count in zip((503, None), failures, strict=True)
+            if count
+        )
+        for second in range(5):
+            at_s = 5.0 * index + second + 1.0
+            events.append(
+                Sample(
+                    t_s=at_s, duration_s=1.0, level=index, users=5, wanted=5, phase="settled", settled=True, failures=failed
+                )
+            )  # fmt: skip
     return Timeline(events)
 
 
@@ -36,3 +58,8 @@ def test_shares_of_failures_with_any_reply_and_with_a_refusal(
 ) -> None:
     timeline = session(*statuses)
     assert replied_shares(timeline, timeline.levels[0]) == shares
+
+
+def test_failures_of_other_levels_with_the_same_status_do_not_count() -> None:
+    timeline = two_levels((1_000, 0), (1, 20), (10, 0))
+    assert replied_shares(timeline, timeline.levels[1]) == pytest.approx((1 / 21, 1 / 21))
