@@ -89,15 +89,8 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = F
 def _rises(last: LadderLevel, now: LadderLevel) -> bool:
     """Whether goodput per user is significantly higher than at the level with fewer users."""
     own, before = now.goodput_rps / now.users, last.goodput_rps / last.users
-    error = math.hypot(_counted_error(now) / now.users, _counted_error(last) / last.users)
+    error = math.hypot(now.counted_error_rps / now.users, last.counted_error_rps / last.users)
     return own - before - ONE_SIDED_95 * error > RISE * before
-
-
-def _counted_error(level: LadderLevel) -> float:
-    """Standard error of goodput, at least that of a Poisson count: at low load the counts of a few seconds may be equal by
-    chance.
-    """
-    return max(level.goodput_error_rps, math.sqrt(level.goodput_rps / level.seconds) if level.seconds else 0.0)
 
 
 def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.intervals import ONE_SIDED_95
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
 from .think_time import correction
 
@@ -97,6 +98,8 @@ class CapacityCurve:
     times that a level's users drew (`think_time`)."""
     steady_error: Floats
     """Standard errors of `steady`, without what all levels share."""
+    counted_error: Floats
+    """Standard errors of goodput, at least those of Poisson counts (`LadderLevel.counted_error_rps`)."""
     shared_error: float
     """Relative error that all corrected levels share; 0 if none was corrected."""
     selection_bias: Floats
@@ -148,7 +151,8 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     steady, steady_error = np.array(rates).T
     shared_error = 0.0 if corrected is None else corrected.shared_error
     selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
-    return CapacityCurve(users, goodput, error, steady, steady_error, shared_error, selection_bias, has_own_errors)
+    counted_error = np.maximum(error, [level.counted_error_rps for level in levels])
+    return CapacityCurve(users, goodput, error, steady, steady_error, counted_error, shared_error, selection_bias, has_own_errors)
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
@@ -176,10 +180,15 @@ def crossing(curve: CapacityCurve) -> Crossing:
     clear = _below_crossing(curve, baseline, first.users)
     whole = _fit(curve, clear, on_line, plateau)
     beyond = plateau & (curve.users >= SURE_PLATEAU_TIMES * first.users)
-    if not beyond.any():
-        return whole
-    further = _fit(curve, clear, on_line, beyond)
-    return further if further.capacity >= whole.capacity else whole  # else goodput falls there
+    further = _fit(curve, clear, on_line, beyond) if beyond.any() else whole
+    found = further if further.capacity >= whole.capacity else whole  # else goodput falls there
+    return replace(found, capacity=max(found.capacity, float(_surely_measured(curve, curve.goodput))))
+
+
+def _surely_measured(curve: CapacityCurve, goodput: Floats) -> Floats:
+    """The greatest goodput that a level surely had: the capacity is not below it. `goodput`: as for `plateau_levels`."""
+    sure: Floats = (goodput - curve.selection_bias - ONE_SIDED_95 * curve.error).max(axis=-1)
+    return sure
 
 
 def _below_crossing(curve: CapacityCurve, baseline: Mask, knee_users: float) -> Mask:
@@ -220,7 +229,8 @@ def linear_levels(curve: CapacityCurve) -> range:
         if (per_user[count : count + 2] < LINEAR_LIKELY * rate).all() and rate - per_user[count] > LINEAR_ERRORS * error:
             break
         is_faster = (per_user[start:count] < LINEAR_LIKELY * per_user[count]).all()
-        if curve.has_own_errors and is_faster and per_user[count] - rate > FASTER_ERRORS * error:
+        counted = math.hypot(curve.counted_error[count] / curve.users[count], rate_error)
+        if curve.has_own_errors and is_faster and per_user[count] - rate > FASTER_ERRORS * counted:
             start = count
         count += 1
     return range(start, count)
@@ -285,7 +295,7 @@ def _capacities(curve: CapacityCurve, found: Crossing, goodput: Floats) -> Float
     chosen = np.where(chosen.any(axis=1, keepdims=True), chosen, likely)
     weights = np.where(chosen, 1 / curve.error**2, 0.0)
     capacities: Floats = (weights * goodput).sum(axis=1) / weights.sum(axis=1)
-    return capacities
+    return np.maximum(capacities, _surely_measured(curve, goodput))
 
 
 def _fit(curve: CapacityCurve, baseline: Mask, on_line: range, plateau: Mask) -> Crossing:

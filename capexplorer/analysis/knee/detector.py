@@ -42,6 +42,10 @@ tuning seeds, 5% gave intervals that contain N* in 92%, 6% in 95%, 7% in 96%; on
 AUTOPILOT_ERROR = 0.12
 """The same for the few short levels of an autopilot (docs/knee.md, section 6)."""
 
+LINE_LEAST = 2
+"""Levels that "no knee" needs on the low-load line. If all levels but the last were measured while the service warmed up, that one
+may be beyond the knee."""
+
 Verify = Callable[[float, Limit | None], Verification]
 """(N*, its limit) -> whether later levels verify it (`verification.verify`)."""
 
@@ -77,6 +81,10 @@ def judge(
         knee = verdict_kinds.bend(ladder, curve, found, gates, epoch)
         if disputed:
             knee = msgspec.structs.replace(knee, evidence=msgspec.structs.replace(knee.evidence, return_agrees=False))
+    elif len(ladder) - found.slower < LINE_LEAST:
+        return CapacityVerdict(
+            epoch=epoch, curve=_lines(curve, found, None), missing=missing(ladder[found.slower :], found, None)
+        )
     else:
         knee = verdict_kinds.no_knee(ladder, found, gates, epoch)
     knee = _unless_unaccounted(knee, ladder)

@@ -105,14 +105,18 @@ def bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, g
 
 
 def no_knee(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
-    """No knee up to the top level; more than low confidence only over a wide span of users."""
-    wide = ladder[-1].users >= WIDE_RATIO * ladder[0].users
+    """No knee up to the top level; more than low confidence only over a wide span of users.
+
+    Levels left out of the low-load line as slower show nothing of the service that the top level measured.
+    """
+    on_line = ladder[found.slower :]
+    wide = on_line[-1].users >= WIDE_RATIO * on_line[0].users
     sure = wide and 2 * gates.efficiency - gates.efficiency_high > BENT_MOST
     return KneeVerdict(
         kind="no_knee",
         epoch=epoch,
         users=ladder[-1].users,
-        confidence="high" if sure and len(ladder) > LEVELS_LEAST else "medium" if sure else "low",
+        confidence="high" if sure and len(on_line) > LEVELS_LEAST else "medium" if sure else "low",
         evidence=_with_gates(KneeEvidence(), found, gates),
     )
 

@@ -101,6 +101,11 @@ class LadderLevel:
         return max(self.goodput_se_rps or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_rps)
 
     @property
+    def counted_error_rps(self) -> float:
+        """Standard error of goodput, 1/s: at least that of a Poisson count. Counts of a few seconds may be equal by chance."""
+        return max(self.goodput_error_rps, math.sqrt(self.goodput_rps / self.seconds) if self.seconds else 0.0)
+
+    @property
     def is_short_bin(self) -> bool:
         """Whether it is a bin of a ramp that is too short for batch means, so that chance can make it high or low."""
         return self.ramp and 0 < (self.seconds or 0.0) < SHORT_S

@@ -52,6 +52,26 @@ def test_a_level_at_the_crossing_that_is_far_below_the_capacity_contradicts_it()
     assert knee_of(rates([(2, 20.1), (6, 37.4), (8, 47.2), (10, 57.2), (12, 59.0), (14, 58.9)])).kind == "bend"
 
 
+def test_the_capacity_is_not_below_what_a_level_has_surely_shown() -> None:
+    levels = [
+        replace(level, goodput_se_rps=2.0) for level in rates([(8, 25), (16, 50), (32, 100), (48, 93), (64, 93)], seconds=20)
+    ]
+    knee = knee_of(levels)
+    assert knee.capacity_rps is not None
+    assert knee.capacity_rps >= 100 - 1.64 * 2.0
+
+
+@pytest.mark.parametrize(
+    ("users", "kind"), [((40,), None), ((40, 60), "at_or_below"), ((20,), None)], ids=["one beyond", "two beyond", "one below"]
+)
+def test_a_single_level_after_a_warm_up_does_not_show_that_there_is_no_knee(users: tuple[int, ...], kind: str | None) -> None:
+    """Responses take 400 ms up to 16 users and 100 ms from then on; users think for 0.2 s, and the true knee is at 24 users."""
+    cold = [(users, users / 0.6) for users in (4, 8, 16)]
+    levels = rates([*cold, *((count, min(count / 0.3, 80.0)) for count in users)], seconds=20)
+    knee = judge([replace(level, goodput_se_rps=0.01 * level.goodput_rps) for level in levels]).knee
+    assert (None if knee is None else knee.kind) == kind
+
+
 def test_two_levels_give_no_knee_and_say_which_levels_are_missing() -> None:
     verdict = judge(ideal([10, 100]))
     assert verdict.knee is None
