@@ -40,6 +40,9 @@ FAULTY_MOST = 3
 """Greatest number of last seconds with a fault that are cut off a level; with more of them it has a failing part. The first of
 them is mixed."""
 
+SLOW_MOST, SLOW_ERRORS = 0.5, 3.0
+"""A second is slow below this share of the usual goodput, if that is so many standard errors of a Poisson count below it."""
+
 MIXED_MOST = 0.9
 """Share of the usual second's iterations below which the second before a stall was cut short by it."""
 
@@ -60,6 +63,26 @@ def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in
         return 0
     is_mixed = first < len(clean) and stalled[first] and finished[first - 1] < MIXED_MOST * usual
     return len(clean) - first + int(is_mixed)
+
+
+def slow_last_seconds(goodput: Series) -> int:
+    """Number of last seconds of a level of users, at most FAULTY_MOST, in which a slowdown had begun: each has surely less than
+    half of the usual goodput. 0 if they are more, or earlier seconds are as slow. `goodput`: one value per second.
+
+    The second in which it begins has less than usual (MIXED_MOST), and counts as well.
+    """
+    if len(goodput) < 2 * FAULTY_MOST or np.isnan(goodput).any():
+        return 0
+    usual = float(np.median(goodput))
+    slow = (goodput < SLOW_MOST * usual) & (usual - goodput > SLOW_ERRORS * math.sqrt(usual))
+    if not slow.any():
+        return 0
+    first = int(slow.argmax())
+    if not slow[first:].all():
+        return 0
+    is_mixed = first > 0 and goodput[first - 1] < MIXED_MOST * usual
+    found = len(goodput) - first + int(is_mixed)
+    return found if found <= FAULTY_MOST else 0
 
 
 def failing_changes(requests: Series, failures: Series, in_flight: Series | None = None) -> list[int]:

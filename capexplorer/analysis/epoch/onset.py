@@ -18,7 +18,7 @@ import numpy as np
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..ladder import JudgedPart, parts
-from .failing_seconds import CLEAN_MOST, SIDE_LEAST, failing_changes
+from .failing_seconds import CLEAN_MOST, SIDE_LEAST, failing_changes, slow_last_seconds
 from .part_figures import part_figures
 from .settling_failures import SettlingFailures, settling_failures
 from .shifts import Series, cuts_of
@@ -52,7 +52,18 @@ def parts_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
     found = _changes_of(timeline, level)
     if found.failing is not None:
         return cut(timeline, level, found.failing.at, found.failing)
-    return _after_transient(cut(timeline, level, found.at), level) if found.at else parts(level)
+    if found.at:
+        return _after_transient(cut(timeline, level, found.at), level)
+    return _without_slow_end(timeline, level)
+
+
+def _without_slow_end(timeline: Timeline, level: Level) -> list[JudgedPart]:
+    """The level as one part; if a slowdown began in its last seconds, which are too few to be judged, without these."""
+    if level.closed is None or level.offered_per_s is not None:
+        return parts(level)
+    ticks = timeline.seconds_of(level)
+    slow = slow_last_seconds(np.asarray(searched_series(timeline, level, ticks)[0], float))
+    return cut(timeline, level, [len(ticks) - slow])[:1] if slow else parts(level)
 
 
 def _after_transient(found: list[JudgedPart], level: Level) -> list[JudgedPart]:

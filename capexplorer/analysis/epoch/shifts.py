@@ -34,6 +34,10 @@ QUEUE_STATISTIC_LEAST = 9.0
 """The same for latency at an offered rate, where nothing limits the queue: near the capacity its length drifts for tens of
 seconds. Of 240 stationary queues at 0.65 to 1.1 of their capacity 19 were split with 5.5, and 3 with this (tuning seeds)."""
 
+NEXT_LEAST, NEXT_STRENGTH = 3, 9.0
+"""Least seconds on each side, and least strength, of the next change after a split (as `onset.JUMP_SIDE_LEAST`,
+`onset.JUMP_STRENGTH`). The split at the begin of an outage of 13 s was found 25 s after its end: 36.6/s was said to follow it."""
+
 SHORT_S = 20.0
 """Length of a series at which the threshold is 1.4 times as high: so few seconds do not show how correlated they are."""
 
@@ -72,12 +76,15 @@ def _with_segment_means(found: list[ChangePoint], goodput: Sequence[float], late
     measured = []
     for shift, start, end in zip(found, edges, edges[2:], strict=False):
         series = np.asarray(goodput if shift.column == "goodput" else latency_ms, float)
-        measured.append(
-            ChangePoint(
-                at=shift.at, column=shift.column, before=_mean(series[start : shift.at]), after=_mean(series[shift.at : end])
-            )
-        )
+        after = _until_next_change(series[shift.at : end]) if shift.column == "goodput" else series[shift.at : end]
+        measured.append(ChangePoint(at=shift.at, column=shift.column, before=_mean(series[start : shift.at]), after=_mean(after)))
     return measured
+
+
+def _until_next_change(series: Series) -> Series:
+    """The series up to the next clear change, which a later search will split: a mean over both would be that of neither."""
+    cuts = cuts_of(series, _goodput_gap, side_least=NEXT_LEAST, strength_least=NEXT_STRENGTH, most=1)
+    return series[: cuts[0]] if cuts else series
 
 
 def _shift(at: int, column: str, series: Series) -> ChangePoint:

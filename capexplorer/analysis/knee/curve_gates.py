@@ -32,7 +32,11 @@ FLAT_EFFICIENCY = 0.60
 """Efficiency at the top level below which the knee lies under that level."""
 
 SLOPE_FROM = 0.8
-"""The slope at the top is measured from the nearest level at or under this share of its users."""
+"""The slope at the top is measured from levels at or under this share of its users."""
+
+SLOPE_BASES = 2
+"""From so many of the nearest of these levels; the lower upper bound counts. A chord of a concave curve is at least as steep as
+its end, so each of them is an upper bound, and a single level that was short or disturbed does not hide a plateau."""
 
 BEYOND_KNEE = 1.15
 """Times N*: from there on no level may be on the low-load line. Nearer to N*, a service with constant times still is."""
@@ -96,10 +100,8 @@ def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
     shares, errors = efficiency(curve, found)
     top = len(curve.users) - 1
     under = [index for index in range(top) if curve.users[index] <= SLOPE_FROM * curve.users[top]]
-    base = under[-1] if under else 0
-    run = float(curve.users[top] - curve.users[base])
-    slope = float(curve.goodput[top] - curve.goodput[base]) / run / found.rps_per_user
-    error = float((curve.error[top] ** 2 + curve.error[base] ** 2) ** 0.5) / run / found.rps_per_user
+    slopes = [_slope(curve, found, base, top) for base in under[-SLOPE_BASES:] or [0]]
+    slope, error = min(slopes, key=lambda each: each[0] + ONE_SIDED_95 * each[1])
     return Gates(
         efficiency=float(shares[top]),
         efficiency_high=float(shares[top] + ONE_SIDED_95 * errors[top]),
@@ -109,6 +111,13 @@ def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:
         slope_high=slope + ONE_SIDED_95 * error,
         narrow=not under,
     )
+
+
+def _slope(curve: CapacityCurve, found: Crossing, base: int, top: int) -> tuple[float, float]:
+    """(slope of goodput between two levels divided by that of the low-load line, its standard error)."""
+    run = float(curve.users[top] - curve.users[base]) * found.rps_per_user
+    slope = float(curve.goodput[top] - curve.goodput[base]) / run
+    return slope, float(np.hypot(curve.error[top], curve.error[base])) / run
 
 
 def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing) -> bool:

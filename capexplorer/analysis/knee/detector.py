@@ -43,8 +43,8 @@ AUTOPILOT_ERROR = 0.12
 """The same for the few short levels of an autopilot (docs/knee.md, section 6)."""
 
 LINE_LEAST = 2
-"""Levels that "no knee" needs on the low-load line. If all levels but the last were measured while the service warmed up, that one
-may be beyond the knee."""
+"""Levels that "no knee" needs on the low-load line: if all levels but the last were measured while the service warmed up, that
+one may be beyond the knee."""
 
 Verify = Callable[[float, Limit | None], Verification]
 """(N*, its limit) -> whether later levels verify it (`verification.verify`)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capexplorer.analysis.epoch.failing_seconds import failing_changes, faulty_last_seconds
+from capexplorer.analysis.epoch.failing_seconds import failing_changes, faulty_last_seconds, slow_last_seconds
 
 REQUESTS = [6, 5, 6, 7, 5, 6, 0, 0, 0, 6, 5, 7]
 
@@ -39,3 +39,19 @@ def test_seconds_without_requests_are_a_stall_unless_none_arrived(in_flight: lis
 def test_the_last_seconds_of_a_level_in_which_a_fault_began(failures: list[int], finished: list[int], faulty: int) -> None:
     columns = ([20] * 8, failures, finished, [1] * 8)
     assert faulty_last_seconds(*(np.array(each, float) for each in columns)) == faulty
+
+
+@pytest.mark.parametrize(
+    ("goodput", "slow"),
+    [
+        ([73, 77, 81, 75, 60, 19, 21], 3),
+        ([73, 77, 81, 75, 74, 79, 21], 1),
+        ([73, 77, 81, 75, 74, 79, 60], 0),
+        ([73, 20, 81, 75, 74, 79, 21], 0),
+        ([73, 77, 81, 75, 19, 21, 18, 20], 0),
+        ([7, 8, 6, 7, 8, 7, 3], 0),
+    ],
+    ids=["a slowdown", "its first second", "no half", "as slow before", "more than three", "too few to be sure"],
+)
+def test_the_last_seconds_of_a_level_in_which_a_slowdown_began(goodput: list[int], slow: int) -> None:
+    assert slow_last_seconds(np.array(goodput, float)) == slow

@@ -30,6 +30,11 @@ def counts(parts: list[tuple[float, int]], seed: int = 1, correlation: float = 0
     ]
 
 
+def counted(seconds: str) -> list[float]:
+    """Recorded requests in each second."""
+    return [float(count) for count in seconds.split()]
+
+
 @pytest.mark.parametrize(
     "parts",
     [
@@ -64,6 +69,19 @@ def test_at_most_2_percent_of_stationary_series_are_split_in_checks_every_5_seco
 
 def test_a_stall_of_a_few_seconds_does_not_split() -> None:
     assert shifts(counts([(100, 60), (0, 4), (100, 60)])) == ()
+
+
+def test_the_goodput_after_a_fall_is_that_of_the_outage_if_the_split_is_found_after_its_end() -> None:
+    """Goodput of a service in one level, with a stall of 3 s and an outage of 13 s, up to the moment at which it was split."""
+    goodput = [
+        *counted(
+            "57 59 56 55 62 53 51 56 64 54 55 57 54 48 0 0 10 58 56 52 65 56 58 57 54 58 55 52 52 60 56 52 60 57 59 52 52 55"
+        ),
+        *counted("10 0 0 0 0 0 0 0 0 0 0 0 0 45 52 56 52 53 55 58 57 58 58 58 52 51 59 56 55 59 60 55 54 53 62 49 57 57"),
+    ]
+    first = shifts(goodput)[0]
+    assert first.at == pytest.approx(38, abs=1)
+    assert first.after < 5
 
 
 def test_latency_alone_splits_where_it_rises_permanently() -> None:
