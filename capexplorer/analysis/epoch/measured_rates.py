@@ -17,7 +17,7 @@ from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..ladder import JudgedPart, Measured
-from ..rates.level_state import LowLoad, state_of
+from ..rates.level_state import LOST_LEAST, LowLoad, state_of
 from ..rates.on_ladder import on_ladder
 from ..rates.rate_level import RateLevel
 from .failed_replies import replied_shares
@@ -157,8 +157,8 @@ def _rate_level(timeline: Timeline, level: Level, part: JudgedPart, offered: Off
         from_plan_se_ms=_from_plan_se_ms(timeline, level, part),
         p95_ms=offered.from_plan_ms.p95,
         p99_ms=offered.from_plan_ms.p99,
-        at_cap=dropped > 0 or offered.queued_mean > QUEUED_MOST * max(offered.in_flight_mean, 1.0),
-        dropped_by_generator=dropped - offered.dropped.target > offered.dropped.target,
+        at_cap=dropped > LOST_LEAST * ended or offered.queued_mean > QUEUED_MOST * max(offered.in_flight_mean, 1.0),
+        dropped_by_generator=dropped - offered.dropped.target,
         generator_saturated=is_saturated(figures),
         left_out=left_out,
         started_s=part.started_s,

@@ -7,6 +7,7 @@ and each of these losses is compared with its own noise. Bounds are one-sided 95
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -76,15 +77,20 @@ def _fails_no_more(level: RateLevel, lowest: RateLevel) -> bool:
 
 
 def state_of(level: RateLevel, low: LowLoad) -> LevelState:
-    """The state of a level. The generator is tested first, so that its limit is never taken for that of the service."""
+    """The state of a level. The generator is tested first, so that its limit is never taken for that of the service: whether its
+    load thread was saturated, it dropped as much as the service lost, or its pool was at its cap.
+    """
     if level.generator_saturated:
         return "generator"
-    loss = _greatest_loss(level, low)
-    if loss is None:
+    losses = _losses(level, low)
+    if not any(losses.values()) and not _surely_drops(level):
         return "kept" if _missing_most(level, low) <= UNSERVED_MOST else "unsure"
-    if level.dropped_by_generator or (level.at_cap and not _slower(level, low)):
+    if level.dropped_by_generator >= math.fsum(losses.values()) * level.due:
         return "generator"
-    return loss
+    greatest = max(losses, key=lambda state: losses[state])
+    if greatest != "fails" and level.at_cap and not _slower(level, low):
+        return "generator"
+    return greatest
 
 
 def is_overloaded(state: LevelState) -> bool:
@@ -92,18 +98,21 @@ def is_overloaded(state: LevelState) -> bool:
     return state in ("queue_grows", "fails", "dropped")
 
 
-def _greatest_loss(level: RateLevel, low: LowLoad) -> LevelState | None:
-    """The greatest loss among those above their thresholds; None if there is none."""
+def _losses(level: RateLevel, low: LowLoad) -> dict[LevelState, float]:
+    """The share of the arrivals that the service lost, by the state that it names; 0 if it is not surely above its threshold."""
     growth_per_s = level.growth / level.seconds
     least_per_s = max(GROWTH_ERRORS * level.growth_error_per_s, GROWTH_LEAST * level.offered_per_s)
     failed_low = failure_bounds(level)[0] - low.failure_high
-    losses: dict[LevelState, float] = {
+    dropped_by_target = (level.dropped - level.dropped_by_generator) / level.due if _surely_drops(level) else 0.0
+    return {
         "queue_grows": growth_per_s / level.offered_per_s if level.due and growth_per_s > least_per_s else 0.0,
         "fails": failed_low if failed_low > LOST_LEAST else 0.0,
-        "dropped": level.dropped_ratio if wilson(level.dropped_ratio, level.due)[0] > LOST_LEAST else 0.0,
+        "dropped": dropped_by_target,
     }
-    most = max(losses, key=lambda state: losses[state])
-    return most if losses[most] else None
+
+
+def _surely_drops(level: RateLevel) -> bool:
+    return wilson(level.dropped_ratio, level.due)[0] > LOST_LEAST
 
 
 def failure_bounds(level: RateLevel) -> tuple[float, float]:

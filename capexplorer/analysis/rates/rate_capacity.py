@@ -22,8 +22,9 @@ from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau,
 from .rate_level import RateLevel, pooled
 
 BENT_MOST = 0.85
-"""A service that refuses requests is at its maximum if the upper bound of goodput divided by offered rate is below this: one with
-a short queue refuses 5% at 0.9 of its capacity, and completes 0.95 of its capacity when offered 1.2 times as much."""
+"""A service that refuses requests is at its maximum if the upper bound of goodput, divided by the rate that it received, is below
+this: one with a short queue refuses 5% at 0.9 of its capacity, and completes 0.95 of its capacity when offered 1.2 times as
+much."""
 
 STRUCTURAL_ERROR = 0.03
 """Relative error in addition to that of the counts: a machine's speed varies from one minute to the next."""
@@ -193,11 +194,13 @@ def _confidence(lacking: int, has_ramp: bool) -> Confidence:
 
 
 def _is_at_its_maximum(each: JudgedLevel) -> bool:
-    """Whether the service was at its maximum: it is if a queue grows, and if it refuses requests only if it refuses many."""
+    """Whether the service was at its maximum: it is if a queue grows, and if it refuses requests only if it refuses many of those
+    that it received.
+    """
     if each.state != "fails":
         return True
     level = each.level
-    return level.goodput_per_s + ONE_SIDED_95 * level.goodput_error_per_s < BENT_MOST * level.offered_per_s
+    return level.goodput_per_s + ONE_SIDED_95 * level.goodput_error_per_s < BENT_MOST * level.received_per_s
 
 
 def _limit(overloaded: Sequence[JudgedLevel]) -> Limit:

@@ -51,9 +51,9 @@ class RateLevel:
     """Percentiles of the same time."""
     p99_ms: float | None = None
     at_cap: bool = False
-    """Whether arrivals found no idle user while the pool had as many users as it may have."""
-    dropped_by_generator: bool = False
-    """Whether the generator caused most of the drops: its pool is too small for the rate, or its schedule is late."""
+    """Whether so many arrivals found no idle user that the pool may limit the level."""
+    dropped_by_generator: int = 0
+    """Drops that the generator caused: its pool is too small for the rate, its users still start, or its schedule is late."""
     generator_saturated: bool | None = None
     left_out: bool = False
     """Whether it does not describe the service: generator, host or network failed, or iterations were miscounted."""
@@ -73,6 +73,11 @@ class RateLevel:
     def offered_per_s(self) -> float:
         """Arrivals due per second."""
         return self.due / self.seconds
+
+    @property
+    def received_per_s(self) -> float:
+        """Arrivals due per second without those that the generator dropped."""
+        return (self.due - self.dropped_by_generator) / self.seconds
 
     @property
     def goodput_per_s(self) -> float:
@@ -153,7 +158,7 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         at_cap=any(level.at_cap for level in group),
         ramp=all(level.ramp for level in group),
         growth_of_rate=math.fsum(level.growth_of_rate for level in group),
-        dropped_by_generator=any(level.dropped_by_generator for level in group),
+        dropped_by_generator=sum(level.dropped_by_generator for level in group),
         generator_saturated=any(known) if known else None,
     )
 

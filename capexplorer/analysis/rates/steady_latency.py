@@ -38,5 +38,7 @@ def _is_steady(level: RateLevel, in_flight: float) -> bool:
 
 
 def _is_of_generator(level: RateLevel) -> bool:
-    """Whether iterations waited for the generator, not for the service."""
-    return level.left_out or level.at_cap or bool(level.generator_saturated)
+    """Whether iterations waited for the generator, not for the service. Arrivals are dropped only while as many as arrive in a
+    second wait for a user, which a mean time from plan shows.
+    """
+    return level.left_out or level.dropped > 0 or level.at_cap or bool(level.generator_saturated)

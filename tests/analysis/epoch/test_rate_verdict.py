@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.rate_recovery import recovery, split
+from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.findings import RateCapacityFinding, RateRecovered
 from capexplorer.model.rate_verdicts import RateVerdict
-from trials.simulation.open_queue import OpenRun
+from trials.simulation.open_queue import Iteration, OpenRun
 from trials.simulation.queues import System
 from trials.simulation.virtual_rates import VirtualRates
 
@@ -79,6 +81,26 @@ def test_a_pool_of_users_that_is_too_small_is_not_a_capacity() -> None:
     found = verdict(climbed(slow, [40, 80, 160], max_users=10, waiting_most=20)).capacity  # 10 users at 0.1 s: 100/s
     assert found is not None
     assert (found.kind, found.limit) == ("keeps_up", "generator")
+
+
+class Starting(VirtualRates):
+    """In one second of each level above 100/s, one more arrival is due for which a user is still starting."""
+
+    def _offered(self, ended: Sequence[Iteration]) -> OfferedTick:
+        tick = super()._offered(ended)
+        if tick.offered_per_s < 100 or self.now_s % 16 != 8:
+            return tick
+        return msgspec.structs.replace(tick, planned=tick.planned + 1, dropped=Drops(starting=1))
+
+
+def test_one_drop_by_the_generator_does_not_hide_that_a_service_refuses() -> None:
+    session = Starting(OpenRun(SHEDS, np.random.default_rng(SEED)))
+    session.climb([40, 60, 80, 150, 200], 16)
+    session.end()
+    found = verdict(session).capacity
+    assert found is not None
+    assert (found.kind, found.confidence) == ("capacity", "high")
+    assert found.per_s == pytest.approx(100, rel=0.05)
 
 
 def test_rates_below_the_capacity_show_that_the_service_keeps_up() -> None:

@@ -7,7 +7,7 @@ import pytest
 from capexplorer.analysis.rates.level_state import LowLoad, low_load, state_of
 from capexplorer.analysis.rates.rate_level import RateLevel
 
-from .levels import level
+from .levels import SECONDS, level
 
 LOW = LowLoad(service_ms=20.0)
 
@@ -39,12 +39,27 @@ def test_a_level_is_kept_queues_fails_drops_or_is_unsure(found: RateLevel, state
         level(
             100, 60, dropped=40, at_cap=True, service_ms=25
         ),  # the pool of users is too small: the service time has not changed
-        level(100, 60, dropped=40, at_cap=True, service_ms=500, dropped_by_generator=True),
+        level(100, 60, dropped=40, at_cap=True, service_ms=500, dropped_by_generator=40 * SECONDS),
+        level(100, 60, failed=10, dropped=30, dropped_by_generator=30 * SECONDS),  # it fails less than the generator drops
         level(100, 80, at_cap=True, service_ms=50),
     ],
 )
 def test_a_generator_at_its_limit_is_never_the_services_capacity(found: RateLevel) -> None:
     assert state_of(found, LOW) == "generator"
+
+
+@pytest.mark.parametrize(
+    ("found", "state"),
+    [
+        (level(120, 80, failed=40, dropped=0.05, dropped_by_generator=1), "fails"),
+        (level(120, 80, failed=30, dropped=10, dropped_by_generator=10 * SECONDS), "fails"),
+        (level(120, 80, failed=36, dropped=4, at_cap=True), "fails"),  # a full pool causes no failures
+        (level(120, 80, dropped=0.05, dropped_by_generator=1), "queue_grows"),
+    ],
+    ids=str,
+)
+def test_drops_by_the_generator_that_do_not_explain_the_loss_leave_it_to_the_service(found: RateLevel, state: str) -> None:
+    assert state_of(found, LOW) == state
 
 
 def test_failures_at_the_lowest_rate_are_usual_if_no_more_fail_at_a_higher_rate() -> None:

@@ -92,6 +92,18 @@ def test_a_limit_of_the_generator_is_not_reported_as_capacity() -> None:
     assert (found.kind, found.per_s, found.limit) == ("keeps_up", 75, "generator")
 
 
+def test_single_drops_by_the_generator_do_not_hide_the_capacity_of_a_service_that_refuses() -> None:
+    one = {"dropped": 0.05, "dropped_by_generator": 1, "failed_ms": 1}
+    found = judged([level(20), level(40), level(60), level(120, 80, failed=40, **one), level(160, 80, failed=80, **one)])
+    assert (found.kind, found.limit, found.confidence) == ("capacity", "errors", "high")
+    assert found.per_s == pytest.approx(80, rel=0.01)
+
+
+def test_few_refusals_of_the_arrivals_that_the_generator_did_not_drop_are_no_maximum() -> None:
+    dropped = {"dropped": 10.0, "dropped_by_generator": 200}
+    assert judged([*SERVED, level(120, 98, failed=12, failed_ms=1, **dropped)]).kind == "departs"
+
+
 def test_a_capacity_seen_only_with_a_full_pool_of_users_has_lower_confidence() -> None:
     full_pool = {"at_cap": True, "service_ms": 500.0}
     found = judged([*SERVED, level(125, 100, dropped=25, **full_pool), level(150, 100, dropped=50, **full_pool)])
