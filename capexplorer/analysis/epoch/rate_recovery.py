@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ...model.rate_verdicts import RateRecovery
 from ...model.timeline import Timeline
@@ -19,8 +21,31 @@ IN_FLIGHT_TIMES, IN_FLIGHT_MORE = 2.0, 5.0
 """Iterations in flight are no backlog up to this many times the usual number, plus so many: they vary by their square root and
 more."""
 
-FAILING_MOST = 0.1
-"""Greatest failure ratio of a second without overload."""
+FAILING_MORE = 0.1
+"""A second fails if its failure ratio is so much above the usual one."""
+
+FAILING_ERRORS = 3.0
+"""It must also be so many standard errors of a random count above it: in a second with 20 requests of which 15% fail usually, 10%
+more do so one time in seven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What a second at a rate shows without overload, by the nearest level that was served in full."""
+
+    in_flight: float
+    """Most iterations in flight without a backlog."""
+    failure_ratio: float = 0.0
+    """Share of the iterations that fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondAfter:
+    """One second after a step down: iterations in flight at its end, and those that ended in it."""
+
+    in_flight: float
+    ended: float
+    failed: float = 0.0
 
 
 def split(levels: Sequence[RateLevel]) -> tuple[list[RateLevel], list[RateLevel]]:
@@ -57,46 +82,58 @@ def recoveries(
         if level not in down or before in down or level.ramp:
             continue
         since_s = level.started_s if before.ended_s is None else before.ended_s  # levels between may be too unsteady to be used
-        after_s, recovered = recovery(*_seconds(timeline, since_s, level.ended_s), usual_in_flight(fit, level.rate_per_s))
+        after_s, recovered = recovery(_seconds(timeline, since_s, level.ended_s), usual_at(fit, level.rate_per_s))
         yield RateRecovery(
             level=level.index, from_per_s=before.offered_per_s, to_per_s=level.rate_per_s, recovered=recovered, after_s=after_s
         )
 
 
-def usual_in_flight(fit: Sequence[RateLevel], rate_per_s: float) -> float | None:
-    """Most iterations in flight at this rate without a backlog, from the nearest level served in full; None without one."""
+def usual_at(fit: Sequence[RateLevel], rate_per_s: float) -> Usual | None:
+    """What is usual at this rate, from the nearest level served in full; None without one."""
     low = low_load(pooled(fit)) if fit else None
     kept = [level for level in fit if low is not None and state_of(level, low) == "kept"]
     if not kept:
         return None
     nearest = min(kept, key=lambda level: abs(level.rate_per_s - rate_per_s))
-    return IN_FLIGHT_TIMES * nearest.in_flight * rate_per_s / nearest.rate_per_s + IN_FLIGHT_MORE
+    in_flight = IN_FLIGHT_TIMES * nearest.in_flight * rate_per_s / nearest.rate_per_s + IN_FLIGHT_MORE
+    return Usual(in_flight, nearest.failure_ratio)
 
 
-def recovery(in_flight: Sequence[float], failure_ratio: Sequence[float], usual: float | None) -> tuple[float | None, bool | None]:
+def recovery(seconds: Sequence[SecondAfter], usual: Usual | None) -> tuple[float | None, bool | None]:
     """(seconds after which backlog and failures were gone for good, whether the service recovered).
 
-    `in_flight`, `failure_ratio`: one value per second since the step. `usual`: as of `usual_in_flight`. None: not known, since
-    the backlog still shrinks, or no level was served in full before. One second alone with more in flight is no backlog.
+    `seconds`: those since the step. None: not known, since the backlog still shrinks, or no level was served in full before. One
+    second alone with more in flight is no backlog.
     """
-    if usual is None or len(in_flight) < RECOVERED_S:
+    if usual is None or len(seconds) < RECOVERED_S:
         return None, None
-    above = [False, *(flying > usual for flying in in_flight), False]
+    in_flight = [second.in_flight for second in seconds]
+    above = [False, *(flying > usual.in_flight for flying in in_flight), False]
     queues = [now and (before or after) for before, now, after in zip(above, above[1:], above[2:], strict=False)]
-    fails = [failing > FAILING_MOST for failing in failure_ratio]
+    fails = [_fails(second, usual.failure_ratio) for second in seconds]
     bad = max((second for second in range(len(queues)) if queues[second] or fails[second]), default=-1)
     if len(queues) - bad > RECOVERED_S:
         return float(bad + 1), True
     half = len(in_flight) // 2
-    shrinks = max(in_flight[half:]) < max(in_flight[:half]) and failure_ratio[-1] <= FAILING_MOST
+    shrinks = max(in_flight[half:]) < max(in_flight[:half]) and not fails[-1]
     return None, False if len(in_flight) >= NOT_RECOVERED_S and not shrinks else None
 
 
-def _seconds(timeline: Timeline, since_s: float, last_s: float | None) -> tuple[list[float], list[float]]:
-    """(iterations in flight, failure ratio): one value of each per second between these times; None: until now."""
+def _fails(second: SecondAfter, usual_ratio: float) -> bool:
+    """Whether surely more fail than usual."""
+    error = math.sqrt(second.ended * usual_ratio * (1 - usual_ratio))
+    return second.failed - usual_ratio * second.ended > max(FAILING_MORE * second.ended, FAILING_ERRORS * error)
+
+
+def _seconds(timeline: Timeline, since_s: float, last_s: float | None) -> list[SecondAfter]:
+    """The seconds between these times; None: until now. Failed iterations are what remains of those planned and in flight."""
     columns = timeline.columns
-    first = timeline.index_at(since_s) + 1
+    first = max(timeline.index_at(since_s) + 1, 1)
     ticks = range(first, (timeline.ticks if last_s is None else timeline.index_at(last_s) + 1))
-    all_rps, failed_rps = columns["throughput_rps"], columns["failures_rps"]
-    ratios = [failed_rps[tick] / all_rps[tick] if all_rps[tick] > 0 else 0.0 for tick in ticks]
-    return [columns["in_flight"][tick] for tick in ticks], ratios
+    found = []
+    for tick in ticks:
+        finished, in_flight = columns["finished"][tick], columns["in_flight"][tick]
+        dropped = columns["dropped_per_s"][tick] * columns["duration_s"][tick]
+        failed = max(columns["planned"][tick] + columns["in_flight"][tick - 1] - in_flight - finished - dropped, 0.0)
+        found.append(SecondAfter(in_flight, finished + failed, failed))
+    return found

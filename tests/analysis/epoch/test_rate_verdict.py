@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.epoch.rate_recovery import recovery, split
+from capexplorer.analysis.epoch.rate_recovery import SecondAfter, Usual, recovery, split, usual_at
 from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.findings import RateCapacityFinding, RateRecovered
 from capexplorer.model.rate_verdicts import RateVerdict
@@ -116,19 +116,26 @@ def test_a_lower_rate_after_overload_is_recovery_but_one_below_all_earlier_rates
     assert [each.rate_per_s for each in down] == [60, 60]
 
 
-BACKLOG, NO_BACKLOG = [500.0, 300.0, 100.0], [2.0] * 4
-"""Iterations in flight in each second."""
+def after(in_flight: float, failed: float = 0.0) -> SecondAfter:
+    """A second after a step down in which 40 iterations end."""
+    return SecondAfter(in_flight, 40.0, 40.0 * failed)
+
+
+BACKLOG = [after(500), after(300), after(100)]
+SERVED = [after(2)]
 
 
 @pytest.mark.parametrize(
-    ("in_flight", "failing", "found"),
+    ("seconds", "found"),
     [
-        (BACKLOG + NO_BACKLOG, [0.0] * 7, (3.0, True)),
-        (NO_BACKLOG, [0.0] * 4, (0.0, True)),
-        (BACKLOG, [0.0] * 3, (None, None)),
-        ([500.0] * 25, [0.0] * 25, (None, False)),
-        (NO_BACKLOG * 6, [1.0] * 24, (None, False)),
-        (BACKLOG + NO_BACKLOG, [0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0], (3.0, True)),
+        (BACKLOG + 4 * SERVED, (3.0, True)),
+        (4 * SERVED, (0.0, True)),
+        (BACKLOG, (None, None)),
+        (25 * [after(500)], (None, False)),
+        (25 * [after(2, failed=1.0)], (None, False)),
+        (25 * [after(2, failed=0.15)], (None, False)),
+        ([*BACKLOG, after(2), after(2, 0.5), after(2, 0.5), *4 * SERVED], (6.0, True)),
+        ([after(500), after(300, 0.5), after(100, 0.5), *4 * SERVED], (3.0, True)),
     ],
     ids=[
         "a backlog that ends",
@@ -136,17 +143,31 @@ BACKLOG, NO_BACKLOG = [500.0, 300.0, 100.0], [2.0] * 4
         "a backlog that shrinks",
         "a backlog that stays",
         "failures that stay",
+        "some failures that stay",
+        "failures that end after the backlog",
         "failures that end before the backlog",
     ],
 )
 def test_a_service_has_recovered_when_backlog_and_failures_have_ended(
-    in_flight: list[float], failing: list[float], found: tuple[float | None, bool | None]
+    seconds: list[SecondAfter], found: tuple[float | None, bool | None]
 ) -> None:
-    assert recovery(in_flight, failing, usual=10.0) == found
+    assert recovery(seconds, Usual(in_flight=10.0)) == found
+
+
+def test_failures_are_those_of_a_level_served_in_full() -> None:
+    always = [after(2, failed) for failed in (0.15, 0.1, 0.25, 0.2, 0.275) for _ in range(5)]
+    assert recovery(always, Usual(10.0, failure_ratio=0.15)) == (0.0, True)
+    assert recovery(25 * [after(2, failed=0.5)], Usual(10.0, failure_ratio=0.15)) == (None, False)
+
+
+def test_what_is_usual_after_overload_is_read_from_the_nearest_rate_that_was_served_in_full() -> None:
+    fit = [level(20, 17, failed=3), level(40, 34, failed=6, in_flight=2.0), level(150, 70, failed=80)]
+    assert usual_at(fit, 40.0) == Usual(in_flight=9.0, failure_ratio=0.15)
 
 
 def test_recovery_needs_a_level_to_compare_with() -> None:
-    assert recovery(NO_BACKLOG, [0.0] * 4, usual=None) == (None, None)
+    assert recovery(4 * SERVED, None) == (None, None)
+    assert usual_at([], 40.0) is None
 
 
 def test_a_level_whose_iterations_are_miscounted_is_not_judged() -> None:
