@@ -153,6 +153,9 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         service_ms=_mean([(level.service_ms, level.succeeded) for level in group]),
         failed_ms=_mean([(level.failed_ms, level.failed) for level in group]),
         replied_ratio=_mean([(level.replied_ratio, level.failed) for level in group]),
+        refused_ratio=_mean([(level.refused_ratio, level.failed) for level in group]),
+        from_plan_ms=_mean([(level.from_plan_ms, level.succeeded) for level in group]),
+        from_plan_se_ms=_error_of_mean([(level.from_plan_se_ms, level.succeeded) for level in group]),
         p95_ms=max((level.p95_ms for level in group if level.p95_ms is not None), default=None),
         p99_ms=max((level.p99_ms for level in group if level.p99_ms is not None), default=None),
         at_cap=any(level.at_cap for level in group),
@@ -166,3 +169,12 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
 def _mean(values: Sequence[tuple[float | None, int]]) -> float | None:
     known = [(value, count) for value, count in values if value is not None and count]
     return math.fsum(value * count for value, count in known) / sum(count for _, count in known) if known else None
+
+
+def _error_of_mean(errors: Sequence[tuple[float | None, int]]) -> float | None:
+    """Standard error of the mean of groups, from that of each group's mean and its count; None if one is not known."""
+    known = [(error, count) for error, count in errors if error is not None and count]
+    counted = sum(count for _, count in errors)
+    if not known or sum(count for _, count in known) < counted:
+        return None
+    return math.hypot(*(error * count for error, count in known)) / counted

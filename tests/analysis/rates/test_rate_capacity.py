@@ -19,6 +19,13 @@ def test_a_service_that_keeps_up_at_all_rates_is_reported_up_to_the_highest() ->
     assert (found.kind, found.per_s, found.confidence, found.limit) == ("keeps_up", 75, "high", None)
 
 
+def test_a_rate_at_which_most_iterations_queued_for_long_is_near_the_capacity() -> None:
+    most = [level(75, seconds=10, from_plan_ms=25), level(75, seconds=60, from_plan_ms=400)]
+    found = judged([level(25, from_plan_ms=20), level(50, from_plan_ms=22), *most])
+    assert (found.kind, found.confidence) == ("keeps_up", "medium")
+    assert found.slower_times == pytest.approx(17.3, rel=0.01)
+
+
 def test_a_queue_that_grows_without_bound_gives_the_capacity_and_its_interval() -> None:
     found = judged([*SERVED, level(125, 100, service_ms=900), level(150, 101, service_ms=2000)])
     assert (found.kind, found.limit, found.confidence, found.kept_per_s) == ("capacity", "queue_growth", "high", 75)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -25,3 +26,22 @@ def test_levels_of_one_rate_are_pooled_into_one_with_the_sums_of_their_counts() 
     assert (one.due, one.seconds, one.p95_ms) == (3010, 30, 50)
     assert one.service_ms == pytest.approx((20 * 2000 + 40 * 1010) / 3010)
     assert other.rate_per_s == 200
+
+
+def test_the_time_from_plan_of_pooled_levels_is_the_mean_over_their_finished_iterations() -> None:
+    short, long = level(80, seconds=10, from_plan_ms=25, from_plan_se_ms=3), level(80, seconds=60, from_plan_ms=400)
+    (one,) = pooled([short, long])
+    assert one.from_plan_ms == pytest.approx((25 * 800 + 400 * 4800) / 5600)
+    assert one.from_plan_se_ms is None  # that of one level is not known
+    (one,) = pooled([short, replace(long, from_plan_se_ms=4)])
+    assert one.from_plan_se_ms == pytest.approx(math.hypot(3 * 800, 4 * 4800) / 5600)
+
+
+def test_bins_of_a_ramp_are_pooled_with_their_time_from_plan() -> None:
+    (one,) = pooled([level(10, seconds=4, ramp=True, from_plan_ms=20), level(20, seconds=4, ramp=True, from_plan_ms=50)])
+    assert one.from_plan_ms == pytest.approx(40)
+
+
+def test_the_share_of_refusals_of_pooled_levels_is_that_among_their_failures() -> None:
+    (one,) = pooled([level(80, 70, failed=10, refused_ratio=1.0), level(80, 50, failed=30, refused_ratio=0.0)])
+    assert one.refused_ratio == pytest.approx(0.25)
