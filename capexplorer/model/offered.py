@@ -31,11 +31,13 @@ class Drops(Reading, frozen=True, kw_only=True):
     """Iterations that were planned and did not run to their end, by reason."""
 
     max_users: int = 0
-    """No user was free, and `max_users` is less than the rate needs even at the least mean task time so far (Little's law)."""
+    """No user of its class was free, and as many as the class has, with `max_users` in all, are fewer than its rate needs even at
+    the least mean task time so far (Little's law).
+    """
     target: int = 0
-    """No user was free because all waited for the target: at the least mean task time so far `max_users` would be enough."""
+    """No user was free: all of its class waited for the target, and would be enough at the least mean task time so far."""
     starting: int = 0
-    """No user was free, and further users had not started yet."""
+    """No user was free, and further users of its class had not started yet."""
     late: int = 0
     """No user was free, and the load thread handled the arrival a second or more after it was due."""
     stopped: int = 0

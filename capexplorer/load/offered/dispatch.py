@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from .iteration import IdleUser, Iteration
@@ -38,8 +38,10 @@ class Dispatch:
         """`wake`: lets an idle user run its iteration soon."""
         self.offered_per_s = 0.0
         self.max_users = 0
-        self.users: Callable[[], int] = lambda: 0
-        """Returns the users of the pool, those that are starting included."""
+        self.shares: Mapping[str, float] = {}
+        """The share of each user class among the arrivals; one that is missing has all."""
+        self.users: Callable[[], Mapping[str, int]] = dict
+        """Returns the users of the pool by class, those that are starting included."""
         self.running: dict[str, int] = {}
         """Iterations that run, by user class."""
         self.idle: dict[str, dict[IdleUser, None]] = {}
@@ -49,8 +51,8 @@ class Dispatch:
         self._under_way: set[Iteration] = set()
         self._queues: dict[str, deque[Iteration]] = {}
         self._queued = 0
-        self._least_task_s = math.inf
-        self._tasks, self._task_sum_s = 0, 0.0
+        self._tasks: dict[str, _TaskTime] = {}
+        """By user class."""
 
     @property
     def queued(self) -> int:
@@ -86,16 +88,18 @@ class Dispatch:
             self._queued += 1
             self._record("queued", late_s)
         else:
-            self._record(self._why(late_s), late_s)
+            self._record(self._why(kind, late_s), late_s)
 
-    def _why(self, late_s: float) -> Reason:
-        """Why an arrival is dropped."""
+    def _why(self, kind: str, late_s: float) -> Reason:
+        """Why an arrival for this user class is dropped."""
         if late_s >= LATE_MOST_S:
             return "late"
-        if self.users() < self.max_users or sum(self.running.values()) < self.max_users:
+        users = self.users()
+        own = users.get(kind, 0)
+        if sum(users.values()) < self.max_users or self.running.get(kind, 0) < own:  # none of the class is idle
             return "starting"
-        needed = self.offered_per_s * self._least_task_s  # Little's law
-        return "max_users" if self.max_users < needed < math.inf else "target"
+        needed = self.offered_per_s * self.shares.get(kind, 1.0) * self._tasks.get(kind, _NO_TASKS).least_s  # Little's law
+        return "max_users" if own < needed < math.inf else "target"
 
     # -- users
 
@@ -131,11 +135,7 @@ class Dispatch:
             self._record("failed")
             return
         self._record("finished", now_s - iteration.planned_s)
-        self._tasks += 1
-        self._task_sum_s += now_s - iteration.started_s
-        if self._tasks == TASKS:
-            self._least_task_s = min(self._least_task_s, self._task_sum_s / TASKS)
-            self._tasks, self._task_sum_s = 0, 0.0
+        self._tasks.setdefault(iteration.kind, _TaskTime()).add(now_s - iteration.started_s)
 
     def abandoned(self, iteration: Iteration) -> None:
         """Note that the iteration's user has ended before its task did."""
@@ -155,3 +155,22 @@ class Dispatch:
         idle_users = [idle_user for of_class in self.idle.values() for idle_user in of_class]
         self.idle.clear()
         return idle_users
+
+
+class _TaskTime:
+    """The least mean time of TASKS tasks in turn; infinite before as many have ended."""
+
+    def __init__(self) -> None:
+        self.least_s = math.inf
+        self._tasks, self._sum_s = 0, 0.0
+
+    def add(self, seconds: float) -> None:
+        """Add the time of a task that has finished."""
+        self._tasks += 1
+        self._sum_s += seconds
+        if self._tasks == TASKS:
+            self.least_s = min(self.least_s, self._sum_s / TASKS)
+            self._tasks, self._sum_s = 0, 0.0
+
+
+_NO_TASKS = _TaskTime()

@@ -75,7 +75,7 @@ class Offering:
         """
         assert self.pool is not None  # an engine that offers has one
         self._turn += 1
-        self.dispatch.max_users = max_users
+        self.dispatch.max_users, self.dispatch.shares = max_users, shares
         self._kinds = list(shares), list(accumulate(shares.values()))
         self.pool.aim(offered_per_s)
         if not self.is_on:

@@ -48,7 +48,7 @@ class Pool:
     def __init__(self, dispatch: Dispatch, users: PoolUsers, errors: UserErrors) -> None:
         self._dispatch, self._users, self._errors = dispatch, users, errors
         self._spare: dict[str, int] = {}
-        dispatch.users = lambda: sum(users.wanted().values())
+        dispatch.users = users.wanted
 
     def aim(self, offered_per_s: float) -> None:
         """Keep as many idle users as this rate needs."""

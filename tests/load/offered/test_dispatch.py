@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -25,7 +26,7 @@ class Rig:
         self.dispatch = Dispatch(self.report, lambda idle_user: self.woken.append(idle_user))
         self.dispatch.offered_per_s, self.dispatch.max_users = rate, max_users
         self.dispatch.users = lambda: self.users
-        self.users, self.now_s = 0, 0.0
+        self.users, self.now_s = Counter[str](), 0.0
         self.woken: list[IdleUser] = []
         self.running: list[Iteration] = []
         for _ in range(users):
@@ -38,7 +39,7 @@ class Rig:
             self.ledger.record(entry)
 
     def join(self, kind: str = "A") -> None:
-        self.users += 1
+        self.users[kind] += 1
         self.park(kind)
 
     def park(self, kind: str = "A") -> IdleUser:
@@ -100,7 +101,7 @@ def test_a_failed_iteration_has_no_time_from_plan() -> None:
 
 def test_the_user_that_became_idle_last_takes_the_next_arrival() -> None:
     rig = Rig()
-    rig.users = 2
+    rig.users["A"] = 2
     _, last = rig.park(), rig.park()
     rig.dispatch.arrive(0.0, 0.0, "A")
     assert rig.woken == [last]
@@ -142,6 +143,38 @@ def test_a_drop_is_attributed_by_the_users_that_a_rate_needs(users: int, max_use
     assert rig.tick().dropped == expected
 
 
+@pytest.mark.parametrize(
+    ("task_s", "max_users", "expected"),
+    [
+        (0.1, 10, Drops(target=1)),  # 9/s of 0.1 s need one user of the class: the target keeps eight busy
+        (1.0, 10, Drops(max_users=1)),  # 9/s of 1 s need nine, and the class has eight
+        (0.1, 11, Drops(starting=1)),  # one more user of the class may start
+    ],
+)
+def test_a_drop_is_attributed_by_the_users_of_its_class(task_s: float, max_users: int, expected: Drops) -> None:
+    rig = Rig(users=8, max_users=max_users, rate=10.0)
+    rig.dispatch.shares = {"A": 0.9, "B": 0.1}
+    for _ in range(2):
+        rig.join("B")
+    for _ in range(TASKS):
+        rig.arrive()
+        rig.now_s += task_s
+        rig.end()
+    rig.arrive(8 + 10)
+    rig.tick()
+    rig.arrive()
+    assert rig.tick().dropped == expected
+
+
+def test_a_user_of_another_class_that_starts_does_not_explain_a_drop() -> None:
+    rig = Rig(users=2, max_users=3)
+    rig.users["B"] += 1  # it has not parked yet
+    rig.arrive(2 + QUEUE_LEAST)
+    rig.arrive(kind="A")
+    rig.arrive(kind="B")
+    assert rig.tick().dropped == Drops(target=1, starting=1)
+
+
 def test_before_any_task_has_ended_a_full_pool_is_attributed_to_the_target() -> None:
     rig = Rig(users=2, max_users=2)
     rig.arrive(2 + QUEUE_LEAST + 1)
@@ -169,7 +202,8 @@ def test_the_end_of_a_rate_drops_queued_iterations() -> None:
 
 def test_a_user_that_ends_before_it_starts_its_arrival_drops_it() -> None:
     rig = Rig()
-    rig.users, idle_user, idle = 2, rig.park(), rig.park()
+    idle_user, idle = rig.park(), rig.park()
+    rig.users["A"] = 2
     rig.dispatch.left(idle)
     rig.dispatch.arrive(0.0, 0.0, "A")
     rig.dispatch.left(idle_user)
@@ -191,9 +225,10 @@ def test_each_iteration_is_accounted_for(seed: int) -> None:
             case 3 | 4 if rig.running:
                 rig.end(failed=random.random() < 0.3)
             case 5 if rig.running:
-                rig.dispatch.abandoned(rig.running.pop())
-                rig.users -= 1
-            case 6 if rig.users < 8:
+                ended_user = rig.running.pop()
+                rig.dispatch.abandoned(ended_user)
+                rig.users[ended_user.kind] -= 1
+            case 6 if rig.users.total() < 8:
                 rig.join(random.choice("AB"))
             case 7 if random.random() < 0.1:
                 rig.dispatch.clear()
