@@ -48,13 +48,21 @@ FOLD_COLUMNS = (
     "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
     "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
     "app_backlog", "warm_users", "target_run_delay_ratio", "planned", "finished", "from_plan_sum_ms",
+    "dropped_by_target", "dropped_at_stop",
 )  # fmt: skip
 """Further columns, which are not charted or exported: counts and sums of settled requests, from which a level's figures are
 computed (SECOND_COLUMNS), and columns that only detectors use."""
 
 _FURTHER_OF_SAMPLE = Fields.named("t_s", "level", "wanted", "settled", "p50_ms", "p95_ms", "p99_ms", "max_ms", "warm_users")
 _FURTHER_OF_OFFERED = Fields(
-    {"from_plan_p50_ms": "p50_ms", "from_plan_p95_ms": "p95_ms", "from_plan_p99_ms": "p99_ms", "from_plan_max_ms": "max_ms"}
+    {
+        "from_plan_p50_ms": "p50_ms",
+        "from_plan_p95_ms": "p95_ms",
+        "from_plan_p99_ms": "p99_ms",
+        "from_plan_max_ms": "max_ms",
+        "dropped_by_target": "dropped.target",
+        "dropped_at_stop": "dropped.stopped",
+    }
 )
 _FURTHER_OF_TARGETS = Fields({"target_fds": "fds", "target_run_delay_ratio": "run_delay_ratio"})
 _FURTHER_OF_GENERATOR = Fields(

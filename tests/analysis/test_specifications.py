@@ -19,7 +19,7 @@ ELSEWHERE = {
         "causes/conditions", "causes/confirmation", "causes/failure_classes", "causes/resolve", "causes/saturation_over_seconds",
     ),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
-    "analysis/epoch/test_moving_rates.py": ("bottleneck/load_kinds", "epoch/offered_part", "epoch/steady_queue"),
+    "analysis/epoch/test_moving_rates.py": ("bottleneck/load_kinds", "epoch/steady_queue"),
     "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
     "analysis/epoch/test_regimes.py": (
         "epoch/level_changes", "epoch/level_comparison", "epoch/neighbour_seconds", "epoch/onset",

@@ -12,6 +12,7 @@ from ...model.timeline import Timeline
 
 COLUMNS = (
     "duration_s", "offered_per_s", "planned", "finished", "dropped_per_s", "in_flight", "queued", "from_plan_sum_ms",
+    "dropped_by_target", "dropped_at_stop",
 )  # fmt: skip
 """Columns of the seconds that are read."""
 
@@ -19,13 +20,14 @@ COLUMNS = (
 def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures) -> OfferedFigures:
     """Figures of some settled seconds of a level, at least one.
 
-    Columns have no failed iterations: they are what remains of those planned and in flight. All drops get the reason of most
-    drops of the `whole` level.
+    Columns have no failed iterations: they are what remains of those planned and in flight. Drops by the generator, for whichever
+    reason, are `max_users`.
     """
     columns = timeline.columns
     values = {name: [columns[name][tick] for tick in ticks] for name in COLUMNS}
     seconds = math.fsum(values["duration_s"])
-    planned, finished = (round(math.fsum(values[name])) for name in ("planned", "finished"))
+    counts = ("planned", "finished", "dropped_by_target", "dropped_at_stop")
+    planned, finished, by_target, at_stop = (round(math.fsum(values[name])) for name in counts)
     dropped = round(math.fsum(map(math.prod, zip(values["dropped_per_s"], values["duration_s"], strict=True))))
     before, after = round(columns["in_flight"][ticks[0] - 1] if ticks[0] else 0.0), round(values["in_flight"][-1])
     return OfferedFigures(
@@ -33,7 +35,7 @@ def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures
         planned=planned,
         finished=finished,
         failed=max(planned + before - after - finished - dropped, 0),
-        dropped=Drops(target=dropped) if whole.dropped.target > whole.dropped.total / 2 else Drops(max_users=dropped),
+        dropped=Drops(target=by_target, stopped=at_stop, max_users=max(dropped - by_target - at_stop, 0)),
         in_flight_before=before,
         in_flight=after,
         miscounted=whole.miscounted,

@@ -1,0 +1,39 @@
+"""The iterations of some seconds of a level of an offered rate, with the drops of each reason."""
+
+from __future__ import annotations
+
+from session.samples import HEADER
+
+from capexplorer.analysis.epoch.offered_part import offered_part
+from capexplorer.model.events import Drops, Event, LevelOpened, OfferedTick, Sample
+from capexplorer.model.timeline import Timeline
+
+STARTING, WAITING = Drops(starting=2), Drops(target=4, stopped=1)
+
+
+def session(*drops: Drops) -> Timeline:
+    """Seconds in which 100 iterations are due, and those that are not dropped finish."""
+    events: list[Event] = [HEADER, LevelOpened(t_s=0.0, index=0, users=0, spawn_rate=1.0, by="plan", offered_per_s=100.0)]
+    for second, dropped in enumerate(drops):
+        tick = OfferedTick(offered_per_s=100.0, planned=100, finished=100 - dropped.total, dropped=dropped)
+        events.append(
+            Sample(t_s=second + 1.0, duration_s=1.0, level=0, users=9, wanted=9, phase="settled", settled=True, offered=tick)
+        )
+    return Timeline(events)
+
+
+def test_a_part_of_a_level_has_the_drops_of_its_own_seconds() -> None:
+    timeline = session(*4 * [STARTING], *4 * [WAITING])
+    whole = timeline.levels[0].figures.offered
+    assert whole is not None
+    first, last = (offered_part(timeline, ticks, whole) for ticks in (range(4), range(4, 8)))
+    assert first.dropped == Drops(max_users=8)
+    assert last.dropped == Drops(target=16, stopped=4)
+    assert first.failed == last.failed == 0
+
+
+def test_iterations_of_users_that_ended_do_not_make_a_part_the_generators() -> None:
+    timeline = session(*4 * [Drops()], *4 * [Drops(target=1, stopped=1)])
+    whole = timeline.levels[0].figures.offered
+    assert whole is not None
+    assert offered_part(timeline, range(4, 8), whole).dropped.max_users == 0
