@@ -73,7 +73,8 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
         case "knee":
             limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
-            where = f"Knee at {counted} {interval} and {quantities.rate(found.capacity_rps)}{_valid(found)}"
+            name = "Contradicted knee" if verified(found) == "contradicted" else "Knee"
+            where = f"{name} at {counted} {interval} and {quantities.rate(found.capacity_rps)}{_valid(found)}"
             return f"{where}{limit}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
             level = "the lowest level" if not found.evidence.slower_levels else "the lowest level since the service became faster"
@@ -85,6 +86,9 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             falls = f"Goodput falls below linear scaling from {counted} on{sure}"
             if found.limit == "generator":
                 return f"{falls}, possibly because the generator is late: results from there on do not describe the service."
+            if found.evidence.return_agrees is False:
+                changed = "on its return a load had less goodput than before: the service changed, or has not recovered"
+                return f"{falls}, but no knee is shown, since {changed}{_unaccounted(found)}."
             return f"{falls}, but its maximum was not reached: no knee yet{_unaccounted(found)}."
         case "latency_knee" | "no_knee":
             return f"No knee up to {counted}{sure}{_unaccounted(found)}."
@@ -142,7 +146,7 @@ def _verified(found: KneeVerdict) -> str:
     if checked is None or checked.state == "verified":
         return f"; {word}" if word else ""
     if checked.state == "contradicted":
-        return f"; {word}: " + " and ".join(_contradiction(step) for step in checked.disagreeing)
+        return "; " + " and ".join(_contradiction(step) for step in checked.disagreeing)
     return f"; {word}: " + ", then ".join(_wanted_step(step) for step in checked.open_steps) + " would verify it"
 
 

@@ -27,6 +27,7 @@ KNEE_MARK = marked(
 )  # fmt: skip
 
 AT_47 = "Knee at 47 users [43–52] and 122/s, limited by queueing"
+CONTRADICTED_AT_47 = "Contradicted knee at 47 users [43–52] and 122/s, limited by queueing"
 
 
 def knee(kind: str = "knee", **changes: Any) -> CapacityVerdict:
@@ -71,9 +72,9 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
          f"{AT_47} (high confidence); provisional: 57 users, then a return to 1 user would verify it."),
         (knee(verification=verification(33, 57, 1), provisional=False), f"{AT_47} (high confidence); verified."),
         (knee(verification=verification(33, soak="less_goodput"), confidence="low"),
-         f"{AT_47} (low confidence); contradicted: a later level at 33 users had less goodput than before."),
+         f"{CONTRADICTED_AT_47} (low confidence); a later level at 33 users had less goodput than before."),
         (knee(verification=verification(33, 57, 1, soak="failures", back="slower"), confidence="low"),
-         f"{AT_47} (low confidence); contradicted: requests failed at a later level at 33 users"
+         f"{CONTRADICTED_AT_47} (low confidence); requests failed at a later level at 33 users"
          " and responses of a later level at 1 user were slower than before."),
         (knee(limit="generator", confidence="medium", provisional=False, users=4321.0, capacity_rps=12345.0),
          "Knee at 4,321 users [43–52] and 12,345/s, limited by the generator, not the service"

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
+from ..epoch.level_comparison import expected_goodput
+from ..epoch.recovery import is_surely_less
 from ..knee.limit import PAST_KNEE_SHARE
 from ..ladder import LadderLevel
 
@@ -72,8 +74,11 @@ NO_GATE = Gate(0.0, None, None, None, flat=False, slower=False, beyond_knee=Fals
 def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict | None) -> Gate:
     """The gate of a level, compared with the level of `others` with the most users that it exceeds by at least 20%.
 
-    `others`: pooled levels that feed the fit.
+    `others`: pooled levels that feed the fit. If they show surely more goodput at its users, the service was another one, or has
+    not recovered: its load is not the reason, and the gate is closed.
     """
+    if _has_lost(level, others):
+        return NO_GATE
     under = [other for other in others if other.users * USERS_MORE <= level.users * 1.001 and other.goodput_rps > 0]
     beyond = _is_beyond(level, knee)
     if not under:
@@ -90,6 +95,11 @@ def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict
         slower=_is_slower(level, low_load),
         beyond_knee=beyond,
     )
+
+
+def _has_lost(level: LadderLevel, others: Sequence[LadderLevel]) -> bool:
+    expected = expected_goodput(others, level.users) if others else None
+    return expected is not None and is_surely_less(level, *expected)
 
 
 def _is_beyond(level: LadderLevel, knee: KneeVerdict | None) -> bool:

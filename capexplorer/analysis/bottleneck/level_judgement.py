@@ -144,11 +144,13 @@ def _queues(
     full = watched_parts.worker_pools(parts, gate)
     if full:
         return full
-    found = (
-        queue_rules.worker_pool(level, gate)
-        or rate_limit.delays_or_waits(level, gate, levels, knee, reply_rate)
-        or idle_parts.unwatched_party(level, gate, parts)
-    )
+    found = queue_rules.worker_pool(level, gate)
+    if knee is None or knee.evidence.return_agrees is not False:  # else the service may have become slower without more load
+        found = (
+            found
+            or rate_limit.delays_or_waits(level, gate, levels, knee, reply_rate)
+            or idle_parts.unwatched_party(level, gate, parts)
+        )
     found = idle_parts.with_idle_parts(found, parts) if found is not None else None
     found = request_holder.located(found, level, levels, parts)
     return [found] if found is not None else []

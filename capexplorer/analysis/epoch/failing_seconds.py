@@ -106,7 +106,13 @@ def failing_changes(requests: Series, failures: Series, in_flight: Series | None
     adjacent = np.append(False, failing_now[:-1]) | np.append(failing_now[1:], False)
     failing_now |= (ratios > CLEAN_MOST) & adjacent  # the second within which failures began or ended
     at = [index for index in range(1, len(failing_now)) if failing_now[index] != failing_now[index - 1]]
+    at = _without_short_ends(at, len(requests))
     return at if _is_clear(requests, failures, at) else []
+
+
+def _without_short_ends(at: list[int], seconds: int) -> list[int]:
+    """The changes without a last one that leaves fewer than SIDE_LEAST seconds: an outage ended just before its level did."""
+    return at[:-1] if len(at) > 1 and seconds - at[-1] < SIDE_LEAST else at
 
 
 def _likeliest_states(gains: Series) -> NDArray[np.bool_]:

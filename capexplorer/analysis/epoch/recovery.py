@@ -22,13 +22,17 @@ from ..knee.detector import LADDER_ERROR, judge, overloaded_from
 from ..knee.think_time import at_common_think_time
 from ..knee.verification import verify
 from ..ladder import LadderLevel
+from .level_comparison import expected_goodput
 
 RETURN_USERS = 0.1
 """Relative distance from the first level's users within which a later level is a return to it."""
 
+RETURN_TO = 0.6
+"""Share of the greatest number of users up to which a later level is a return to low load (as `regime.RETURN_LEAST`)."""
+
 RETURN_LOSS = 0.10
-"""No knee is proven if on its return the first level's load has lost significantly more than this share of its goodput: the
-service changed, or has not recovered."""
+"""No knee is proven if on its return a load has lost significantly more than this share of its goodput: the service changed, or
+has not recovered."""
 
 RECOVERED_S = 5
 """Seconds over which goodput and latency are averaged."""
@@ -108,20 +112,29 @@ def conclude(
 
 
 def _returned_with_less(levels: Sequence[LadderLevel]) -> bool:
-    """Whether the first level's load has significantly less goodput on its return: the service changed, or has not recovered."""
-    back, first = _returns(levels), levels[0]
-    if not back:
-        return False
-    expected = first.goodput_rps * back[-1].users / first.users
-    error = math.hypot(first.goodput_error_rps, back[-1].goodput_error_rps)
-    return expected - back[-1].goodput_rps - ONE_SIDED_95 * error > RETURN_LOSS * expected
+    """Whether the first level's load, or the latest load far below the greatest, has significantly less goodput on its return.
 
-
-def _returns(levels: Sequence[LadderLevel]) -> list[LadderLevel]:
-    """Levels with the users of the first one, after the level with the most users."""
-    top, first = max(range(len(levels)), key=lambda index: levels[index].users), levels[0]
+    Then the service changed, or has not recovered.
+    """
+    top = max(range(len(levels)), key=lambda index: levels[index].users)
+    first, before, after = levels[0], levels[: top + 1], levels[top + 1 :] if top else ()
     near = RETURN_USERS * first.users
-    return [level for level in levels[top + 1 :] if abs(level.users - first.users) <= near] if top else []
+    backs = [level for level in after if abs(level.users - first.users) <= near]
+    lower = [level for level in after if level.users <= RETURN_TO * levels[top].users]
+    found = [(back, _scaled_to(first, back.users)) for back in backs[-1:]]
+    found += [(level, expected) for level in lower[-1:] if (expected := expected_goodput(before, level.users)) is not None]
+    return any(is_surely_less(level, *expected) for level, expected in found)
+
+
+def _scaled_to(level: LadderLevel, users: float) -> tuple[float, float]:
+    """(goodput of a level at a number of users near its own, its standard error)."""
+    return level.goodput_rps * users / level.users, level.goodput_error_rps
+
+
+def is_surely_less(level: LadderLevel, expected_rps: float, error: float) -> bool:
+    """Whether a level has lost surely more than RETURN_LOSS of the goodput that is expected with this standard error."""
+    less = expected_rps - level.goodput_rps
+    return less - ONE_SIDED_95 * math.hypot(error, level.goodput_error_rps) > RETURN_LOSS * expected_rps
 
 
 def recovery_of(

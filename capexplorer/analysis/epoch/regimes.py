@@ -135,6 +135,8 @@ def _load_explains_fall(found: Sequence[Regime], each: Measured) -> bool:
     first = fell.levels[0]
     if not before or before[-1].users >= first.users or not _has_less_load(each, fell):
         return False
+    if not fell.fails and first.goodput_rps >= max(level.goodput_rps for level in before):
+        return False  # it rose: with more users, but by more than they explain
     if fell.began is None or fell.began_without_load([regime for regime in found if regime is not fell]):
         return False
     clean_users = [level.users for level in before if level.users < first.users and failure_ratio_of(level) < FAILING]

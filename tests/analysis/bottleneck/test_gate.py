@@ -28,6 +28,7 @@ GATES: list[tuple[str, tuple[Load, ...], bool]] = [
     ("goodput collapses", (Load(8, 78, 50), Load(16, 20, 500)), True),
     ("a knee far below, and goodput creeps up", (*LINEAR, Load(16, 98, 110), Load(32, 104, 260), Load(64, 112, 520)), True),
     ("one level alone", (Load(64, 100, 500),), False),
+    ("a return to a load that made more before", (*LINEAR, Load(16, 98, 110), Load(32, 100, 260), Load(8, 30, 500)), False),
 ]  # fmt: skip
 
 

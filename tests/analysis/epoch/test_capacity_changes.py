@@ -92,6 +92,14 @@ def test_a_fall_in_one_step_stays_undecided_and_one_that_continues_with_load_is_
     assert regimes(two) == [(None, [8, 16, 24, 32, 40])]
 
 
+def test_a_capacity_that_grew_with_a_step_up_is_not_explained_by_a_later_step_down() -> None:
+    """Recorded: a service that doubled its workers 15 s after they were all busy; 24 users made 39.4/s, 29 users 78.7/s."""
+    levels = [
+        Load(users, rate, 50.0, WAIT_S) for users, rate in ((4, 13.3), (8, 26.6), (16, 39.6), (24, 39.4), (29, 78.7), (15, 40))
+    ]
+    assert regimes(epoch_of(closed_session(*levels), 0))[0] == (None, [4, 8, 16, 24])
+
+
 def test_a_curve_is_a_bend_and_no_knee_if_the_first_load_has_less_goodput_when_it_returns() -> None:
     up = [Load(users, min(5.0 * users, 100.0), 50.0, WAIT_S) for users in (8, 16, 24, 32, 40)]
     for back, kind in ((40.0, "knee"), (25.0, "bend")):

@@ -25,6 +25,15 @@ def test_seconds_without_requests_are_a_stall_unless_none_arrived(in_flight: lis
 
 
 @pytest.mark.parametrize(
+    ("clean_after", "changes"), [(0, [10]), (1, [10]), (2, [10, 14])], ids=["at the end", "a second before", "two seconds before"]
+)
+def test_when_failures_began_is_known_even_if_they_ended_just_before_the_level_did(clean_after: int, changes: list[int]) -> None:
+    """Recorded: a deployment refused connections for 4 s; the level ended a second later."""
+    failures = [0] * 10 + [50] * 4 + [0] * clean_after
+    assert failing_changes(np.full(len(failures), 53.0), np.array(failures, float)) == changes
+
+
+@pytest.mark.parametrize(
     ("failures", "finished", "faulty"),
     [
         ([0] * 8, [20] * 8, 0),

@@ -32,12 +32,27 @@ def test_a_level_with_fewer_users_than_all_earlier_ones_is_in_the_fit() -> None:
     assert analyse(ideal([60, 80, 100, 40, 20])).knee is not None
 
 
-def test_a_recovery_level_with_low_goodput_does_not_move_the_knee() -> None:
+def test_a_recovery_level_with_low_goodput_does_not_move_the_knee_if_the_service_recovers() -> None:
     levels = ideal([10, 20, 30, 40, 60, 80])
-    broken = replace(levels[1], goodput_rps=2.0, throughput_rps=2.0)
-    knee = analyse([*levels, broken]).knee
+    broken = replace(levels[2], goodput_rps=2.0, throughput_rps=2.0)
+    knee = analyse([*levels, broken, levels[1]]).knee
     assert knee is not None
     assert knee.users == pytest.approx(50, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("back", "kind"),
+    [((7, 9.9), "bend"), ((7, 22.4), "knee"), ((16, 30.0), "knee")],
+    ids=["less than half", "as before", "too near to the top to show low load"],
+)
+def test_any_load_far_below_the_top_that_has_less_goodput_on_its_return_shows_that_there_is_no_knee(
+    back: tuple[float, float], kind: str
+) -> None:
+    """Recorded: a service without a limit, whose responses grew from 100 to 500 ms between 30 and 60 s; users think for 0.2 s."""
+    levels = rates([(1, 3.3), (3, 9.8), (6, 19.9), (12, 34.4), (18, 34.4), (22, 34.4), back], seconds=20)
+    knee = analyse([replace(level, goodput_se_rps=0.02 * level.goodput_rps) for level in levels]).knee
+    assert knee is not None
+    assert knee.kind == kind
 
 
 @pytest.mark.parametrize("seed", range(20))
