@@ -121,12 +121,20 @@ def failure_bounds(level: RateLevel) -> tuple[float, float]:
 
 
 def _missing_most(level: RateLevel, low: LowLoad) -> float:
-    """Upper bound of the share of arrivals that were not served, beyond the failures of the lowest rate."""
+    """Upper bound of the share of arrivals that were not served, beyond the failures of the lowest rate: that of a sum, since the
+    errors of growth, failures and drops are independent.
+    """
     if not level.due:
         return 1.0
-    growth = level.growth / level.seconds + ONE_SIDED_95 * level.growth_error_per_s
-    failed = max(level.failure_ratio - low.failure_high, 0.0)
-    return max(growth, 0.0) / level.offered_per_s + failed + level.dropped_ratio
+    growth = level.growth / level.due
+    growth_most = max(growth + ONE_SIDED_95 * level.growth_error_per_s / level.offered_per_s, 0.0)  # below 0: an earlier backlog
+    growth = max(growth, 0.0)
+    errors = (
+        growth_most - growth,
+        failure_bounds(level)[1] - level.failure_ratio,
+        wilson(level.dropped_ratio, level.due)[1] - level.dropped_ratio,
+    )
+    return growth + max(level.failure_ratio - low.failure_high, 0.0) + level.dropped_ratio + math.hypot(*errors)
 
 
 def _slower(level: RateLevel, low: LowLoad) -> bool:

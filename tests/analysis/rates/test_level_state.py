@@ -68,6 +68,14 @@ def test_failures_at_the_lowest_rate_are_usual_if_no_more_fail_at_a_higher_rate(
     assert state_of(level(100, 80, failed=20), usual) == "fails"
 
 
+def test_the_share_that_may_be_missing_is_an_upper_bound_of_failures_and_drops_too() -> None:
+    usual = LowLoad(failure_high=0.1)
+    assert state_of(level(40, 35, failed=5, seconds=10), usual) == "kept"
+    assert (
+        state_of(level(40, 34.7, failed=5.3, seconds=10), usual) == "unsure"
+    )  # 400 arrivals: 14.9% by growth alone, 15.3% in all
+
+
 @pytest.mark.parametrize(
     "higher",
     [[], [level(88, 74, failed=14)], [level(120, 72, failed=48)], [level(120, 84, failed=36, seconds=0.25)]],
