@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from copy import copy
 
-import numpy as np
-
+from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import html, markdown, rate_table
+from capexplorer.report.compare import sentences
 from capexplorer.report.compare.across_sessions import compare
 from capexplorer.report.compare.comparison import Session
 from capexplorer.report.compare.json import document
@@ -15,24 +15,9 @@ from capexplorer.report.compare.markdown import render
 from capexplorer.report.compare.rates import rate_points
 from capexplorer.report.compare.second_latencies import SecondLatencies
 from capexplorer.report.summary import summarise
-from trials.simulation.open_queue import OpenRun
-from trials.simulation.queues import System
-from trials.simulation.virtual_rates import VirtualRates
 
-
-@cache
-def session(capacity: float) -> tuple[Timeline, SecondLatencies]:
-    """Four rate levels of a simulated service that serves `capacity` requests a second."""
-    run, latencies = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003))), SecondLatencies()
-    detect = run.sink.derive_events
-    run.sink.derive_events = lambda event: [*latencies.collecting([event]), *detect(event)][1:]
-    run.climb([40, 60, 80, 160], 14)
-    run.end()
-    return run.timeline, latencies
-
-
-def timeline(capacity: float) -> Timeline:
-    return session(capacity)[0]
+from .compared import header_with, overheads
+from .simulated_rates import session, timeline
 
 
 def test_each_rate_level_has_a_row_that_ends_with_its_state() -> None:
@@ -70,6 +55,31 @@ def test_two_sessions_are_compared_at_equal_rates_and_by_their_capacity() -> Non
     assert "**The capacity as a rate is 1" in written
     assert "| 160/s | goodput/s |" in written
     assert document(comparison)["comparisons"][0]["rate_capacity"]["better"] is True
+
+
+def test_sessions_of_rates_are_compared_without_a_word_about_user_counts() -> None:
+    for others in (100, 130, 1000):
+        verdict = sentences.verdict(compare([Session(timeline(100)), Session(timeline(others))]))
+        assert "user count" not in verdict
+    unlike = compare([Session(timeline(100)), Session(Timeline(unsettled()))])
+    assert sentences.verdict(unlike).startswith("B and A have no settled load in common, so no figure can be compared")
+
+
+def unsettled() -> list[Event]:
+    """A session of a rate that did not settle."""
+    opened = LevelOpened(t_s=0.0, index=0, users=0, spawn_rate=1.0, by="user", offered_per_s=40.0)
+    return [header_with(), opened]
+
+
+def test_a_difference_of_clients_is_not_given_to_the_service_at_a_rate() -> None:
+    def with_client(name: str, capacity: float) -> Session:
+        recorded, latencies = session(capacity)
+        recorded = copy(recorded)
+        recorded.header = header_with(client_overhead_ms=overheads(**{name: 1.0}))
+        return Session(recorded, latencies=latencies)
+
+    (pair,) = compare([with_client("HttpUser", 200), with_client("FastHttpUser", 100)]).pairs
+    assert {each["p95"].overhead_change_ms for each in pair.rates} == {0.0}
 
 
 def test_percentiles_from_plan_have_errors_except_where_the_queue_grew() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...errors import InputError
 from ...toml import nearest
+from ...wording.quantities import offered_rate
 from . import sentences
 from .comparison import Comparison, Pair
 from .difference import Difference
@@ -21,17 +22,20 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
-HELP = """A condition is FIGURE[@USERS] OP PERCENT: FIGURE is one of knee, capacity,
-goodput, p50, p95, p99, failure_ratio, OP one of < <= > >=. PERCENT is the
-change against the first session: "goodput<-5%" holds when goodput fell by
-more than 5%, "p95@50>10%" when p95 at 50 users rose by more than 10%.
-Without @USERS: at any common user count, and beyond the noise of that many
-counts. For failure_ratio PERCENT is in percentage points. The exit code is 3
-only if the difference also exceeds its noise and is not caused by different
-client classes. A condition that cannot be judged is an error: exit code 2."""
+HELP = """A condition is FIGURE[@LOAD] OP PERCENT: FIGURE is one of knee, capacity,
+goodput, p50, p95, p99, failure_ratio, OP one of < <= > >=, LOAD a number of
+users, or an offered rate such as 200/s, where latencies are times from plan.
+PERCENT is the change against the first session: "goodput<-5%" holds when
+goodput fell by more than 5%, "p95@50>10%" when p95 at 50 users rose by more
+than 10%, "p99@200/s>10%" when p99 at 200/s did. Without @LOAD: at any common
+user count or rate, and beyond the noise of that many. capacity is that of
+the users' curve, and the capacity as a rate, where both sessions have it. For
+failure_ratio PERCENT is in percentage points. The exit code is 3 only if the
+difference also exceeds its noise and is not caused by different client
+classes. A condition that cannot be judged is an error: exit code 2."""
 
 _GRAMMAR = re.compile(
-    r"\s*(?P<figure>\w+)\s*(?:@\s*(?P<users>\d+))?\s*(?P<op><=|>=|<|>)\s*(?P<percent>[+-]?\d+(?:\.\d+)?)\s*%\s*"
+    r"\s*(?P<figure>\w+)\s*(?:@\s*(?:(?P<per_s>\d+(?:\.\d+)?)\s*/\s*s|(?P<users>\d+)))?\s*(?P<op><=|>=|<|>)\s*(?P<percent>[+-]?\d+(?:\.\d+)?)\s*%\s*"
 )
 
 
@@ -45,7 +49,8 @@ class Condition:
     limit: float
     """The limit of the change as a ratio: 0.05 is 5%."""
     users: int | None = None
-    """None: any common user count, or the whole curve."""
+    per_s: float | None = None
+    """The user count or the offered rate; without both any common load, or the whole curve."""
 
     def holds(self, one: Difference) -> bool | None:
         """Whether the change exceeds the limit; None if the change is unknown."""
@@ -69,13 +74,17 @@ def parse(text: str) -> Condition:
     """The condition of a text. Raises InputError with the grammar, or with the name of the nearest figure."""
     found = _GRAMMAR.fullmatch(text)
     if found is None:
-        raise InputError(f'--fail-if: expected FIGURE[@USERS] OP PERCENT such as "knee<-5%" or "p95@50>10%", got {text!r}')
-    figure, users = found["figure"], found["users"]
+        raise InputError(
+            f'--fail-if: expected FIGURE[@LOAD] OP PERCENT such as "knee<-5%", "p95@50>10%" or "p99@200/s>10%", got {text!r}'
+        )
+    figure, users, per_s = found["figure"], found["users"], found["per_s"]
     if figure not in NAMES:
         raise InputError(f"--fail-if: {text!r}: no figure `{figure}`; {nearest(figure, NAMES)}")
-    if users is not None and figure in OF_THE_CURVE:
-        raise InputError(f"--fail-if: {text!r}: {figure} belongs to the whole curve: remove @{users}")
-    return Condition(text.strip(), figure, found["op"], float(found["percent"]) / 100, int(users) if users else None)
+    load = users or (f"{per_s}/s" if per_s else None)
+    if load is not None and figure in OF_THE_CURVE:
+        raise InputError(f"--fail-if: {text!r}: {figure} belongs to the whole curve: remove @{load}")
+    limit = float(found["percent"]) / 100
+    return Condition(text.strip(), figure, found["op"], limit, int(users) if users else None, float(per_s) if per_s else None)
 
 
 def judge(condition: Condition, comparison: Comparison) -> Outcome:
@@ -92,8 +101,7 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
     who = f"{condition.text}: {pair.after.letter} against {pair.before.letter}"
     places = _places(condition, pair)
     if not places:
-        where = "no user count" if condition.users is None else f"{condition.users} users is no settled level"
-        return Outcome(unjudged=(f"{who}: cannot be judged: {where} in common",))
+        return Outcome(unjudged=(f"{who}: cannot be judged: {_missing(condition)} in common",))
     measured = [(at, one, holds) for at, one in places if (holds := condition.holds(one)) is not None]
     if not measured:
         lacking = [curve.letter for curve, side in ((pair.before, "before"), (pair.after, "after"))
@@ -111,8 +119,9 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
     excused = tuple(
         f"{who}: does not count{at}: {_change_text(one)}" for at, one in over if one.judgement in ("within", "client")
     )
+    loads = "loads" if pair.rates else "user counts"
     excused += tuple(
-        f"{who}: does not count{at}: {_change_text(one)}, but not among {len(measured)} user counts"
+        f"{who}: does not count{at}: {_change_text(one)}, but not among {len(measured)} {loads}"
         for at, one in over
         if one.counts and at not in kept
     )
@@ -122,9 +131,26 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
 def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]]:
     """(where, difference) of the whole curve, of one level, or of each level."""
     if condition.figure in OF_THE_CURVE:
-        return [("", one) for one in pair.knee if one.figure == condition.figure]
-    levels = [level for level in pair.levels if condition.users in (None, level.users)]
-    return [(f" at {level.users} users", level[condition.figure]) for level in levels]
+        found = [("", one) for one in pair.knee if one.figure == condition.figure]
+        as_rate = pair.rate_capacity if condition.figure == "capacity" else None
+        return [*found, (" as a rate", as_rate)] if as_rate is not None else found
+    users = [level for level in pair.levels if condition.per_s is None and condition.users in (None, level.users)]
+    rates = [each for each in pair.rates if condition.users is None and _is_meant(condition.per_s, each.per_s)]
+    return [
+        *((f" at {level.load} users", level[condition.figure]) for level in users),
+        *((f" at {each.load}", each[condition.figure]) for each in rates),
+    ]
+
+
+def _is_meant(per_s: float | None, offered_per_s: float) -> bool:
+    """Whether a condition is about this rate: its digits are those that are shown."""
+    return per_s is None or offered_rate(per_s) == offered_rate(offered_per_s)
+
+
+def _missing(condition: Condition) -> str:
+    if condition.per_s is not None:
+        return f"{offered_rate(condition.per_s)} is no settled rate"
+    return "no load" if condition.users is None else f"{condition.users} users is no settled level"
 
 
 def _change_text(one: Difference) -> str:

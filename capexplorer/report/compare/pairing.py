@@ -55,10 +55,14 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         overall=_overall(common, figures, disturbed, (least_knee, greatest_knee), clients is not None),
         clients=clients,
     )
+
+    def compared(figure: str, ours: Estimate, theirs: Estimate) -> Difference:
+        return _difference(figure, ours, theirs, before, after, clients)
+
     if before.rate_points and after.rate_points:
         found = replace(
             found,
-            rates=tuple(rates.matched(before, after)),
+            rates=tuple(rates.matched(before, after, compared)),
             rates_only_before=rates.only(before.rate_points, after.rate_points),
             rates_only_after=rates.only(after.rate_points, before.rate_points),
             rate_capacity=rates.capacity_moved(before, after),

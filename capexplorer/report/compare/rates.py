@@ -7,7 +7,7 @@ Goodput is that of iterations, and latencies are times from plan.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ... import wording
 from ...model.histogram import LatencyHistogram
@@ -81,13 +81,13 @@ def rate_capacity(timeline: Timeline, epoch: int) -> Estimate | None:
     return Estimate(found.per_s, (found.high_per_s - found.low_per_s) / (2 * Z90))
 
 
-def matched(before: Curve, after: Curve) -> Iterator[MatchedRate]:
-    """Rates that were offered in both."""
+def matched(before: Curve, after: Curve, compared: Callable[[str, Estimate, Estimate], Difference]) -> Iterator[MatchedRate]:
+    """Rates that were offered in both. `compared`: the difference of a figure, which may be due to the clients."""
     theirs = {point.per_s: point for point in after.rate_points}
     for ours in before.rate_points:
         other = theirs.get(ours.per_s)
         if other is not None:
-            yield MatchedRate(ours.per_s, tuple(difference(name, ours.figures[name], other.figures[name]) for name in FIGURES))
+            yield MatchedRate(ours.per_s, tuple(compared(name, ours.figures[name], other.figures[name]) for name in FIGURES))
 
 
 def capacity_moved(before: Curve, after: Curve) -> Difference:

@@ -28,5 +28,6 @@ def _pair(pair: Pair) -> str:
     if not pair.levels and pair.rate_capacity is not None:
         return rates(pair) or f"{pair.after.letter} and {pair.before.letter} have no offered rate in common"
     if not pair.levels:
-        return f"{pair.after.letter} and {pair.before.letter} have no settled user count in common, so no figure can be compared"
+        load = "user count" if pair.before.points or pair.after.points else "load"
+        return f"{pair.after.letter} and {pair.before.letter} have no settled {load} in common, so no figure can be compared"
     return ", ".join(part for part in (goodput(pair), latency(pair), knees(pair), rates(pair)) if part)

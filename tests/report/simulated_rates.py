@@ -1,0 +1,28 @@
+"""A simulated service at offered rates, for reports and comparisons."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.compare.second_latencies import SecondLatencies
+from trials.simulation.open_queue import OpenRun
+from trials.simulation.queues import System
+from trials.simulation.virtual_rates import VirtualRates
+
+
+@cache
+def session(capacity: float) -> tuple[Timeline, SecondLatencies]:
+    """Four rate levels of a simulated service that serves `capacity` requests a second."""
+    run, latencies = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003))), SecondLatencies()
+    detect = run.sink.derive_events
+    run.sink.derive_events = lambda event: [*latencies.collecting([event]), *detect(event)][1:]
+    run.climb([40, 60, 80, 160], 14)
+    run.end()
+    return run.timeline, latencies
+
+
+def timeline(capacity: float) -> Timeline:
+    return session(capacity)[0]
