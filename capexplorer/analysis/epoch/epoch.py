@@ -78,12 +78,17 @@ class Epoch(MeasuredEpoch):
             regimes=found,
             disturbed_levels=(*self._started_in(disturbed), *self.rate_ladder.disturbed),
             left_out_levels=(*self._started_in(disturbed - used), *self.rate_ladder.left_out),
-            first_endpoint=first_endpoint([level for level in self.levels if level.started_s in fit], capacity),
+            first_endpoint=first_endpoint(self._whole(fit), capacity),
         )
 
     def _started_in(self, times_s: set[float]) -> tuple[int, ...]:
         """Indices of the levels of users that began at these times, in seconds of the session."""
         return tuple(level.opened.index for level in self.levels if level.started_s in times_s)
+
+    def _whole(self, times_s: set[float]) -> list[Level]:
+        """The levels of users that began at these times and did not change inside: figures of endpoints are of whole levels."""
+        parts = {each.level.opened.index for regime in self.regimes for each in regime.measured if each.is_part}
+        return [level for level in self.levels if level.started_s in times_s and level.opened.index not in parts]
 
     def _common_fields(self) -> dict[str, Any]:
         return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial, "rates": self.rates}
@@ -150,8 +155,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     )
 
     def halves(each: Measured) -> tuple[Measured, ...]:
-        is_part = each.part.began_inside or each.part.ended_s != each.level.ended_s
-        if is_part or not halves_of(timeline, each.level):
+        if each.is_part or not halves_of(timeline, each.level):
             return ()
         return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
 

@@ -74,8 +74,7 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
         return _measured(timeline, neighbours, level, parts(timeline, level))
 
     def halves(each: Measured) -> tuple[Measured, ...]:
-        is_part = each.part.began_inside or each.part.ended_s != each.level.ended_s
-        return () if is_part else tuple(found for found, _ in measured(each.level, halves_of))
+        return () if each.is_part else tuple(found for found, _ in measured(each.level, halves_of))
 
     pairs = [pair for level in counted for pair in measured(level, _parts)]
     return RateLadder(

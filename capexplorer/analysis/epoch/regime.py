@@ -135,8 +135,7 @@ def serves_as_many(each: Measured, failing: Measured) -> bool:
 
 
 def _is_too_short(each: Measured) -> bool:
-    part, level = each.part, each.level
-    return (part.began_inside or part.ended_s != level.ended_s) and part.figures.settled_seconds < PART_LEAST_S
+    return each.is_part and each.figures.settled_seconds < PART_LEAST_S
 
 
 def _is_unsteady(level: LadderLevel) -> bool:

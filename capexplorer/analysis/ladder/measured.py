@@ -40,6 +40,11 @@ class Measured:
         """Figures of the part."""
         return self.part.figures
 
+    @property
+    def is_part(self) -> bool:
+        """Whether the level changed inside, and this is only a part of it."""
+        return self.part.began_inside or self.part.ended_s != self.level.ended_s
+
 
 def parts(level: Level) -> list[JudgedPart]:
     """The level as one part, or the bins of a ramp."""

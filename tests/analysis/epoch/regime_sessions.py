@@ -21,8 +21,11 @@ def session(
     settling: Sequence[tuple[int, int]] = (),
     failed_after_ms: float = 1.0,
     response_ms: float = 15.0,
+    endpoints: Sequence[str] = ("/",),
 ) -> Timeline:
-    """Levels of (users, settled seconds). `settling`: (requests, failures) of the seconds in which the last level settles."""
+    """Levels of (users, settled seconds). `settling`: (requests, failures) of the seconds in which the last level settles.
+    `endpoints`: each has these requests; the failures are of the first.
+    """
     events: list[Event] = [HEADER]
     t_s = 1.0
     for index, (users, settled) in enumerate(levels):
@@ -31,16 +34,19 @@ def session(
         for second, (requests, failures) in enumerate([*before, *settled]):
             t_s += 1.0
             is_settled = second >= len(before)
-            good = requests - failures
-            tick = EndpointTick(
-                name="/", requests=requests, failures=failures, latency_sum_ms=response_ms * good,
-                failure_latency_sum_ms=failed_after_ms * failures,
+            ticks = tuple(
+                EndpointTick(
+                    name=name, requests=requests, failures=failed, latency_sum_ms=response_ms * (requests - failed),
+                    failure_latency_sum_ms=failed_after_ms * failed,
+                )
+                for name, failed in zip(endpoints, [failures, *[0] * len(endpoints)], strict=False)
             )  # fmt: skip
+            total = requests * len(endpoints)
             events.append(
                 Sample(
                     t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, settled=is_settled,
                     phase="settled" if is_settled else "settling",
-                    endpoints=(tick,), work=float(good), waits=requests, wait_sum_s=WAIT_S * requests,
+                    endpoints=ticks, work=float(total - failures), waits=total, wait_sum_s=WAIT_S * total,
                 )
             )  # fmt: skip
         events.append(Timeline(events).levels[-1].ending(t_s))

@@ -160,3 +160,18 @@ def test_failures_that_begin_late_in_a_level_beyond_the_line_may_be_those_of_a_q
 def test_failures_in_the_first_seconds_after_a_step_are_not_a_change_of_the_service() -> None:
     timeline = session(*CLIMB, (32, [*failing(160, 4), *clean(160, 12)]))
     assert regimes(epoch_of(timeline, 0)) == [(None, [8, 16, 24, 32])]
+
+
+def test_an_endpoint_that_starts_to_fail_inside_a_level_is_a_fault_and_not_the_first_to_degrade_with_load() -> None:
+    climb = [(users, clean(round(2.5 * users))) for users in (4, 8, 16, 24)]
+    timeline = session(*climb, (36, [*clean(90, 6), *[(90, 90)] * 6]), endpoints=("/a", "/b"))
+    found = verdict_of(timeline)
+    assert [regime.began for regime in found.regimes] == [None, "failures"]
+    assert found.first_endpoint is None
+
+
+def test_an_endpoint_that_fails_at_all_seconds_of_the_highest_level_degrades_first() -> None:
+    climb = [(users, clean(round(2.5 * users))) for users in (4, 8, 16, 24)]
+    found = verdict_of(session(*climb, (36, [(90, 20)] * 12), endpoints=("/a", "/b")))
+    assert found.first_endpoint is not None
+    assert (found.first_endpoint.name, found.first_endpoint.users) == ("/a", 36)
