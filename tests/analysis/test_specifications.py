@@ -9,7 +9,7 @@ ANALYSIS = TESTS.parent / "capexplorer" / "analysis"
 
 ELSEWHERE = {
     "analysis/bottleneck/test_bottleneck.py": (
-        "bottleneck/backlog", "bottleneck/busiest", "bottleneck/found", "bottleneck/level_judgement", "bottleneck/queue_rules",
+        "bottleneck/busiest", "bottleneck/found", "bottleneck/level_judgement", "bottleneck/queue_rules",
         "bottleneck/resource_rules",
     ),
     "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),

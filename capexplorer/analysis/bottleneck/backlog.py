@@ -75,7 +75,7 @@ def backlog_of(timeline: Timeline, level: MeasuredLevel) -> Backlog | None:
     column = timeline.columns.get("app_backlog")
     if column is None or level.level.opened.ramp or not counts_work(level):
         return None
-    ticks = [tick for tick in timeline.seconds_of(level.level) if not math.isnan(column[tick])]
+    ticks = [tick for tick in level.seconds(timeline) if not math.isnan(column[tick])]
     if len(ticks) < SECONDS_LEAST:
         return None
     steps = np.diff(np.array([column[tick] for tick in ticks]))

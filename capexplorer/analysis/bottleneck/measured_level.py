@@ -21,6 +21,7 @@ from ..epoch.failed_replies import REFUSING, failures_by_status
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbour_seconds import withheld_from
 from ..epoch.neighbours import NeighbourCheck, Withheld
+from ..epoch.part_figures import seconds_of_part
 from ..epoch.service_program import is_one_python_process, program_of
 from ..knee.limit import REPLIED_LEAST
 from ..ladder import LadderLevel
@@ -31,7 +32,7 @@ FAILURES_MOST = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredLevel:
-    """A settled level, or a bin of a ramp."""
+    """A settled level, a part of a level that changed inside, or a bin of a ramp."""
 
     level: Level
     figures: LevelFigures
@@ -61,6 +62,10 @@ class MeasuredLevel:
         """The load: users of the level; for a bin of a ramp their mean; at an offered rate iterations a second."""
         is_own = self.level.opened.ramp or self.level.offered_per_s is not None
         return self.rates.users if is_own else float(self.level.users)
+
+    def seconds(self, timeline: Timeline) -> list[int]:
+        """Column indices of its settled seconds: of a level that changed inside, those of this part."""
+        return seconds_of_part(timeline, self.level, self.rates.started_s, self.rates.ended_s)
 
     def read(self, name: str) -> float | None:
         """The mean of a reading over the level (`target.cpu_ratio`); None: not measured."""

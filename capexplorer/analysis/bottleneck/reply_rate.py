@@ -49,7 +49,7 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     """The reply rate of a level; None for a bin of a ramp, or with too few seconds or replies."""
     if level.level.opened.ramp:
         return None
-    ticks = timeline.seconds_of(level.level)
+    ticks = level.seconds(timeline)
     columns = timeline.columns
     replies = [columns["requests"][tick] - columns["failures"][tick] for tick in ticks]
     seconds = [columns["duration_s"][tick] for tick in ticks]

@@ -28,6 +28,7 @@ from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
 from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck
 from .onset import cut, halves_of, parts_of, queue_filled
+from .part_figures import seconds_of_part
 from .rate_ramps import chronological, growth_of_rate, slope_of
 
 QUEUED_MOST = 0.1
@@ -169,9 +170,7 @@ def _from_plan_se_ms(timeline: Timeline, level: Level, part: JudgedPart) -> floa
     """Standard error of the mean time from plan, by batch means; None for a ramp, and with too few seconds."""
     if level.opened.ramp:
         return None
-    columns, until_s = timeline.columns, part.ended_s
-    ticks = [tick for tick in timeline.seconds_of(level) if columns["t_s"][tick] > part.started_s]
-    ticks = [tick for tick in ticks if until_s is None or columns["t_s"][tick] <= until_s]
+    columns, ticks = timeline.columns, seconds_of_part(timeline, level, part.started_s, part.ended_s)
     return batch_error([(columns["from_plan_sum_ms"][tick], columns["finished"][tick]) for tick in ticks])
 
 

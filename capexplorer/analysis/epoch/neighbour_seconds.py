@@ -16,7 +16,7 @@ from ...model.timeline import Timeline
 from ..causes.saturation_readings import OTHERS_LEAST
 from ..ladder import JudgedPart
 from .neighbours import NeighbourCheck, Withheld
-from .part_figures import part_figures
+from .part_figures import part_figures, seconds_of_part
 
 
 def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: JudgedPart) -> Withheld | None:
@@ -35,7 +35,7 @@ times as it grows."""
 
 def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: JudgedPart) -> LevelFigures | None:
     """Figures of the seconds in which others used CPU; None if they did in all of its seconds, or in none."""
-    ticks = [tick for tick in timeline.seconds_of(level) if _is_within(part, timeline.columns["t_s"][tick])]
+    ticks = seconds_of_part(timeline, level, part.started_s, part.ended_s)
     by_start = _cached.setdefault(level, {})
     if by_start.get(part.started_s, (-1, None))[0] != len(ticks):
         by_start[part.started_s] = (len(ticks), _compute(timeline, level, ticks))
@@ -45,7 +45,3 @@ def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: Judged
 def _compute(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures | None:
     disturbed = [tick for tick in ticks if timeline.columns["others_cpu_ratio"][tick] >= OTHERS_LEAST]
     return part_figures(timeline, level, disturbed) if 0 < len(disturbed) < len(ticks) else None
-
-
-def _is_within(part: JudgedPart, ended_s: float) -> bool:
-    return part.started_s < ended_s and (part.ended_s is None or ended_s <= part.ended_s)

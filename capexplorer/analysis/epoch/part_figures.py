@@ -25,6 +25,14 @@ OF_NEIGHBOURS = {
 """Readings that show whether other processes use the CPU that a part of a level needs (`neighbours`), and their columns."""
 
 
+def seconds_of_part(timeline: Timeline, level: Level, started_s: float, ended_s: float | None) -> list[int]:
+    """Column indices of a level's settled seconds between these times, in seconds of the session. `ended_s`: None for no end."""
+    times = timeline.columns["t_s"]
+    return [
+        tick for tick in timeline.seconds_of(level) if started_s < times[tick] and (ended_s is None or times[tick] <= ended_s)
+    ]
+
+
 def part_figures(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures:
     """Figures of these seconds, with the readings of the whole level, except those in OF_NEIGHBOURS: these are means over the
     given seconds, since other processes may start and end inside a level.

@@ -193,6 +193,19 @@ def test_the_bound_of_the_dispersion_of_poisson_replies_is_well_above_that_of_co
     assert min(bounds_high) > 0.1
 
 
+def test_the_reply_rate_of_a_part_of_a_level_is_that_of_its_own_seconds() -> None:
+    def halved_at_last(rate: float, seed: int) -> Sequence[int]:
+        steady = clocked(rate, seed)
+        return [*steady[:6], *(count // 2 for count in steady[6:])] if seed > 100 * (len(USERS) - 1) else steady
+
+    timeline = explored(100, 5.0, halved_at_last)
+    ladder = epoch_of(timeline, 0)
+    *_, first_part = measured_levels(ladder)
+    (second_part,) = measured_levels(ladder, unexplained=True)
+    rates = [reply_rate_of(timeline, part) for part in (first_part, second_part)]
+    assert [rate is not None and (round(rate.rate_rps), rate.is_constant) for rate in rates] == [(100, True), (50, True)]
+
+
 def dispersion_high(timeline: Timeline) -> float:
     *_, top = measured_levels(epoch_of(timeline, 0))
     output = reply_rate_of(timeline, top)
