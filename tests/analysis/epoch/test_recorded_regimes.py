@@ -1,59 +1,121 @@
-"""Recorded sessions of services that changed: the verdict names the fault or the change with its time."""
+"""Recorded sessions of services whose limits are known by construction: what is found in them again.
+
+The services: an upstream that dies at constant load, clean at 24 users and about 110/s until then; a capacity of 100/s (24 users)
+that doubles after about 60 s; a limiter that refuses more than 100/s (a knee near 21 users); a limiter that delays requests to
+100/s (a knee at 21); a pool whose users were still in tasks of 60 steps; and one thread, whose CPU neighbours used, with 2 to 20
+users, on the line up to 14.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import pytest
 
+from analysis.recorded import RECORDED, analysed_again
 from capexplorer import wording
-from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed
-from capexplorer.model.timeline import Timeline
-from capexplorer.session.reader import read
+from capexplorer.model.verdicts import KneeVerdict
 
-RECORDED = Path(__file__).parents[2] / "data" / "sessions"
-
-
-def analysed_again(name: str) -> Timeline:
-    """A recording with the marks that the current detectors find."""
-    events = list(read(RECORDED / name))
-    return reanalysed(Timeline(events), reanalyse_events(events), "now")
+Range = tuple[float, float]
+"""(least, most)."""
 
 
-def test_an_upstream_that_dies_at_constant_load_is_a_fault_with_its_time_and_no_knee() -> None:
-    timeline = analysed_again("upstream-dies-at-24-users.jsonl")
-    assert {mark.kind for mark in timeline.marks.values()} == {"cause", "bottleneck"}
-    verdict = timeline.verdicts[0]
-    assert verdict.capacity.knee is not None
-    assert (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 24)
-    healthy, failed = verdict.regimes
+@dataclass(frozen=True)
+class Truth:
+    """What must be found in a recording. None: it is not known, or there is none."""
+
+    kind: str | None
+    """Kind of the verdict on the knee."""
+    users: Range | None = None
+    """Where its users lie: those of the knee, or up to which there is none."""
+    capacity_rps: Range | None = None
+    limits: frozenset[str] = frozenset()
+    """Ids of the limits of the service that are marked; more would be wrong."""
+    changes: tuple[tuple[str, Range], ...] = ()
+    """(what changed, when in seconds of the session) of each change of the service."""
+    sure: bool = False
+    """Whether the confidence is high."""
+    says: tuple[str, ...] = ()
+    never_says: tuple[str, ...] = field(default=("GIL", "hypervisor", "generator's CPU"))
+
+
+TRUTHS = {
+    "upstream-dies-at-24-users": Truth(
+        "no_knee", (24, 24), changes=(("failures", (34.5, 36.5)),),
+        says=("Bad gateway (HTTP 502)", "a fault at that time, not a load limit", "24 users reached 112/s"), never_says=("knee",),
+    ),
+    "capacity-doubles-at-60-s": Truth(
+        "knee", (22.5, 25.5), (90, 105), frozenset({"lock_or_pool_limit"}), changes=(("goodput", (58, 63)),),
+        says=("until 01:01", "since then 48 users reached 191/s"),
+    ),
+    "rate-limit-that-refuses": Truth(
+        "knee", (18, 24), (85, 105), frozenset({"rate_limit"}), says=("refuses requests (HTTP 429)", "low confidence"),
+    ),
+    "rate-limit-that-delays": Truth(
+        "knee", (20, 22), (98, 102), frozenset({"rate_limit"}), sure=True, says=("delays requests to 100/s",),
+    ),
+    "long-tasks-before-warm-users": Truth(None, says=("The capacity is unknown",), never_says=("Knee", "hypervisor")),
+    "busy-neighbours": Truth(
+        "no_knee", (14, 14), sure=True, says=("Other processes use 1.1 of 2 cores", "results at 20 users do not describe"),
+    ),
+}  # fmt: skip
+"""By name of the recording."""
+
+
+def within(value: float | None, known: Range | None) -> bool:
+    return known is None or (value is not None and known[0] <= value <= known[1])
+
+
+def knee_of(name: str) -> KneeVerdict | None:
+    """The verdict on the knee."""
+    return analysed_again(name).verdicts[0].capacity.knee
+
+
+def test_each_recording_is_judged() -> None:
+    assert {path.stem for path in RECORDED.glob("*.jsonl")} == set(TRUTHS)
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_knee_and_the_capacity_of_a_recording_are_those_of_the_service(name: str) -> None:
+    truth, found = TRUTHS[name], knee_of(name)
+    assert (found and found.kind) == truth.kind
+    assert within(found.users if found else None, truth.users)
+    assert within(found.capacity_rps if found else None, truth.capacity_rps)
+    assert (found is not None and found.confidence == "high") is truth.sure
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_changes_of_the_service_in_a_recording_are_found_at_their_time(name: str) -> None:
+    truth = TRUTHS[name]
+    began = [regime for regime in analysed_again(name).verdicts[0].regimes if regime.began is not None]
+    assert [regime.began for regime in began] == [what for what, _ in truth.changes]
+    assert all(within(regime.began_s, when_s) for regime, (_, when_s) in zip(began, truth.changes, strict=True))
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_only_the_true_limit_of_a_recorded_service_is_marked(name: str) -> None:
+    marks = wording.current_marks(analysed_again(name)).values()
+    no_limits = {"think_time_limited", "not_saturated", "noisy_neighbours", "generator_shares_host"}
+    assert {mark.id for mark in marks if mark.kind == "bottleneck"} - no_limits == TRUTHS[name].limits
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_the_verdict_on_a_recording_names_what_is_true(name: str) -> None:
+    line = wording.verdict(analysed_again(name))
+    assert [words for words in TRUTHS[name].says if words not in line] == []
+    assert [words for words in TRUTHS[name].never_says if words in line] == []
+
+
+def test_a_fault_inside_a_level_has_its_time_since_the_step_and_the_goodput_until_then() -> None:
+    healthy, failed = analysed_again("upstream-dies-at-24-users").verdicts[0].regimes
     assert healthy.most_users == 24
     assert healthy.most_rps == pytest.approx(112, rel=0.01)
-    assert failed.began == "failures"
     assert failed.inside
-    assert failed.began_s == pytest.approx(35.5, abs=0.1)
     assert failed.after_step_s == pytest.approx(11, abs=0.1)
-    line = wording.verdict(timeline)
-    assert line.startswith("Bad gateway (HTTP 502)")
-    assert "a fault at that time, not a load limit" in line
-    assert "knee" not in line
-
-
-def test_a_capacity_that_doubles_gives_both_capacities_and_the_time_of_the_change() -> None:
-    timeline = analysed_again("capacity-doubles-at-60-s.jsonl")
-    knee = timeline.verdicts[0].capacity.knee
-    assert knee is not None
-    assert knee.kind == "knee"
-    assert knee.users == pytest.approx(24, rel=0.05)
-    assert knee.until_s == pytest.approx(61.2, abs=0.1)
-    line = wording.verdict(timeline)
-    assert line.startswith("Knee at 24 users [21–27] and 95.4/s until 01:01")
-    assert "at 01:01 and 48 users goodput rose from 95.4 to 191/s" in line
-    assert "since then 48 users reached 191/s" in line
 
 
 def test_after_a_change_of_the_service_the_advice_is_to_measure_levels_of_the_changed_service() -> None:
-    timeline = analysed_again("capacity-doubles-at-60-s.jsonl")
+    timeline = analysed_again("capacity-doubles-at-60-s")
     capacity = timeline.verdicts[0].capacity
     assert capacity.knee is not None
     assert capacity.knee.provisional
