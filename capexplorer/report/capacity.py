@@ -18,7 +18,7 @@ from . import capacity_verdict, figures
 from .axis import latency_label
 from .escaping import html
 from .rows import ReportedLevel, epochs, user_rows
-from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, rectangle, rules, text
+from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, rectangle, rules, text, triangle
 
 WIDTH, HEIGHT = 760, 480
 _LINE = 16
@@ -26,7 +26,9 @@ _LINE = 16
 _LINE_CHARACTERS = 90
 """Most characters of a line below the panels: it has 672 px, and DejaVu Sans, the widest font used, takes 7.3 px for each."""
 _LEFT, _RIGHT = 64, 24
-_NO_CURVE = ("recovery", "disturbed")
+_SQUARES = {"recovery": "recovery", "disturbed": "disturbed by other processes"}
+_TRIANGLES = {"other_service": "another state of the service", "changed": "a change during the level"}
+_NO_CURVE = (*_SQUARES, *_TRIANGLES)
 _LABELLED_MOST = 16
 """Maximum number of points with a label; more would overlap."""
 _LABEL_HEIGHT, _DIGIT_WIDTH = 13.0, 7.6
@@ -113,7 +115,7 @@ def _series(epoch: int) -> str:
 
 
 def _points_of(rows: list[ReportedLevel], epoch: int, figure: Callable[[ReportedLevel], float | None]) -> list[Point]:
-    """(users, mean of the levels at that count), ascending, without levels of recovery from overload."""
+    """(users, mean of the levels at that count), ascending, without levels that are not part of a curve."""
     found: dict[float, list[float]] = defaultdict(list)
     for row in rows:
         value = figure(row)
@@ -173,8 +175,10 @@ def _point(index: int, row: ReportedLevel, scene: _Scene, *, is_labelled: bool) 
         high, low = scene.goodput.y(goodput_rps + error_rps), scene.goodput.y(max(0.0, goodput_rps - error_rps))
         yield line(name, (x, high), (x, low))
         yield from (line(name, (x - 5, end), (x + 5, end)) for end in (high, low))
-    if row.kind in _NO_CURVE:
+    if row.kind in _SQUARES:
         yield rectangle(f"{name} hollow", x - 3, y - 3, 6, 6)
+    elif row.kind in _TRIANGLES:
+        yield triangle(f"{name} hollow", (x, y), 4)
     else:
         yield circle(f"{name} {'dot' if row.kind == 'step' else 'hollow'}", (x, y), 3.5)
     if is_labelled:
@@ -216,13 +220,13 @@ def _epoch_legend(scene: _Scene) -> Iterator[str]:
 def _sign_lines(scene: _Scene, *, drawn: bool) -> list[str]:
     """Lines that explain the signs in use, if there are any. `drawn`: the detector's lines are drawn."""
     lowest = len({row.users for row in scene.rows}) > 1
-    squares = {"recovery": "recovery", "disturbed": "disturbed by other processes"}
     kinds = {row.kind for row in scene.rows}
-    outside = " or ".join(words for kind, words in squares.items() if kind in kinds)
+    outside, changed = (" or ".join(words for kind, words in signs.items() if kind in kinds) for signs in (_SQUARES, _TRIANGLES))
     signs = {
         "solid: goodput, dashed: all requests": _failing(scene.rows),
         "hollow: a ramp's bins, or few values": any(_has_few_values(row) or row.kind == "ramp" for row in scene.rows),
         f"squares: {outside}": bool(outside),
+        f"triangles: {changed}": bool(changed),
         "dotted: linear scaling from the lowest level": lowest and not drawn,
         "dotted: linear scaling from low load": drawn,
     }

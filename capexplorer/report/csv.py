@@ -53,7 +53,7 @@ LEVEL_COLUMNS = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m", "generator_cpu_ratio", "loop_lag_p99_ms",
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
     "others_cpu_ratio", "target_run_delay_ratio", "generator_run_delay_ratio", "cpu_pressure_ratio", "steal_ratio", "held",
-    "warm_ratio", "think_s", "requests_per_task", "task_s", "void",
+    "warm_ratio", "think_s", "requests_per_task", "task_s", "void", "service_state",
     *iterations.COLUMNS,
 )  # fmt: skip
 

@@ -75,6 +75,9 @@ class _Levels:
     recovery: bool
     disturbed: bool
     """Whether there are levels that other processes disturbed."""
+    other_service: bool
+    changed: bool
+    """Whether there are levels of another state of the service, and levels during which it changed."""
     p95_least: str = f"{P95_LEAST:,}"
     p99_least: str = f"{P99_LEAST:,}"
 
@@ -98,10 +101,14 @@ def levels(timeline: Timeline) -> _Levels | None:
         ramp=any(row.kind == "ramp" for row in rows),
         recovery=any(row.kind == "recovery" for row in rows),
         disturbed=any(row.kind == "disturbed" for row in rows),
+        other_service=any(row.kind == "other_service" for row in rows),
+        changed=any(row.kind == "changed" for row in rows),
     )
 
 
-_SIGNS = {"step": "", "ramp": "~", "recovery": "↓", "disturbed": "×", "rate": ""}
+_SIGNS = {
+    "step": "", "ramp": "~", "rate": "", "recovery": "↓", "disturbed": "×", "other_service": "≠", "changed": "Δ",
+}  # fmt: skip
 """Prefix of the users of a level by its kind. The note below the table explains each that it contains."""
 
 

@@ -23,10 +23,16 @@ from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
-_SIGNS = {"step": "", "ramp": "~ ", "recovery": "↓ ", "disturbed": "× ", "rate": ""}
+_SIGNS = {
+    "step": "", "ramp": "~ ", "rate": "", "recovery": "↓ ", "disturbed": "× ", "other_service": "≠ ", "changed": "Δ ",
+}  # fmt: skip
 _RAMP = "Rows with a tilde: bins of a ramp, its seconds with about this number of users."
 _DISTURBED = "Rows with ×: other processes used the CPU; these rows do not describe the service."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
+_OTHER_SERVICE = (
+    "Rows with ≠: the service was in another state than the one that the verdict is about; these rows are not part of the curve."
+)
+_CHANGED = "Rows with Δ: the service changed during the level, so these rows mix two states and are not part of the curve."
 _ENDPOINTS_MOST = 8
 """Most endpoints in the table of endpoints by level: forty would be too many for a ticket."""
 
@@ -85,6 +91,8 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     sentence += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
     sentence += [_DISTURBED] if any(row.kind == "disturbed" for row in rows) else []
+    sentence += [_OTHER_SERVICE] if any(row.kind == "other_service" for row in rows) else []
+    sentence += [_CHANGED] if any(row.kind == "changed" for row in rows) else []
     return ["## Levels", "\n".join(lines), *([" ".join(sentence)] if sentence else [])]
 
 

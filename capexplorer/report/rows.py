@@ -3,6 +3,7 @@ itself."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,9 +17,15 @@ P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["
 """Number of successes below which a percentile is shown in parentheses."""
 
 
-Kind = Literal["step", "ramp", "recovery", "disturbed", "rate"]
+Kind = Literal["step", "ramp", "rate", "recovery", "disturbed", "other_service", "changed"]
 """`rate`: a constant offered rate. `ramp`: a ramp of users or of rates. `disturbed`: other processes used CPU that the level
-needed, so that it does not describe the service."""
+needed, so that it does not describe the service. `other_service`: the service was in another state than the one that the verdict
+is about. `changed`: the service changed during the level, so that its figures are means over two states."""
+
+OffCurve = Literal["recovery", "disturbed", "other_service", "changed"]
+"""Kinds that are not part of a curve."""
+
+ServiceState = Literal["other_service", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class ReportedLevel:
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:
     """The rows of all levels, in the order of the session."""
     kinds = level_kinds(timeline)
-    return [row for level in timeline.levels for row in _rows(level, timeline, kinds.get(level.opened.index, "step"))]
+    return [row for level in timeline.levels for row in _rows(level, timeline, kinds.get(level.opened.index))]
 
 
 def user_rows(timeline: Timeline) -> list[ReportedLevel]:
@@ -95,10 +102,24 @@ def disturbed_levels(timeline: Timeline) -> frozenset[int]:
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.disturbed_levels)
 
 
-def level_kinds(timeline: Timeline) -> dict[int, Literal["recovery", "disturbed"]]:
-    """The levels that are not part of a curve, by index: recovery from overload, or disturbed by other processes."""
-    disturbed = {index: "disturbed" for verdict in timeline.verdicts.values() for index in verdict.left_out_levels}
-    return {**disturbed, **dict.fromkeys(recovery_levels(timeline), "recovery")}  # type: ignore[dict-item]
+def level_kinds(timeline: Timeline) -> dict[int, OffCurve]:
+    """The levels that are not part of a curve, by index."""
+    found: dict[int, OffCurve] = {}
+    for verdict in timeline.verdicts.values():
+        found |= dict.fromkeys(verdict.left_out_levels, "disturbed")
+    return found | dict.fromkeys(recovery_levels(timeline), "recovery") | service_states(timeline)
+
+
+def service_states(timeline: Timeline) -> dict[int, ServiceState]:
+    """By index: the levels of another state of the service than the verdict's, and those during which it changed."""
+    found: dict[int, ServiceState] = {}
+    for verdict in timeline.verdicts.values():
+        for regimes in (verdict.regimes, verdict.rates.regimes if verdict.rates is not None else ()):
+            states = Counter(index for regime in regimes for index in regime.levels)
+            judged = {index for regime in regimes if regime.judged for index in regime.levels}
+            found |= dict.fromkeys(states.keys() - judged, "other_service")
+            found |= {index: "changed" for index, count in states.items() if count > 1}
+    return found
 
 
 def recovery_levels(timeline: Timeline) -> frozenset[int]:
@@ -111,7 +132,7 @@ def partial_levels(timeline: Timeline) -> frozenset[int]:
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.partial_levels)
 
 
-def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
+def _rows(level: Level, timeline: Timeline, kind: OffCurve | None) -> list[ReportedLevel]:
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     if not level.opened.ramp:
         return [
@@ -119,7 +140,7 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
                 level.opened,
                 level.started_s,
                 level.users,
-                kind if level.offered_per_s is None else "rate",
+                (kind or "step") if level.offered_per_s is None else "rate",
                 level.settled_s,
                 ended_s,
                 level.figures,
@@ -132,7 +153,7 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
             level.opened,
             level.started_s,
             bin_users(level, part),
-            "ramp",
+            bin_kind(kind),
             level.settled_s,
             ended_s,
             part.figures,
@@ -141,6 +162,11 @@ def _rows(level: Level, timeline: Timeline, kind: Kind) -> list[ReportedLevel]:
         )
         for n, part in enumerate(level.bins)
     ]
+
+
+def bin_kind(kind: OffCurve | None) -> Kind:
+    """The kind of the bins of a ramp that is off the curve for this reason; None: it is not."""
+    return kind if kind in ("other_service", "changed") else "ramp"
 
 
 def bin_users(level: Level, part: LevelBin) -> float:

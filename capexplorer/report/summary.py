@@ -173,5 +173,6 @@ def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
         "most_offered_per_s": rounded(found.most_users) if found.at_rates else None,
         "most_rps": rounded(found.most_rps),
         "knee_users": rounded(knee.users) if knee is not None and knee.kind == "knee" else None,
+        "levels": list(found.levels),
         "judged": found.judged,
     }

@@ -13,8 +13,10 @@ from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
 from .endpoint_levels import degrades_first, first_to_degrade, goodput_rps
 from .iterations import offered
-from .rows import disturbed_levels, recovery_levels
+from .rows import disturbed_levels, recovery_levels, service_states
 from .summary_values import rounded, whole
+
+_STATES = {"other_service": "other", "changed": "changed"}
 
 _WAITS = {
     "target_run_delay_ratio": "target.run_delay_ratio",
@@ -34,18 +36,19 @@ _COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     """One entry for each level or bin of a ramp, in the order in which the levels ran.
 
-    `held`: other processes disturbed the level.
+    `held`: other processes disturbed the level. `service_state`: "changed" if the service changed during the level, "other" if it
+    was in another state than the one that the verdict is about, else None.
     """
     recovery, disturbed, first = recovery_levels(timeline), disturbed_levels(timeline), first_to_degrade(timeline)
+    states = service_states(timeline)
     entries = []
     for level in timeline.levels:
         index, degraded = level.opened.index, first.get(level.opened.epoch)
         kind = "ramp" if level.opened.ramp else "recovery" if index in recovery else "step"
         kind = "rate" if kind != "ramp" and level.offered_per_s is not None else kind
         for part in level.bins if level.opened.ramp else (level,):
-            entries.append(
-                _entry(level, part, timeline.last_s, kind, degraded) | {"held": index in disturbed} | _parts(part.figures)
-            )
+            judged = {"held": index in disturbed, "service_state": _STATES[states[index]] if index in states else None}
+            entries.append(_entry(level, part, timeline.last_s, kind, degraded) | judged | _parts(part.figures))
     return entries
 
 

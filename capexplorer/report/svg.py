@@ -122,6 +122,13 @@ def rectangle(kind: str, left: float, top: float, width: float, height: float) -
     return f'<rect class="{kind}" x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" height="{_px(height)}"/>'
 
 
+def triangle(kind: str, at: Point, size: float) -> str:
+    """A triangle whose corners are `size` or a little more from its middle."""
+    corners = ((0.0, -1.2), (1.1, 0.9), (-1.1, 0.9))
+    points = " ".join(f"{_px(at[0] + size * x)},{_px(at[1] + size * y)}" for x, y in corners)
+    return f'<polygon class="{kind}" points="{points}"/>'
+
+
 def text(x: float, y: float, sentence: str, *, anchor: str = "start", kind: str = "") -> str:
     """One line of text, which is escaped here."""
     return f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" class="{kind}">{html(sentence)}</text>'

@@ -11,6 +11,7 @@ from ..analysis.epoch_view import current_marks, epochs, reported
 from .advice import advice, advice_for
 from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
 from .cause_texts import GROUPS, name
+from .changes_in_time import first_change
 from .client_names import clients
 from .conventions import CONVENTIONS, INTERVALS, MOMENTS
 from .drops import DROPS, drops
@@ -72,6 +73,7 @@ __all__ = [
     "epochs",
     "example",
     "failure",
+    "first_change",
     "first_endpoint",
     "journal",
     "journal_mark",

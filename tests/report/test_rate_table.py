@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from copy import copy
+import copy
+
+from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
@@ -74,7 +76,7 @@ def unsettled() -> list[Event]:
 def test_a_difference_of_clients_is_not_given_to_the_service_at_a_rate() -> None:
     def with_client(name: str, capacity: float) -> Session:
         recorded, latencies = session(capacity)
-        recorded = copy(recorded)
+        recorded = copy.copy(recorded)
         recorded.header = header_with(client_overhead_ms=overheads(**{name: 1.0}))
         return Session(recorded, latencies=latencies)
 
@@ -90,3 +92,13 @@ def test_percentiles_from_plan_have_errors_except_where_the_queue_grew() -> None
     assert error_of_growing_queue is None
     without_seconds = rate_points(recorded, 0, SecondLatencies())
     assert [point.figures["p95"].se for point in without_seconds] == [None] * 4
+
+
+def test_a_rate_level_during_which_the_service_changed_is_not_compared() -> None:
+    changed = copy.copy(timeline(100))
+    verdict = changed.verdicts[0]
+    assert verdict.rates is not None
+    *before, last = verdict.rates.levels
+    rates = replace(verdict.rates, levels=(*before, replace(last, is_part=True)))
+    changed.verdicts = {0: replace(verdict, rates=rates)}
+    assert [point.per_s for point in rate_points(changed, 0, SecondLatencies())] == [40, 60, 80]

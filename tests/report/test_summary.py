@@ -33,7 +33,7 @@ LEVEL = {
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
     "others_cpu_ratio", "other_processes", "target_run_delay_ratio", "generator_run_delay_ratio", "cpu_pressure_ratio",
     "steal_ratio", "held",
-    "warm_ratio", "think_s", "requests_per_task", "task_s", "void", "offered",
+    "warm_ratio", "think_s", "requests_per_task", "task_s", "void", "offered", "service_state",
 }  # fmt: skip
 LATENCY = {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}
 LEVEL_ENDPOINT = {"name", "method", "requests", "failures", "goodput_rps", "leaves_first", "mean_bytes", "latency_ms"}
@@ -118,8 +118,8 @@ def test_the_document_has_exactly_the_documented_keys() -> None:
 
 def test_every_measured_figure_of_a_level_has_a_value() -> None:
     (exported,) = summary(*ALL_KINDS_OF_FINDINGS)["levels"]
-    assert [key for key, value in exported.items() if value is None] == ["void", "offered"], (
-        "the level is valid and of users, not of a rate; all other figures were measured"
+    assert [key for key, value in exported.items() if value is None] == ["void", "offered", "service_state"], (
+        "the level is valid and of users, not of a rate, and the service did not change; all other figures were measured"
     )
     assert (exported["kind"], exported["by"], exported["users"], exported["settled"]) == ("step", "plan", 10, True)
     assert isinstance(exported["ports_used"], int)

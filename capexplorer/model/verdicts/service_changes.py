@@ -42,6 +42,8 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
     """If it began with a step up: the load to which a return would show whether load or a change of the service is the reason.
     None: the reason is known, or a return would not show it."""
     knee: KneeVerdict | None = None
+    levels: tuple[int, ...] = ()
+    """Indices of its levels. A level during which the service changed belongs to several regimes. Empty in older logs."""
     judged: bool = False
     """Whether the epoch's verdict on capacity is about this regime."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ... import wording
 from ...model.events import ClientOverhead, Mark
 from ...model.timeline import Timeline
-from ...model.verdicts import KneeVerdict
+from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ...wording.quantities import offered_rate
 from .across_levels import OverallChange
 from .difference import Difference
@@ -80,6 +80,8 @@ class Curve:
     """Current causes, bottlenecks and leaks, without findings that nothing is wrong."""
     overheads: dict[str, ClientOverhead]
     run: RunConditions
+    regimes: tuple[RegimeVerdict, ...] = ()
+    """Periods in which the service did not change; empty if it never did. Only levels of the judged one are compared."""
     rate_points: tuple[RatePoint, ...] = ()
     """Points by offered rate. They are never compared with those of users."""
     rate_capacity: Estimate | None = None

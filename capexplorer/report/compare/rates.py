@@ -29,8 +29,8 @@ FIGURES = ("goodput", "p50", "p95", "p99", "failure_ratio")
 
 
 def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> tuple[RatePoint, ...]:
-    """The longest settled level of each rate, by ascending rate, without ramps, recovery and levels disturbed by other
-    processes.
+    """The longest settled level of each rate, by ascending rate, without ramps, recovery, levels disturbed by other
+    processes, and those of another state of the service or during which it changed.
     """
     verdict = wording.reported(timeline).get(epoch)
     judged = {each.level: each for each in verdict.rates.levels} if verdict is not None and verdict.rates is not None else {}
@@ -51,7 +51,9 @@ def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> t
 
 def _counts(level: Level, judged: RateLevelVerdict | None) -> bool:
     is_measured = level.figures.settled and not level.opened.ramp and level.figures.offered is not None
-    return is_measured and (judged is None or not (judged.recovery or judged.left_out or judged.state == "generator"))
+    return is_measured and (
+        judged is None or not (judged.recovery or judged.left_out or judged.is_part or judged.state == "generator")
+    )
 
 
 def _histograms(level: Level, timeline: Timeline, latencies: SecondLatencies) -> list[LatencyHistogram]:

@@ -11,7 +11,7 @@ from ...model.findings import Knee
 from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ...model.verdicts import KneeVerdict
+from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ..rows import level_kinds, partial_levels
 from .comparison import Curve, CurvePoint, Session
 from .environment import RunConditions
@@ -49,7 +49,8 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
     if header is None:
         raise ValueError("a session has a header")
     levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users]
-    points = _points(levels, session)
+    points, off_curve = _points(levels, session), level_kinds(timeline)
+    on_curve = {level.users for level in levels if level.opened.index not in off_curve}
     several = len({level.opened.epoch for level in timeline.levels}) > 1
     return Curve(
         letter=letter,
@@ -61,13 +62,14 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         complete=timeline.ended is not None,
         damaged=session.damaged,
         points=points,
-        unsettled=tuple(sorted({level.users for level in levels} - {point.users for point in points})),
+        unsettled=tuple(sorted(on_curve - {point.users for point in points})),
         knee=_knee(timeline, epoch),
         knee_users=_knee_users(timeline, epoch),
         verdict=_verdict(timeline, epoch),
         judged=wording.judgement(timeline, epoch),
         marks=_marks(timeline, epoch),
         overheads=dict(header.client_overhead_ms),
+        regimes=_regimes(timeline, epoch),
         run=RunConditions(header, _params(timeline, epoch)),
         rate_points=rate_points(timeline, epoch, session.latencies),
         rate_capacity=rate_capacity(timeline, epoch),
@@ -75,7 +77,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
 
 
 def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
-    """The points of settled levels, without recovery from overload, disturbed levels and partial ones."""
+    """The points of settled levels, without those that are not part of the curve, and partial ones."""
     found: dict[int, list[dict[str, Estimate]]] = {}
     disturbed = set[int]()
     left_out = level_kinds(session.timeline).keys() | partial_levels(session.timeline)
@@ -108,6 +110,15 @@ def _params(timeline: Timeline, epoch: int) -> dict[str, str | int | float | boo
 def _verdict(timeline: Timeline, epoch: int) -> KneeVerdict | None:
     found = wording.reported(timeline).get(epoch)
     return found.capacity.knee if found is not None else None
+
+
+def _regimes(timeline: Timeline, epoch: int) -> tuple[RegimeVerdict, ...]:
+    """The regimes of levels of users, else those of offered rates; empty in older logs, in which levels are not assigned."""
+    found = wording.reported(timeline).get(epoch)
+    if found is None:
+        return ()
+    regimes = found.regimes or (found.rates.regimes if found.rates is not None else ())
+    return regimes if any(each.levels for each in regimes) else ()
 
 
 def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:

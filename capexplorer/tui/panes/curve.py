@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from textual.geometry import Size
@@ -16,6 +17,7 @@ from ... import wording
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.timeline import Timeline
+from ...report.rows import Kind
 from ...wording import quantities
 from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
@@ -33,7 +35,12 @@ KNOWN_WELL_RATIO = 0.05
 tenth, which is too uncertain.
 """
 
-SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇"}
+SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇", Shape.TRIANGLE: "△"}
+OFF_CURVE: dict[Shape, dict[Kind, str]] = {
+    Shape.SALTIRE: {"recovery": "recovery", "disturbed": "disturbed by other processes"},
+    Shape.TRIANGLE: {"other_service": "another state of the service", "changed": "changed during the level"},
+}
+"""Kinds of levels that are not part of the curve, by their sign, in words."""
 
 
 class CurvePane(ChartPane):
@@ -162,7 +169,8 @@ def _shape(point: LevelPoint, epoch: int) -> Shape:
         return Shape.CROSS
     if not point.certain:
         return Shape.HOLLOW
-    return {"step": Shape.FILLED, "ramp": Shape.RING, "recovery": Shape.SALTIRE, "disturbed": Shape.SALTIRE}[point.kind]
+    off_curve = next((shape for shape, kinds in OFF_CURVE.items() if point.kind in kinds), None)
+    return off_curve or (Shape.RING if point.kind == "ramp" else Shape.FILLED)
 
 
 def _legend(
@@ -187,6 +195,8 @@ def _legend(
         )
         color = palette.accent if shown.current else palette.text
         entries.append(Legend(key, counted(shown.users), value, color, width=12, quiet=not shown.certain))
+    states = _off_curve(points, epoch, Shape.TRIANGLE, palette)
+    entries += [replace(each, short="changed") for each in states]  # before the knee, which has a tag in the chart
     if found is not None:
         entries += found.legend
     if linear is not None:
@@ -196,10 +206,14 @@ def _legend(
     shapes = {_shape(point, epoch) for point in points}
     if Shape.RING in shapes:
         entries.append(Legend(SYMBOLS[Shape.RING], "ramp", "", palette.secondary))
-    if Shape.SALTIRE in shapes:
-        words = {"recovery": "recovery", "disturbed": "disturbed by other processes"}
-        kinds = dict.fromkeys(point.kind for point in points if _shape(point, epoch) is Shape.SALTIRE)
-        entries.append(Legend(SYMBOLS[Shape.SALTIRE], ", ".join(words[kind] for kind in kinds), "", palette.muted))
+    entries += _off_curve(points, epoch, Shape.SALTIRE, palette)
     if Shape.CROSS in shapes:
         entries.append(Legend(SYMBOLS[Shape.CROSS], "before restart", "", palette.muted))
     return tuple(entries)
+
+
+def _off_curve(points: Sequence[LevelPoint], epoch: int, shape: Shape, palette: Palette) -> list[Legend]:
+    """The entry of a sign of OFF_CURVE with the kinds that have points; empty without any."""
+    kinds = dict.fromkeys(point.kind for point in points if _shape(point, epoch) is shape)
+    words = ", ".join(OFF_CURVE[shape][kind] for kind in kinds)
+    return [Legend(SYMBOLS[shape], words, "", palette.muted)] if kinds else []

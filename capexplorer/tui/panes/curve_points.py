@@ -10,7 +10,7 @@ from ...model.figures import LevelFigures
 from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ...report.rows import Kind, level_kinds
+from ...report.rows import Kind, bin_kind, level_kinds
 
 SO_FAR_TICKS = 5
 """Number of latest ticks whose mean goodput is drawn for a level that has not settled. More would lag behind while users start.
@@ -41,7 +41,7 @@ class LevelPoint:
 
     @property
     def fitted(self) -> bool:
-        """Whether it is part of the curve: certain, no recovery from overload, and not disturbed by other processes."""
+        """Whether it is part of the curve: certain, and of no kind that is off the curve (`report.rows.OffCurve`)."""
         return self.certain and self.kind in ("step", "ramp")
 
     @property
@@ -59,10 +59,11 @@ def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> li
     points = []
     for level in levels:
         current = level is levels[-1] and level.figures.counted
-        points += [_point(level, part.users, part.figures, "ramp") for part in level.bins]
+        kind = kinds.get(level.opened.index)
+        points += [_point(level, part.users, part.figures, bin_kind(kind)) for part in level.bins]
         so_far_rps = _so_far_rps(timeline, level, cursor) if current and not level.figures.settled else None
         if not (level.opened.ramp and level.bins):
-            points.append(_point(level, level.users, level.figures, kinds.get(level.opened.index, "step"), current, so_far_rps))
+            points.append(_point(level, level.users, level.figures, kind or "step", current, so_far_rps))
     return [point for point in points if math.isfinite(point.goodput_rps)]
 
 

@@ -34,7 +34,9 @@ class LevelLatency:
     load: float
     latency: Latency
     off_curve: bool
-    """Whether it is off the curve: recovery from overload, disturbed by other processes, or of an earlier epoch."""
+    """Whether it is off the curve (`report.rows.OffCurve`), or of an earlier epoch."""
+    of_other_state: bool = False
+    """Whether it is off the curve because the service was in another state, or changed during the level."""
 
 
 def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
@@ -77,11 +79,12 @@ def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
         if (level.offered_per_s is not None) is not by_offered_rate:
             continue
         parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
-        off_curve = level.opened.index in kinds or level.opened.epoch != epoch
+        kind = kinds.get(level.opened.index)
+        off_curve, of_other_state = kind is not None or level.opened.epoch != epoch, kind in ("other_service", "changed")
         for users, figures in parts:
             if figures.settled and _latency(figures).p50 is not None:
                 load = _load(level.opened, users, figures)
-                yield LevelLatency(level.opened.index, level.opened.epoch, load, _latency(figures), off_curve)
+                yield LevelLatency(level.opened.index, level.opened.epoch, load, _latency(figures), off_curve, of_other_state)
 
 
 def _load(opened: LevelOpened, users: float, figures: LevelFigures) -> float:
@@ -120,7 +123,7 @@ def _points(
     for point in points:
         for name, _, _ in LINES:
             color = palette.text if point is inspected else palette.muted if point.off_curve else colors[name]
-            shape = Shape.SALTIRE if point.off_curve else Shape.FILLED
+            shape = Shape.TRIANGLE if point.of_other_state else Shape.SALTIRE if point.off_curve else Shape.FILLED
             yield Point(point.load, _percentile_ms(point, name), shape, color, bold=point is inspected)
 
 

@@ -20,6 +20,7 @@ from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ...model.level import Level, histogram_of
 from ...model.timeline import Timeline
+from ...report.rows import ServiceState, service_states
 from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
@@ -30,6 +31,11 @@ from .resource_row import packed
 from .scrolling import ScrollingPane
 
 _ENDPOINT_COLUMNS = (("requests", 8), ("req/s", 6), ("failed", 6), ("p50", 6), ("p95", 6), ("p99", 6), ("max", 6))
+
+_STATES: dict[ServiceState, str] = {
+    "other_service": "the service was in another state than the one that the verdict is about",
+    "changed": "the service changed during the level: its figures mix two states",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,9 @@ def _lines(timeline: Timeline, part: LevelPart, options: DisplayOptions, width: 
     palette = options.palette
     plain = Style(color=palette.text)
     yield text.line([(f" {_when(timeline, part.level)}", Style(color=palette.muted))], width)
+    state = service_states(timeline).get(part.level.opened.index)
+    if state is not None:
+        yield text.line([(f" △ {_STATES[state]}", plain)], width)
     for line in _figures(part):
         yield from (text.line([(f" {each}", plain)], width) for each in text.flow(line.split("  "), width - 2))
     named = "Time from plan" if part.figures.offered is not None else "Latency"

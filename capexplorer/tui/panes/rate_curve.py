@@ -24,11 +24,12 @@ from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern, Shape
 from . import baseline_curve
 
-SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇"}
+SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇", Shape.TRIANGLE: "△"}
 SHAPE_NAMES = {
     Shape.FILLED: "goodput",
     Shape.HOLLOW: "not clear yet",
     Shape.SALTIRE: "recovery, disturbed or the generator's",
+    Shape.TRIANGLE: "another state of the service",
     Shape.CROSS: "before restart",
     Shape.RING: "ramp",
 }
@@ -94,6 +95,8 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
             shape = Shape.RING
         elif judged is None or judged.state == "unsure":
             shape = Shape.HOLLOW
+        elif judged.other_service:
+            shape = Shape.TRIANGLE
         elif judged.recovery or judged.left_out or judged.state == "generator":
             shape = Shape.SALTIRE
         color = palette.accent if current else palette.secondary if shape in (Shape.FILLED, Shape.RING) else palette.muted

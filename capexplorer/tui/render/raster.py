@@ -70,6 +70,7 @@ class Shape(Enum):
     CROSS = (" # ", "###", " # ")
     SALTIRE = ("# #", " # ", "# #")
     RING = (" # ", "# #", " # ")
+    TRIANGLE = (" # ", "# #", "###")
 
 
 CURSOR_INK = 1

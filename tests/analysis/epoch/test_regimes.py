@@ -175,3 +175,8 @@ def test_an_endpoint_that_fails_at_all_seconds_of_the_highest_level_degrades_fir
     found = verdict_of(session(*climb, (36, [(90, 20)] * 12), endpoints=("/a", "/b")))
     assert found.first_endpoint is not None
     assert (found.first_endpoint.name, found.first_endpoint.users) == ("/a", 36)
+
+
+def test_a_level_during_which_the_service_changed_is_one_of_both_regimes() -> None:
+    timeline = session(*CLIMB, (32, [*clean(160, 6), *failing(160, 6)]), (32, failing(160)))
+    assert [regime.levels for regime in verdict_of(timeline).regimes] == [(0, 1, 2, 3), (3, 4)]

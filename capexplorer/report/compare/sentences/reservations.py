@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .... import wording
 from ....wording.quantities import latency
 from ..comparison import Comparison, Pair
 from ..environment import Differing
@@ -12,12 +13,16 @@ NAMED = 6
 """Maximum number of differing conditions that a sentence names."""
 
 
+_LEFT_OUT = "Levels of another state than the one that its verdict is about are not compared."
+
+
 def warnings(comparison: Comparison) -> list[str]:
     """The warnings; empty if nothing impairs the comparison."""
     sentence = []
     if comparison.conditions:
         sentence.append(f"Conditions differ ({names(comparison.conditions)}): they may cause the differences, not the target.")
     sentence += [f"{one.letter}: {one.judged.sentence}" for one in comparison.curves if one.judged.severity == "critical"]
+    sentence += [f"{one.letter}: {wording.first_change(one.regimes)}. {_LEFT_OUT}" for one in comparison.curves if one.regimes]
     for pair in comparison.pairs:
         if pair.clients is not None:
             sentence.append(_clients(pair))
