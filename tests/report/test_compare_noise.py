@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from capexplorer.model.events import Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.report.compare import compare, sentences
 from capexplorer.report.compare.across_levels import OverallChange, overall_change, service_time_change, with_scatter
@@ -302,3 +303,31 @@ def test_a_level_is_disturbed_if_the_machine_is_saturated_and_other_processes_us
     figures = LevelFigures(settled=True, host_cpu_ratio=host, readings=readings)
     assert is_disturbed(figures, 2) is disturbed
     assert not is_disturbed(figures, None), "without the number of CPUs no level is disturbed"
+
+
+@pytest.mark.parametrize(
+    ("delays", "response_ms", "disturbed"),
+    [
+        ({"target": 0.005, "generator": 0.005}, 40.0, False),
+        ({"target": 0.03, "generator": 0.005}, 40.0, True),
+        ({"target": 0.005, "generator": 0.03}, 40.0, True),
+        ({"target": 0.005, "generator": 0.005, "part.db.target": 0.03}, 40.0, True),
+        ({"target": 0.005, "generator": 0.005}, 1.0, True),  # a tenth of a request inside the service: 10% of its time
+        ({"target": 0.005}, 40.0, True),  # not all waits are known
+    ],
+)
+def test_beside_other_processes_a_level_whose_service_waits_for_no_core_is_not_disturbed(
+    delays: dict[str, float], response_ms: float, disturbed: bool
+) -> None:
+    readings = {"host.cpu_ratio": 1.95, "neighbours.cpu_ratio": 1.0, "target.cpu_ratio": 0.3}
+    readings |= {f"{name}.run_delay_ratio": delay for name, delay in delays.items()}
+    figures = LevelFigures(settled=True, host_cpu_ratio=1.95, throughput_rps=100.0, response_ms=response_ms, readings=readings)
+    assert is_disturbed(figures, 2) is disturbed
+
+
+def test_no_difference_is_claimed_at_a_level_that_the_verdict_calls_disturbed() -> None:
+    slower = session([LevelSpec(10, 50.0, p50_ms=40.0, cpu_ratio=0.2, host_cpu_ratio=1.2)])
+    slower.timeline.apply(Verdict(t_s=9.0, disturbed_levels=(0,)))
+    (pair,) = compare([session([LevelSpec(10, 100.0, cpu_ratio=0.2, host_cpu_ratio=0.4)]), slower]).pairs
+    assert pair.levels[0].disturbed
+    assert pair.levels[0]["goodput"].judgement == "neighbours"

@@ -12,7 +12,7 @@ from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
-from ..rows import level_kinds, partial_levels
+from ..rows import disturbed_levels, level_kinds, partial_levels
 from .comparison import Curve, CurvePoint, Session
 from .environment import RunConditions
 from .estimates import Estimate, level_estimates, pooled
@@ -79,13 +79,13 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
 def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
     """The points of settled levels, without those that are not part of the curve, and partial ones."""
     found: dict[int, list[dict[str, Estimate]]] = {}
-    disturbed = set[int]()
+    disturbed, by_verdict = set[int](), disturbed_levels(session.timeline)
     left_out = level_kinds(session.timeline).keys() | partial_levels(session.timeline)
     cpus = session.timeline.header.host.cpus if session.timeline.header is not None else None
     for level in levels:
         if level.figures.settled and not level.opened.ramp and level.opened.index not in left_out:
             found.setdefault(level.users, []).append(level_estimates(level, session.timeline, session.latencies))
-            if is_disturbed(level.figures, cpus):
+            if level.opened.index in by_verdict or is_disturbed(level.figures, cpus):
                 disturbed.add(level.users)
     return tuple(
         CurvePoint(

@@ -20,7 +20,7 @@ NOISE = (
     "1/goodput beyond it), goodput, mean latency and p95 over all user counts together, and claims a difference at single ones "
     "only if their neighbours show it too; what 'would be found' "
     "is the smallest change that it finds in nine of ten comparisons (docs/compare.md has its error rate). Where other processes "
-    f"used a saturated machine, no difference is claimed. Repeat important measurements. {wording.INTERVALS}"
+    f"may have slowed down the service, no difference is claimed. Repeat important measurements. {wording.INTERVALS}"
 )
 
 BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "differs beyond noise"}

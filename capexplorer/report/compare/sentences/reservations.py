@@ -30,8 +30,7 @@ def warnings(comparison: Comparison) -> list[str]:
         if disturbed:
             sentence.append(
                 f"Other processes used the machine's CPU at {', '.join(disturbed)} users of {pair.before.letter} or "
-                f"{pair.after.letter}: "
-                "no difference is claimed there."
+                f"{pair.after.letter}, and any figure may differ because of that: no difference is claimed there."
             )
         if not pair.loads:
             sentence.append(f"{pair.before.letter} and {pair.after.letter} have no settled load in common.")
