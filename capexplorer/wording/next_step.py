@@ -85,11 +85,11 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
 
 
 def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> NextStep:
-    """The step of a proposal. If a level was opened after it, it says that the load is changing."""
+    """The step of a proposal. If the load was changed after it, it says so."""
     level, taken = timeline.level, isinstance(proposed.proposal, GoTo | Hold)
     if proposed.proposal == Hold("rate"):
         return _at_a_rate(timeline)
-    if taken and level is not None and level.opened.t_s > proposed.t_s:
+    if taken and level is not None and _changed_s(timeline) > proposed.t_s:
         load = numbers.counted(level.users) if level.offered_per_s is None else offered_rate(level.offered_per_s)
         return NextStep("", f"changing to {load}")
     match proposed.proposal:
@@ -111,6 +111,11 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             return _after_disturbance(timeline, figures)
         case GiveUp(_, why, figures):
             return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
+
+
+def _changed_s(timeline: Timeline) -> float:
+    """Time of the last change of the load. A level that was split begins another one with the same load."""
+    return next((level.opened.t_s for level in reversed(timeline.levels) if level.opened.by != "shift"), 0.0)
 
 
 def _at_a_rate(timeline: Timeline) -> NextStep:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+import msgspec
 import pytest
 
 from capexplorer.model.events import Ended, Event, LevelOpened, Proposed, Target
@@ -89,6 +90,29 @@ def test_after_one_level_the_reason_does_not_claim_linear_scaling() -> None:
 def test_while_a_proposed_level_begins_the_line_says_to_which_users_the_load_changes() -> None:
     timeline = proposed(step_to(24, "double", {"efficiency": 0.97}))
     timeline.apply(level_opened(24, 31.0, 2))
+    assert next_step(timeline) == NextStep("", "changing to 24 users")
+
+
+SPLIT = LevelOpened(t_s=31.0, index=2, users=12, spawn_rate=10.0, by="shift", since_s=22.0, shifted="goodput")
+"""The open level was split where the service changed; its load stays."""
+
+
+@pytest.mark.parametrize(
+    ("proposal", "key", "words"),
+    [
+        (step_to(24, "double", {"efficiency": 0.97}), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
+        (Hold("plan", 90.0, 90.0), "", "the plan sets the load; next step in 89 s"),
+    ],
+)
+def test_a_level_that_was_split_keeps_the_proposal_from_before(proposal: Proposal, key: str, words: str) -> None:
+    timeline = proposed(proposal)
+    timeline.apply(SPLIT)
+    assert next_step(timeline) == NextStep(key, words)
+
+
+def test_a_level_that_was_split_while_the_load_changes_does_not_end_the_change() -> None:
+    timeline = proposed(step_to(24, "double", {}), level_opened(6), level_opened(24, 30.5, 1))
+    timeline.apply(msgspec.structs.replace(SPLIT, users=24))
     assert next_step(timeline) == NextStep("", "changing to 24 users")
 
 
