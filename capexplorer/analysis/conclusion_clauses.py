@@ -5,9 +5,11 @@ None: nothing of that kind was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from ..model.conclusions import (
+    Clause,
     CpuUsedByOthers,
     CurveAlone,
     EndpointDegrades,
@@ -16,14 +18,18 @@ from ..model.conclusions import (
     NoKneeUpTo,
     NotJudged,
     RatesFound,
+    RequestsFailed,
     ServiceChanged,
     ServiceLimited,
+    TargetDied,
     ThinkTimeLimit,
 )
+from ..model.events import Mark
 from ..model.findings import Bottleneck, Leak
+from ..model.verdicts import RegimeVerdict
 from .causes.generator_saturation import others_cpu
 from .causes.saturation_readings import OTHERS_LEAST
-from .epoch_view import EpochView
+from .epoch_view import EpochView, last_s, since_s
 
 
 def service_limited(view: EpochView) -> ServiceLimited | None:
@@ -82,13 +88,25 @@ def curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
     return NotJudged(len(settled), best)
 
 
-def service_changed(view: EpochView) -> ServiceChanged | None:
-    """The service changed during the epoch, found at user counts, else at offered rates."""
+def service_changed(view: EpochView, before: Sequence[Clause]) -> ServiceChanged | None:
+    """The service changed during the epoch, found at user counts, else at offered rates. `before`: earlier clauses."""
+    causes = [each.mark for each in before if isinstance(each, RequestsFailed | TargetDied)]
     at_users = view.verdict.regimes if view.verdict is not None else ()
     for regimes in (at_users, view.rates.regimes if view.rates is not None else ()):
         if any(each.began is not None for each in regimes):
-            return ServiceChanged(regimes)
+            return ServiceChanged(regimes, tuple(each for each in regimes if any(_is_of(each, mark, regimes) for mark in causes)))
     return None
+
+
+def _is_of(each: RegimeVerdict, cause: Mark, regimes: Sequence[RegimeVerdict]) -> bool:
+    """Whether a regime began with the failures of the cause's latest episode. Logs of earlier versions have no `until_s`: there
+    the regime lasts until the next one.
+    """
+    if each.began != "failures" or not each.failure_ratio:
+        return False
+    next_s = min((other.began_s for other in regimes if other.began_s > each.began_s), default=math.inf)
+    until_s = next_s if each.until_s is None else each.until_s
+    return each.began_s <= last_s(cause) and since_s(cause) <= until_s
 
 
 def machine_shared(view: EpochView) -> MachineShared | None:

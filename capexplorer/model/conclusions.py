@@ -134,6 +134,8 @@ class ServiceChanged:
 
     regimes: tuple[RegimeVerdict, ...]
     """All regimes of the epoch; at least one began with a change."""
+    named: tuple[RegimeVerdict, ...] = ()
+    """Those that began with the failures of a cause that an earlier clause names with its time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
-from ..analysis.epoch_view import since_s
+from ..analysis.epoch_view import last_s, since_s
 from ..model import conclusions as found
 from ..model.events import Mark
 from ..model.figures import LevelFigures
@@ -20,7 +20,7 @@ from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import at_load, title
 from .quantities import rate
 from .rate_sentences import rates
-from .times import session_time
+from .times import during, session_time
 from .warm_users import levels_of, shares
 
 
@@ -77,9 +77,9 @@ def _(each: found.TargetDied) -> str:
 
 @clause.register
 def _(each: found.RequestsFailed) -> str:
-    """`client errors (HTTP 4xx), 4.6% of requests, from 03:05 at 5 users`."""
+    """`client errors (HTTP 4xx), 4.6% of requests, from 03:05 to 03:20 at 5 users`; without an end while they go on."""
     part = f", {numbers.percent(each.share_ratio)} of requests," if each.share_ratio is not None else ""
-    when = "at every load" if each.at_every_load else _since(each.mark)
+    when = "at every load" if each.at_every_load else _during(each.mark)
     return f"{title(each.mark)}{part} {when}" + ": this is its capacity" * each.is_capacity
 
 
@@ -136,7 +136,7 @@ def _(each: found.MachineShared) -> str:
 
 @clause.register
 def _(each: found.ServiceChanged) -> str:
-    return changes(each.regimes)
+    return changes(each.regimes, each.named)
 
 
 # -- the curve
@@ -202,6 +202,13 @@ def _p95(figures: LevelFigures) -> str:
 
 
 # -- when and where
+
+
+def _during(mark: Mark) -> str:
+    """`from 03:05 to 03:20 at 82 users`; without an end while the cause goes on."""
+    if mark.state != "closed":
+        return _since(mark)
+    return f"{during(since_s(mark), last_s(mark))}{at_load(mark)}"
 
 
 def _since(mark: Mark) -> str:

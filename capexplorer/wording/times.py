@@ -12,6 +12,12 @@ def session_time(t_s: float) -> str:
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60:02}:{rest % 60:02}"
 
 
+def during(began_s: float, ended_s: float) -> str:
+    """`from 01:23 to 01:30`, `in the second 01:23`: a stretch of the session."""
+    began, ended = session_time(began_s), session_time(ended_s)
+    return f"from {began} to {ended}" if began != ended else f"in the second {began}"
+
+
 def wall_time(written: str | None) -> str:
     """`2026-01-01 11:00:00 UTC` for an ISO 8601 time. A time without an offset stays as written; None gives ""."""
     try:

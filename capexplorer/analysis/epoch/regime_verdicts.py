@@ -38,6 +38,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
     unlike = _unlike_before(epoch, first.rates) if regime.began == "latency" else None
     return RegimeVerdict(
         began_s=began_s,
+        until_s=None if regime.measured[-1] is _latest(epoch) else regime.measured[-1].part.ended_s,
         began=regime.began,
         inside=regime.began_without_load(others),
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
@@ -55,6 +56,10 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
         levels=tuple(dict.fromkeys(each.level.opened.index for each in regime.measured)),
         judged=regime is epoch.judged,
     )
+
+
+def _latest(epoch: MeasuredEpoch) -> Measured:
+    return max((each for regime in epoch.regimes for each in regime.measured), key=lambda each: each.rates.started_s)
 
 
 def _began_s(epoch: MeasuredEpoch, regime: Regime) -> float:

@@ -13,6 +13,9 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
 
     began_s: float
     """When it began, in seconds of the session."""
+    until_s: float | None = None
+    """When its last level ended, in seconds of the session; None if the epoch's latest level belongs to it, or in a log of an
+    earlier version."""
     began: Literal["goodput", "failures", "latency"] | None = None
     """What changed; None for the first regime. Latency: of an offered rate that was measured before."""
     inside: bool = False
@@ -34,7 +37,7 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
     """If latency changed: end of the latest level of that rate before the change, in seconds of the session. The change came
     between then and `began_s`."""
     failure_ratio: float | None = None
-    """Failure ratio of the regime's first level."""
+    """Failure ratio of the regime's first level; None if no request ended there."""
     most_users: float
     most_rps: float
     """The highest load without failures, and its goodput; if all levels fail, the highest load."""
