@@ -9,6 +9,7 @@ from rich.style import Style
 
 from capexplorer.model.events import (
     Command,
+    LevelOpened,
     Target,
     TargetFacts,
 )
@@ -53,6 +54,13 @@ def test_status_lines_have_the_width_of_the_terminal_and_keep_current_and_reques
 @pytest.mark.parametrize(("seconds", "shown"), [(1, "spawning 50 of 50"), (3, "settling 3 s"), (9, "settled 5 s")])
 def test_the_phase_has_its_users_or_its_duration(seconds: int, shown: str) -> None:
     assert shown in status_lines(Timeline(session([(50, seconds)])))[1]
+
+
+@pytest.mark.parametrize(("ramp", "shown"), [(False, "level 0, starting 40/s"), (True, "level 0, ramp to 40/s")])
+def test_a_level_of_a_rate_that_begins_has_its_rate_and_not_the_users_of_the_pool(ramp: bool, shown: str) -> None:
+    opened = {"users": 0, "offered_per_s": 40.0, "ramp": ramp}
+    events = [msgspec.structs.replace(each, **opened) if isinstance(each, LevelOpened) else each for each in session([(670, 1)])]
+    assert shown in status_lines(Timeline(events))[1]
 
 
 def test_a_settling_level_has_the_share_of_its_warm_users_while_it_is_too_small() -> None:

@@ -110,12 +110,17 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
 
 
 def phase(timeline: Timeline, palette: Palette) -> Piece:
-    """The phase of the level: `spawning 12 of 50`, `stopping 30 of 50`, `settling 3 s`, `settled 12 s`, `settled 12 s, ended`."""
+    """The phase of the level: `spawning 12 of 50`, `stopping 30 of 50`, `starting 40/s`, `settling 3 s`, `settled 12 s`,
+    `settled 12 s, ended`.
+    """
     current, last = timeline.level, timeline.last
     if current is not None and current.closed is not None:
         counted = f"settled {text.span(current.figures.settled_seconds)}, " if current.figures.settled_seconds else ""
         return f"{counted}ended", Style(color=palette.muted)
     if current is None or last is None or timeline.phase in (None, "spawning"):
+        if current is not None and current.offered_per_s is not None:  # its users are a pool, of any size
+            verb = "ramp to" if current.opened.ramp else "starting"
+            return f"{verb} {quantities.offered_rate(current.offered_per_s)}", Style(color=palette.warning)
         of = f" {last.users:,} of {current.users:,}" if current and last else ""
         if current and last and last.users > current.users:
             return f"stopping {last.users - current.users:,} of {last.users:,}", Style(color=palette.warning)
