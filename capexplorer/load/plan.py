@@ -148,6 +148,8 @@ def _unrolled(text: str, where: str) -> list[Step]:
 
 def _unknown_part(part: str, where: str) -> InputError:
     forms = ", ".join(_FORMS)
+    if any(form.fullmatch(f"{part} 1s") for form in _FORMS.values()):
+        return InputError(f"{where}: expected a duration after {shown(part)}, like {shown(f'{part} 30s')}")
     return InputError(f"{where}: expected USERS:DURATION like 10:30s, got {shown(part)} (there are also {forms})")
 
 

@@ -61,7 +61,7 @@ def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: li
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hold 50", "got 'hold 50'"),
+        ("hold 50", "expected a duration after 'hold 50', like 'hold 50 30s'"),
         ("ramp to 2001 5m", "2001 users exceed guards.max_users"),
         ("spike 2001 5m", "2001 users exceed guards.max_users"),
         ("steps 20..60 by 0 10m", "expected steps by 1 or more"),
@@ -72,7 +72,7 @@ def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: li
         ("loop 2 5:1s)", "expected as many `(` as `)`"),
         ("loop 2 ()", "got ''"),
         ("2000% knee:1s", "expected at most 1000% of the knee"),
-        ("rate 200/s", "got 'rate 200/s'"),
+        ("rate 200/s", "expected a duration after 'rate 200/s', like 'rate 200/s 30s'"),
         ("rate 200 30s", "got 'rate 200 30s'"),
         ("rate 0.001/s 30s", "expected rates of 0.01 to 100,000 a second, got 0.001/s"),
         ("spike 100001/s 30s", "expected rates of 0.01 to 100,000 a second, got 100,001/s"),
@@ -81,8 +81,8 @@ def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: li
         ("2000% capacity:1s", "expected at most 1000% of the capacity"),
         ("ramp to 10 0s", "expected a duration above 0"),
         ("", "expected USERS:DURATION like 10:30s, got ''"),
-        ("10", "got '10'"),
-        ("10:", "got '10:'"),
+        ("10", "expected a duration after '10', like '10 30s'"),
+        ("10:", "expected a duration after '10:', like '10: 30s'"),
         ("ten:30s", "got 'ten:30s'"),
         ("-5:30s", "got '-5:30s'"),
         ("10:30d", "got '10:30d'"),

@@ -9,6 +9,8 @@ from ...model.watched import parsed_part
 
 def users_error(answer: str, max_users: int) -> str | None:
     """What is wrong with a number of users."""
+    if answer.endswith("/s"):
+        return "expected users, not a rate; Esc, then u changes the unit to an offered rate"
     if not (answer.isascii() and answer.isdigit()):
         return f"expected a whole number, 0 to {max_users:,}"
     return f"the limit is {max_users:,} users (guards.max_users)" if int(answer) > max_users else None
@@ -24,10 +26,15 @@ def spawn_rate_error(answer: str) -> str | None:
     return None if right else f"expected users a second, {bounds} (for example 10 or 0.5), or nothing for automatic"
 
 
+def load_of(answer: str) -> float:
+    """The number of users or the rate in an answer: `60`, `60/s`. Raises ValueError if it is neither."""
+    return float(answer.removesuffix("/s"))
+
+
 def offered_rate_error(answer: str) -> str | None:
-    """What is wrong with an offered rate."""
+    """What is wrong with an offered rate: `60` or, as the screen writes it, `60/s`."""
     try:
-        right = float(answer) == 0 or RATE_LEAST_PER_S <= float(answer) <= RATE_MOST_PER_S
+        right = load_of(answer) == 0 or RATE_LEAST_PER_S <= load_of(answer) <= RATE_MOST_PER_S
     except ValueError:
         right = False
     bounds = f"{RATE_LEAST_PER_S:g} to {RATE_MOST_PER_S:,.0f}"

@@ -17,7 +17,7 @@ from ..display_options import Palette
 from ..key import ScreenName
 from ..panes.status_view import View
 from . import controls_text
-from .answers import note_error, part_error, spawn_rate_error
+from .answers import load_of, note_error, part_error, spawn_rate_error
 from .load_steps import UNASKED, LoadSteps, StepAnswer
 from .protocols import ScreenAccess
 
@@ -132,7 +132,7 @@ class LiveRunActions:
 
     def action_go(self) -> None:
         """Ask for a number of users, or for a rate."""
-        self._ask(self.steps.question(), lambda answer: self._go(float(answer)))
+        self._ask(self.steps.question(), lambda answer: self._go(load_of(answer)))
 
     def _go(self, load: float) -> None:
         steps, levels = self.steps, self._screen.timeline.levels
