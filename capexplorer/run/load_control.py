@@ -66,6 +66,7 @@ class LoadControl:
             finish=self._autopilot_finished,
             growth=growth,
             grow=grow,
+            judge=lambda: self.levels.marks.judge(),
         )
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""

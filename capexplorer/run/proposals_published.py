@@ -15,16 +15,22 @@ FIGURES_EVERY_S = 10.0
 
 
 class PublishedProposals:
-    """`show` each second. `emit` takes events, `now_s` returns seconds of the session."""
+    """`show` each second. `emit` takes events, `now_s` returns seconds of the session. `judge` emits the verdict and the marks as
+    of now: called before the end of a search, since a level is judged only at some of its seconds and the search ends at any.
+    """
 
-    def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
-        self._emit, self._now_s = emit, now_s
+    def __init__(
+        self, emit: Callable[[Event], None], now_s: Callable[[], float], judge: Callable[[], None] = lambda: None
+    ) -> None:
+        self._emit, self._now_s, self._judge = emit, now_s, judge
         self._shown: Proposed | None = None
 
     def show(self, proposal: Proposal) -> None:
         """Publish the proposal if it is news."""
         now_s = self._now_s()
         if self._shown is None or _is_news(self._shown, proposal, now_s):
+            if isinstance(proposal, Done):
+                self._judge()
             self._shown = Proposed(t_s=now_s, proposal=proposal)
             self._emit(self._shown)
 

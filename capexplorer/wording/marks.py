@@ -25,7 +25,7 @@ from . import numbers, quantities
 from .advice import advice
 from .cause_texts import name
 from .evidence import counted, readings
-from .knee_sentences import LIMITS, knee
+from .knee_sentences import LIMITS, knee, verified
 from .part_names import of_part, unwatched_party
 from .rate_sentences import rate_capacity, recovered
 from .times import session_time
@@ -199,11 +199,12 @@ def _curve(event: Mark) -> str:
 
 
 def revised(event: Mark) -> str:
-    """A later revision of a published knee: `knee now 45 [41–49] at 121/s, queueing`."""
+    """A later revision of a published knee: `knee now 45 [41–49] at 121/s, queueing`, and `verified` or `contradicted` if so."""
     if not isinstance(event.finding, CurveFinding):
         return mark(event)
     subject, _, rest = knee(event.finding.verdict).partition(" ")
-    return f"{subject} now {rest}"
+    state = verified(event.finding.verdict)
+    return f"{subject} now {rest}" + (f", {state}" if state and state != "provisional" else "")
 
 
 def reanalysed(event: Reanalysed) -> str:

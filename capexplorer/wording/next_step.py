@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..analysis.epoch_view import reported
 from ..model.events import Proposed
 from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
 from ..model.timeline import Timeline
 from . import numbers
 from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, found
+from .knee_sentences import short_knee
 from .quantities import offered_rate
 from .rate_sentences import short_rate_capacity
 
@@ -106,7 +108,7 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             return NextStep("q", "quit; the report is written and the session is saved")
         case Done(_, figures):
             how = VERIFICATION_ENDS.get(str(figures.get("verification")))
-            return NextStep("e", f"export; {found(figures)}{f', {how}' if how else ''}")
+            return NextStep("e", f"export; {_found(figures, timeline)}{f', {how}' if how else ''}")
         case GiveUp(why="neighbours", figures=figures):
             return _after_disturbance(timeline, figures)
         case GiveUp(_, why, figures):
@@ -148,15 +150,24 @@ def _go_to(step: GoTo, timeline: Timeline) -> str:
     share, is_first_step = step.figures.get("efficiency"), len({each.users for each in timeline.levels}) < 2
     reason = REASONS.get(step.why, "next level").format(
         line=_line(share) if isinstance(share, float) and not is_first_step else "no limit reached yet",
-        knee=_knee(step.figures),
+        knee=_knee(step.figures, timeline),
         trouble=TROUBLES.get(str(step.figures.get("because")), "a failure"),
     )
     return f"{users}{cost}; {reason}"
 
 
-def _knee(figures: Figures) -> str:
-    """`knee at 14 users [11–16]`, without its capacity: the line has 80 columns."""
-    return found(figures).partition(" at ")[0]
+def _knee(figures: Figures, timeline: Timeline) -> str:
+    """`knee 14 [11–16]`, without its capacity: the line has 80 columns."""
+    return _found(figures, timeline).partition(" at ")[0]
+
+
+def _found(figures: Figures, timeline: Timeline) -> str:
+    """The knee of a proposal, with the figures of the published verdict, as everywhere on the screen: the search judges the open
+    level each second, the verdict is published at some of them.
+    """
+    verdict = reported(timeline).get(timeline.level.opened.epoch) if timeline.level is not None else None
+    knee = verdict.capacity.knee if verdict is not None else None
+    return short_knee(knee) if knee is not None and knee.kind == figures.get("kind") else found(figures)
 
 
 def _line(share: float) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Event, Proposed
+from capexplorer.model.events import Event, Proposed, Verdict
 from capexplorer.model.proposals import AddWorker, Done, GoTo, Hold, Proposal
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.adviser import Adviser
@@ -120,6 +120,15 @@ def test_a_saturated_generator_that_may_grow_leads_to_a_proposal_to_add_a_worker
 
 
 # -- publishing
+
+
+def test_the_end_of_a_search_is_published_after_the_verdict_that_it_rests_on() -> None:
+    events: list[Event] = []
+    verdict = Verdict(t_s=1.0)
+    published = PublishedProposals(events.append, lambda: 1.0, lambda: events.append(verdict))
+    published.show(GoTo(3, "double"))
+    published.show(Done("knee"))
+    assert [type(event) for event in events] == [Proposed, Verdict, Proposed]
 
 
 def test_a_proposal_is_published_when_its_step_or_reason_changes() -> None:

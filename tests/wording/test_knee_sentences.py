@@ -9,6 +9,7 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.model.events import Mark
+from capexplorer.model.findings import Knee
 from capexplorer.model.verdicts import (
     CapacityVerdict,
     CurveFit,
@@ -142,3 +143,15 @@ def test_a_mark_with_missing_levels_has_a_second_sentence_about_them() -> None:
 )  # fmt: skip
 def test_an_objective_is_expressed_in_one_line(verdict: SloVerdict, sentence: str) -> None:
     assert wording.objective(verdict) == sentence
+
+
+@pytest.mark.parametrize(
+    ("known", "ending"),
+    [(Verification(state="provisional", steps=()), "queueing"), (Verification(state="verified", steps=()), "queueing, verified")],
+)
+def test_a_revision_of_a_knee_says_that_it_was_verified(known: Verification, ending: str) -> None:
+    found = KneeVerdict(
+        kind="knee", users=28.0, users_low=25.0, users_high=31.0, capacity_rps=78.8, limit="queueing", verification=known
+    )
+    revised = wording.revised(Mark(t_s=125.4, key="knee:epoch0", state="updated", finding=Knee(verdict=found)))
+    assert revised == f"knee now 28 [25–31] at 78.8/s, {ending}"

@@ -13,6 +13,8 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.wording import NextStep, next_step
 from capexplorer.wording.next_step import ENDS, REASONS, WAITS
 
+from .judged_sessions import knee_verdict
+
 KNEE: Figures = {
     "kind": "knee", "knee_users": 14.0, "users_low": 11.0, "users_high": 16.0, "capacity_rps": 122.0,
 }  # fmt: skip
@@ -136,6 +138,14 @@ def test_the_export_is_proposed_also_after_the_autopilot_returned_to_its_first_l
     timeline = proposed(GiveUp(1, "max_users"))
     timeline.apply(level_opened(1, 31.0, 2))
     assert next_step(timeline) == NextStep("e", "export; no knee up to the limit: raise guards.max_users to go on")
+
+
+def test_a_knee_has_the_figures_of_the_published_verdict() -> None:
+    verdict = knee_verdict("knee", 15.0, t_s=29.0)
+    done = proposed(Done("knee", {**KNEE, "verification": "verified"}), *TWO_LEVELS, verdict)
+    assert next_step(done) == NextStep("e", "export; knee 15 [11–20] at 122/s, verified")
+    soak = proposed(GoTo(10, "soak", KNEE), *TWO_LEVELS, verdict)
+    assert next_step(soak) == NextStep("Enter", "soak at 10 users; confirms the knee 15 [11–20]")
 
 
 def test_without_a_running_target_the_line_is_about_the_target() -> None:

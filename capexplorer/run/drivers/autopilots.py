@@ -36,17 +36,18 @@ class Autopilots:
         finish: Callable[[str], None],
         growth: Callable[[], Growth],
         grow: Callable[[], None],
+        judge: Callable[[], None] = lambda: None,
     ) -> None:
         """`first_users`: where the first search begins. `open_level` takes users, users started per second, and the offered rate.
 
-        `finish(reason)` is called when a search ends. `growth`, `grow`: see `AutopilotDriver`.
+        `finish(reason)` is called when a search ends. `growth`, `grow`: see `AutopilotDriver`; `judge`: see `PublishedProposals`.
         """
 
         def command(name: Literal["users", "rate", "autopilot"], args: Mapping[str, Param | None]) -> None:
             emit(Command(t_s=now_s(), name=name, by="autopilot", args=dict(args)))
 
         self._load_target = load_target
-        self._proposals = PublishedProposals(emit, now_s)
+        self._proposals = PublishedProposals(emit, now_s, judge)
         self._by_users = AutopilotDriver(
             timeline,
             load_target,
