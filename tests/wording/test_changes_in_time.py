@@ -36,7 +36,7 @@ def test_a_fault_that_goes_on_has_its_begin() -> None:
     assert clause.startswith("at 00:24 and 20 users 50% of requests started to fail, 23 s after the last step: a fault")
 
 
-def test_a_service_without_replies_is_not_said_to_fail_requests() -> None:
+def test_of_a_service_without_replies_no_request_is_called_failed() -> None:
     assert changes([STEADY, STALL]).startswith("from 01:24 to 01:27 at 20 users the service did not reply, beginning 23 s after")
     goes_on = changes([STEADY, msgspec.structs.replace(STALL, until_s=None)])
     assert goes_on.startswith("at 01:24 and 20 users the service stopped replying, 23 s after the last step")
