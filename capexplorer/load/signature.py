@@ -25,7 +25,7 @@ _NAME = re.compile(r"[\w.-]{1,60}")
 """A text that is only the name of a check."""
 _STATUS_TEXT = re.compile(r"too many open files|no space left on device", re.IGNORECASE)
 """Messages of a target within a reply that are kept next to the name of the failed check."""
-_URL = re.compile(r"(^URL \S+: ?| for url: .*$)|\b\w{2,10}://\S+")
+_URL = re.compile(r"(^URL \S+: ?| for url: .*$)|\b\w{2,10}://[^\s\x22<>]+")  # \x22: a quotation mark ends a quoted URL
 _POOL = re.compile(r"^\w+Pool\(host=[^)]*\): ")
 _VARYING = re.compile(
     r"""

@@ -132,6 +132,7 @@ def test_text_is_cut_and_put_on_one_line() -> None:
         (OSError(errno.ECONNRESET, ""), "[Errno 104]"),
         (socket.gaierror(-3, "Temporary failure"), "[Errno -3] Temporary failure"),
         (ValueError("got 7 of http://ann:pw@h/x?token=abc"), "got 7 of {url}"),
+        (ValueError('Get "http://h/x": dial tcp: refused'), 'Get "{url}": dial tcp: refused'),
         ("boom 3", "boom 3"),
         (TimeoutError(), "TimeoutError()"),
         (ValueError("x" * 10_000), "x" * TEXT_LENGTH),
