@@ -86,7 +86,7 @@ def _unclear(name: str | None, runs: list[str], meant: list[str]) -> str:
     if not runs:
         return f"session `{name}` is not running: this user has no run now" if name else "no run of this user is going on"
     if name is None:
-        return f"{len(runs)} runs are going on; name one: {', '.join(runs)}"
+        return f"{len(runs)} runs of this user are going on, whatever their folder; name one: {', '.join(runs)}"
     if meant:
         return f"session `{name}` is not unique: {', '.join(meant)}"
     return f"session `{name}` is not running; these are: {', '.join(runs)}"

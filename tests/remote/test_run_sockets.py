@@ -80,7 +80,7 @@ def test_the_socket_of_a_killed_run_is_removed(socket_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (None, "2 runs are going on; name one: a-1, a-2"),
+        (None, "2 runs of this user are going on, whatever their folder; name one: a-1, a-2"),
         ("a", "session `a` is not unique: a-1, a-2"),
         ("b", "session `b` is not running; these are: a-1, a-2"),
     ],
