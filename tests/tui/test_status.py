@@ -15,12 +15,14 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
+from capexplorer.tui.panes.banners import verdict
 from capexplorer.tui.panes.groups import Group, group_line
 from capexplorer.tui.panes.status_groups import accuracy
 from capexplorer.tui.panes.status_view import View
 
 from .drawn import status_lines, with_last
 from .session_events import header, session
+from .troubles import cause
 
 
 def test_the_status_has_time_target_load_level_client_overhead_and_loop_lag() -> None:
@@ -61,6 +63,22 @@ def test_a_level_of_a_rate_that_begins_has_its_rate_and_not_the_users_of_the_poo
     opened = {"users": 0, "offered_per_s": 40.0, "ramp": ramp}
     events = [msgspec.structs.replace(each, **opened) if isinstance(each, LevelOpened) else each for each in session([(670, 1)])]
     assert shown in status_lines(Timeline(events))[1]
+
+
+def test_the_reason_of_the_autopilot_s_step_is_cut_at_a_clause() -> None:
+    step = Command(t_s=5.0, name="users", by="autopilot", args={"users": 58, "before": 48, "why": "double", "efficiency": 0.97})
+    timeline = Timeline([*session([(50, 9)]), step])
+    view = View(wanted=58, autopilot=True)
+    whole = next(line for line in status_lines(timeline, view, 200) if "AUTOPILOT" in line).strip()
+    for width in (40, 60, 70):
+        line = next(line for line in status_lines(timeline, view, width) if "AUTOPILOT" in line).strip()
+        assert line == whole or (line.endswith(" …") and whole.startswith(line.removesuffix(" …")))
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_the_verdict_takes_the_lines_that_panes_can_spare(most: int) -> None:
+    timeline = Timeline([*session([(80, 30)]), cause("server_error", 5.0, 80)])
+    assert len(verdict(timeline, Palette(), 24, most)) == most
 
 
 def test_a_settling_level_has_the_share_of_its_warm_users_while_it_is_too_small() -> None:

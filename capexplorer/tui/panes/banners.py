@@ -23,17 +23,17 @@ OUTPUT_LINES = 2
 """Number of a dead target's last output lines that the status area shows; the log pane has all."""
 
 
-def verdict(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
-    """The verdict in one or two lines, shortened if it is longer; the failures pane shows it in full. None while the session runs
-    and the verdict contains no mark, since then it is the knee of the line above.
+def verdict(timeline: Timeline, palette: Palette, width: int, most: int = VERDICT_LINES) -> list[Strip]:
+    """The verdict in at most `most` lines, shortened if it is longer; the failures pane shows it in full. None while the session
+    runs and the verdict contains no mark, since then it is the knee of the line above.
     """
     judged = wording.judgement(timeline)
     if not judged.marked and timeline.ended is None:
         return []
     words, cells = text.safe(judged.sentence), max(width - 2, 2)
     lines = text.wrap(words, cells)
-    if len(lines) > VERDICT_LINES:
-        lines = text.wrap(text.clauses(words, VERDICT_LINES * cells - LOST_CELLS), cells)[:VERDICT_LINES]
+    if len(lines) > most:
+        lines = text.wrap(text.clauses(words, most * cells - LOST_CELLS), cells)[:most]
     style = Style(color=color_of(judged.severity, palette), bold=True)
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
@@ -71,13 +71,13 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     words = (wording.verifying(last.args, settled_s) if last is not None else None) or words
     countdown = wording.until_next(timeline)
     end = f"; {countdown}" if countdown else ""
-    shown = text.shorten(text.safe(words), _beside(badge, width) - len(end)) + end
+    shown = text.clauses(text.safe(words), _beside(badge, width) - len(end)) + end
     return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
 
 
 def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """One line: the proposed next step and the key that performs it; keys only where they have an effect."""
-    step = wording.next_step(timeline, can_restart=view.can_restart, exported=view.exported)
+    step = wording.next_step(timeline, can_restart=view.can_restart, exported=view.exported, by_rate=view.unit == "rate")
     if view.autopilot or (step is None and not view.can_steer):
         return []
     step = step or wording.NextStep("", "no level is measured yet")

@@ -61,7 +61,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
     return [
         group_line(first, width),
         group_line([*second, *words], width),
-        *([] if view.brief else banners.verdict(timeline, palette, width)),
+        *([] if view.brief else banners.verdict(timeline, palette, width, view.verdict_lines)),
         *banners.baseline(view, palette, width),
         *banners.controls(view, palette, width),
         *banners.autopilot(timeline, view, palette, width),

@@ -38,6 +38,8 @@ class View:
     """Whether a report with all levels so far was written."""
     brief: bool = False
     """Whether the verdict is left out, because the inspected second needs its lines."""
+    verdict_lines: int = 2
+    """The most lines of the verdict."""
     baseline: str = ""
     """The baseline, and how the level differs from it; empty: there is none."""
     controls: str = ""

@@ -112,14 +112,14 @@ def flow(groups: Iterable[str], width: int) -> list[str]:
 
 
 def clauses(text: str, width: int) -> str:
-    """The first clauses of a sentence that fit into `width` cells, then …; if they would fill less than a third, the sentence is
-    shortened in the middle instead.
-    """
+    """The first clauses of a sentence that fit into `width` cells, then …; if they fill less than a third, its first words."""
     if cell_len(text) <= width:
         return text
     ends = [found.start() for found in re.finditer(r"[;:,] ", text)]
     kept = next((text[:end] for end in reversed(ends) if cell_len(text[:end]) <= width - 2), "")
-    return f"{kept} …" if cell_len(kept) >= width // 3 else shorten(text, width)
+    if cell_len(kept) < width // 3:
+        kept = wrap(text, max(width - 2, 2))[0]
+    return f"{kept} …" if cell_len(kept) <= width - 2 else shorten_end(text, width)
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

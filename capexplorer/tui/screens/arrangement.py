@@ -75,6 +75,11 @@ class Arrangement:
         return self._form in ("single", "small")
 
     @property
+    def verdict_lines(self) -> int:
+        """The most lines that panes can spare for the verdict."""
+        return 2 if self.is_small else 3
+
+    @property
     def single(self) -> bool:
         """Whether one pane is shown alone."""
         return self._maximised or self.shown >= self._in_grid

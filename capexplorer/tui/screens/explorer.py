@@ -210,6 +210,7 @@ class ExplorerScreen(Screen[None]):
         return replace(
             self.actions.view,
             brief=brief,
+            verdict_lines=self.arrangement.verdict_lines,
             baseline=self._baseline.difference(self.shown, self.inspecting.seen_tick),
             paused=paused,
             exported=exported,
