@@ -72,9 +72,9 @@ class NextStep:
     """What it does, for how long, and why."""
 
 
-def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool = False) -> NextStep | None:
+def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool = False, by_rate: bool = False) -> NextStep | None:
     """The next step at this moment; None in a log without proposals. `exported`: whether a report of the result was written.
-    `can_restart`: whether the app started the target.
+    `can_restart`: whether the app started the target. `by_rate`: whether a person chose an offered rate as the unit of steps.
     """
     if timeline.ended is not None:
         return NextStep("q", "quit; the session is saved") if exported else NextStep("e", "export a report of this session")
@@ -83,6 +83,8 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
         return NextStep("t", "restart the target") if can_restart else NextStep("", "the target is not running")
     if timeline.proposed is None:
         return NextStep("", WAITS["starting"]) if state in ("building", "starting") else None
+    if by_rate and timeline.offered_per_s is None and timeline.proposed.proposal != Hold("plan"):
+        return _at_a_rate(timeline, "+ offers a rate")
     return _step_for(timeline.proposed, timeline, exported=exported)
 
 
@@ -120,21 +122,25 @@ def _changed_s(timeline: Timeline) -> float:
     return next((level.opened.t_s for level in reversed(timeline.levels) if level.opened.by != "shift"), 0.0)
 
 
-def _at_a_rate(timeline: Timeline) -> NextStep:
-    """The step while a person controls an offered rate: no level of users is proposed."""
+def _at_a_rate(timeline: Timeline, by_hand: str = "+ and - change the rate") -> NextStep:
+    """The step while a person controls an offered rate, or is about to offer one: no level of users is proposed."""
     capacity = timeline.verdict.rate_capacity if timeline.verdict is not None else None
     if capacity is not None and capacity.kind == "capacity":
         return NextStep("e", f"export; {short_rate_capacity(capacity)}")
-    return NextStep("a", "the autopilot finds the capacity as a rate; + and - change the rate")
+    return NextStep("a", f"the autopilot finds the capacity as a rate; {by_hand}")
 
 
 def until_next(timeline: Timeline) -> str:
-    """Countdown to the next proposal: `next step in 4–12 s`; empty if it is not known."""
+    """Countdown to the next proposal: `next step in 4–12 s`; to the end of a plan's step, which may be the last one: `this step
+    ends in 7 s`; empty if it is not known.
+    """
     proposed = timeline.proposed
     if proposed is None or not isinstance(proposed.proposal, Hold) or not proposed.proposal.most_s:
         return ""
     passed_s = timeline.last_s - proposed.t_s
     least_s, most_s = (max(math.ceil(each - passed_s), 0) for each in (proposed.proposal.least_s, proposed.proposal.most_s))
+    if proposed.proposal.why == "plan":
+        return f"this step ends in {_seconds(least_s, most_s)}" if most_s > 1 else "this step ends now"
     if most_s <= 1:
         return "next step now"
     return f"next step in {_seconds(least_s, most_s)}" if least_s else f"next step within {most_s} s"

@@ -156,7 +156,7 @@ def rate_level(found: RateLevelVerdict) -> str:
     if found.is_part and not found.left_out:
         return f"{rate_level(msgspec.structs.replace(found, is_part=False))}, in a part of it: the service changed"
     if found.other_service:
-        return "the service was not the one that the verdict is about"
+        return "the service was a different one then: not in the verdict"
     if found.unsteady:
         return "a backlog was worked off" if found.growth_per_s < 0 else "goodput varied too much to be judged"
     if found.left_out:

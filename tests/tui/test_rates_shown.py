@@ -13,6 +13,7 @@ from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
+from capexplorer.tui.panes.inspected import inspected
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.status_view import View, watched
@@ -54,11 +55,27 @@ def test_the_capacity_curve_has_the_capacity_as_a_rate_and_the_diagonal_of_full_
         assert "not stationary: the queue grows by" in text
 
 
+def test_the_capacity_curve_names_the_sign_of_a_level_that_does_not_count() -> None:
+    run = VirtualRates(OpenRun(System(1 / 100, 0), np.random.default_rng(200_002)))
+    run.climb([40, 60, 80, 125, 150, 60], 14)
+    text = pane_text(CurvePane(), Timeline(run.sink.take()), LARGE, DisplayOptions(window_s=None))
+    assert "× not counted" in text or "× recovery" in text
+
+
 @pytest.mark.parametrize("size", [SMALL, LARGE, MAXIMISED])
 def test_the_throughput_chart_has_the_offered_rate_of_each_level(size: Size) -> None:
     text = text_of(ThroughputPane(), size)
     assert "150/s" in text, "the begin of the last level has no label"
-    assert ("offered" if size != SMALL else "off") in text
+    assert ("offered" if size != SMALL else "rate   150") in text
+
+
+def test_the_inspected_second_names_service_time_beside_the_time_from_plan() -> None:
+    timeline = Timeline(rate_events())
+    tick = len(timeline) - 1
+    text = " ".join(line.text for line in inspected(timeline, tick, DisplayOptions(inspected=tick), 200))
+    assert text.count("service time p50 ") == 2, "of the level and of the second"
+    assert text.count("p50 ") == 3
+    assert "from plan p50 " in text
 
 
 @pytest.mark.parametrize(("size", "from_plan", "service"), [(LARGE, "p50", "svc"), (MAXIMISED, "from plan p50", "service p99")])

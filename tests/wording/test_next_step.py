@@ -54,7 +54,7 @@ def proposed(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeli
         (Hold("measuring", 4.0, 12.0), "", "measuring 12 users; next step in 4–12 s"),
         (Hold("measuring", 14.0, 34.0, "soak"), "", "soak at 12 users; next step in 14–34 s"),
         (Hold("settling", 8.0, 20.0), "", "settling at 12 users; next step in 8–20 s"),
-        (Hold("plan", 7.0, 7.0), "", "the plan sets the load; next step in 7 s"),
+        (Hold("plan", 7.0, 7.0), "", "the plan sets the load; this step ends in 7 s"),
         (Hold("worker"), "", "a worker process is starting"),
         (AddWorker(), "W", "add a worker process; the generator is saturated"),
         (Done("knee", {**KNEE, "verification": "verified"}), "e", "export; knee 14 [11–16] at 122/s, verified"),
@@ -84,6 +84,16 @@ def test_the_time_until_the_next_step_decreases_after_the_proposal(later_s: floa
     assert step == NextStep("", f"measuring 12 users; {countdown}")
 
 
+def test_at_the_end_of_a_plan_no_next_step_is_announced() -> None:
+    assert next_step(proposed(Hold("plan", 7.0, 7.0), later_s=6.5)) == NextStep("", "the plan sets the load; this step ends now")
+
+
+def test_after_the_choice_of_rates_the_first_rate_is_proposed() -> None:
+    done = proposed(Done("knee", KNEE))
+    assert next_step(done, by_rate=True) == NextStep("a", "the autopilot finds the capacity as a rate; + offers a rate")
+    assert next_step(done) == NextStep("e", "export; knee 14 [11–16] at 122/s")
+
+
 def test_after_one_level_the_reason_does_not_claim_linear_scaling() -> None:
     step = next_step(proposed(step_to(3, "double", {"efficiency": 1.0}), level_opened(1)))
     assert step == NextStep("Enter", "3 users for 8–20 s; no limit reached yet")
@@ -103,7 +113,7 @@ SPLIT = LevelOpened(t_s=31.0, index=2, users=12, spawn_rate=10.0, by="shift", si
     ("proposal", "key", "words"),
     [
         (step_to(24, "double", {"efficiency": 0.97}), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
-        (Hold("plan", 90.0, 90.0), "", "the plan sets the load; next step in 89 s"),
+        (Hold("plan", 90.0, 90.0), "", "the plan sets the load; this step ends in 89 s"),
     ],
 )
 def test_a_level_that_was_split_keeps_the_proposal_from_before(proposal: Proposal, key: str, words: str) -> None:

@@ -96,7 +96,7 @@ class LiveRunActions:
     def action_take_step(self) -> None:
         """Perform the step that the line NEXT proposes."""
         timeline = self._screen.timeline
-        step = wording.next_step(timeline, can_restart=self.controls.can_restart)
+        step = wording.next_step(timeline, can_restart=self.controls.can_restart, by_rate=self.steps.unit == "rate")
         proposed = timeline.proposed.proposal if timeline.proposed is not None else None
         if step is not None and step.key in PERFORMED:
             self._screen.act(PERFORMED[step.key])

@@ -117,7 +117,8 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
         error_rps = None if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps
         yield f"goodput {quantities.rate_and_error(figures.goodput_rps, error_rps)}"
         latency = figures.latency_ms
-        yield quantities.latency_list((("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)))
+        called = "" if level.offered_per_s is None else "service time "
+        yield called + quantities.latency_list((("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)))
         yield f"{text.percent(figures.failure_ratio)} failed"
         yield f"settled {text.span(figures.settled_seconds)}"
 
@@ -152,7 +153,8 @@ def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
         yield f"from plan {latencies('from_plan_', 'p50', 'p95', 'p99')}", plain
     yield f"in {quantities.byte_rate(columns['received_bytes_per_s'][tick])}", plain
     yield f"ports {numbers.count(columns['ports_used'][tick])}", plain
-    yield latencies("", "p50", "p95", "p99", "max"), plain
+    called = "service time " if has("offered_per_s") else ""  # beside the time from plan
+    yield called + latencies("", "p50", "p95", "p99", "max"), plain
     yield f"loop lag {quantities.latency_figure(columns['loop_lag_p99_ms'][tick])}", plain
     yield f"cpu target {shown('target_cpu_ratio')}, {quantities.size(columns['target_rss_bytes'][tick])}", plain
     whole = timeline.header.host.memory_bytes if timeline.header else None

@@ -99,7 +99,8 @@ def _lines(timeline: Timeline, part: LevelPart, options: DisplayOptions, width: 
     named = "Time from plan" if part.figures.offered is not None else "Latency"
     yield _heading(f"{quantities.latency_title(named, ', ')}: share of {part.histogram.count:,} successes", palette, width)
     yield from histogram_lines(part.histogram, options, width)
-    yield _heading(quantities.latency_title("Endpoints", ", "), palette, width)
+    endpoints = "Endpoints, service time" if part.figures.offered is not None else "Endpoints"
+    yield _heading(quantities.latency_title(endpoints, ", "), palette, width)
     yield from _endpoints(part, palette, width)
     yield _heading("Resources, means", palette, width)
     resources = list(_resources(part.figures))
@@ -144,7 +145,10 @@ def _figures(part: LevelPart) -> Iterator[str]:
     few = {name for name, least in PERCENTILE_VALUES_LEAST.items() if figures.counted and successes < least}
     named = (("min", latency.min), ("mean", latency.mean), ("p50", latency.p50), ("p90", latency.p90), ("p95", latency.p95))
     rest = (("p99", latency.p99), ("p99.9", latency.p999), ("max", latency.max))
-    yield quantities.latency_list(((f"{name} (few)" * (name in few) or name, value) for name, value in (*named, *rest)), "  ")
+    called = "time from plan  " if figures.offered is not None else ""
+    yield called + quantities.latency_list(
+        ((f"{name} (few)" * (name in few) or name, value) for name, value in (*named, *rest)), "  "
+    )
 
 
 def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:

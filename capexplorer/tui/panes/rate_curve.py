@@ -34,6 +34,9 @@ SHAPE_NAMES = {
     Shape.RING: "ramp",
 }
 
+SHORT_NAMES = {Shape.SALTIRE: "not counted", Shape.HOLLOW: "unclear"}
+"""For narrow charts."""
+
 
 def rate_chart(timeline: Timeline, options: DisplayOptions, size: Size) -> Chart | None:
     """The chart of rate levels with the verdict on them; None if no level has a figure yet."""
@@ -149,11 +152,12 @@ def _legend(points: Sequence[Point], capacity: RateCapacity | None, palette: Pal
                 strong=strong,
             )
         )
+    shapes = dict.fromkeys(point.shape for point in points if point.shape is not Shape.FILLED)
+    entries += [Legend(SYMBOLS[each], SHAPE_NAMES[each], "", palette.muted, short=SHORT_NAMES.get(each, "")) for each in shapes]
     entries.append(Legend(DOTTED, "all served", "", palette.muted))
     if capacity is not None and capacity.kind == "capacity":
         entries.append(Legend(DASHED, f"capacity {quantities.rate_figure(capacity.per_s)}", "", palette.error, short="capacity"))
-    shapes = dict.fromkeys(point.shape for point in points if point.shape is not Shape.FILLED)
-    return (*entries, *(Legend(SYMBOLS[shape], SHAPE_NAMES[shape], "", palette.muted) for shape in shapes))
+    return tuple(entries)
 
 
 def _notes(level: Level, verdict: RateVerdict | None, palette: Palette) -> tuple[tuple[Legend, ...], ...]:

@@ -91,7 +91,7 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
         ),
         *((failing,) if shown.highest("failures_rps") > 0 else ()),
         *(
-            (Legend(STAIRCASE, "offered", quantities.rate_cell(offered), palette.text, short="off", letter="o"),)
+            (Legend(STAIRCASE, "offered", quantities.rate_cell(offered), palette.text, short="rate", letter="o"),)
             if offered == offered
             else ()
         ),

@@ -88,7 +88,9 @@ CHARTS = (
     (
         "others cpu",
         "CPU of processes that are neither the target's nor the load generator's, and the names of those that use most. "
-        "Waits: how much CPU the target and the load thread waited for, in cores. !: they slow down the target.",
+        "Waits: how much CPU the target and the load thread waited for, in cores. "
+        "!: they use 0.2 cores or more, and the target waits for 0.1 cores or more and for a quarter of what it uses; others "
+        "for which it does not wait have no !, however busy they are.",
     ),
 )
 
