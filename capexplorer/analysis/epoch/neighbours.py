@@ -36,6 +36,11 @@ WANTED_OF_REQUESTS = 0.30
 for a CPU-bound service on two crowded cores, 0.01 for one that waits for a lock, 0.00 to 0.07 for a rate limiter while other
 processes were busy (measured)."""
 
+FAILING_MOST = 0.20
+"""With a greater failure ratio the time of requests in the service is mostly that of failures, and shows nothing: a proxy wanted
+0.03 cores per request inside it while it waited for its upstream, and 0.48 once that was gone and it replied 502 after 3 ms
+(measured)."""
+
 OF_CYCLE_LEAST = 0.05
 """Goodput is lowered if the service's waits for a core are at least this share of the users' time: at 7% a level is off the
 line."""
@@ -149,6 +154,8 @@ def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bo
     """Whether CPU is what the service needs. `wanted`: cores it ran on or waited for; `usable`: those it can use, if known."""
     if usable is not None and wanted >= WANTED_LEAST * usable:
         return True
+    if (figures.failure_ratio or 0.0) > FAILING_MOST:
+        return False
     rate, response_ms = figures.throughput_rps, figures.response_ms
     return rate is not None and response_ms is not None and wanted >= WANTED_OF_REQUESTS * rate * response_ms / 1000
 

@@ -75,6 +75,26 @@ def test_other_processes_that_do_not_slow_the_service_disturb_no_level(
     assert not is_disturbed(ONE_THREAD | readings, in_flight=in_flight)
 
 
+OUTAGE = {"target.cpu_ratio": 0.048, "target.run_delay_ratio": 0.057, "target.busiest_thread_ratio": 0.0135,
+          "target.processes": 1.0, "neighbours.cpu_ratio": 1.75, "host.cpu_ratio": 1.99}  # fmt: skip
+"""Recorded: a proxy whose upstream is gone, so that it replies 502 after 3 ms to 99% of the requests of 20 users."""
+
+
+@pytest.mark.parametrize("failure_ratio", [0.5, 0.99])
+def test_the_short_times_of_failed_requests_do_not_show_that_the_service_needs_cpu(failure_ratio: float) -> None:
+    figures = LevelFigures(
+        settled=True, throughput_rps=66.7, response_ms=3.3, failure_ratio=failure_ratio, users_mean=20.0, readings=OUTAGE
+    )
+    assert NeighbourCheck(TWO_CORES, "shop").withheld(figures) is None
+
+
+def test_a_failing_service_that_wants_all_of_its_cores_is_disturbed() -> None:
+    figures = LevelFigures(
+        settled=True, throughput_rps=100.0, response_ms=3.3, failure_ratio=0.99, users_mean=20.0, readings=ONE_THREAD
+    )
+    assert NeighbourCheck(TWO_CORES, "node").withheld(figures) is not None
+
+
 def test_no_level_is_disturbed_if_the_cpu_of_other_processes_is_unknown() -> None:
     assert not is_disturbed({name: value for name, value in ONE_THREAD.items() if not name.startswith("neighbours.")})
 
