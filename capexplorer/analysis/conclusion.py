@@ -18,17 +18,18 @@ from ..model.conclusions import (
     HoldLevels,
     KneeFound,
     NoKneeYet,
+    RequestsFailed,
     RunInvalid,
     TargetDied,
     UsersTooNew,
 )
 from ..model.events import Mark
-from ..model.findings import Bottleneck
+from ..model.findings import Bottleneck, Cause
 from ..model.rate_verdicts import RateCapacity
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict
 from . import conclusion_clauses as clauses
-from .causes.catalogue import DEATHS, REFUSALS
+from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS
 from .epoch_view import EpochView, epochs
 from .failed_requests import failed_requests
 from .new_users import partly_counted, users_not_warm
@@ -148,10 +149,21 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
 
 
 def _failing(view: EpochView) -> Iterator[Conclusion]:
-    """The causes of failed requests, each followed by what limits the service, which may be unrelated."""
-    for failure in failed_requests(view):
-        further = _first_of(clauses.service_limited(view), clauses.think_time_limit(view), clauses.curve(view))
-        yield Conclusion((failure, *further, *clauses.first_leak(view)), failure.mark.severity, marked=True)
+    """The first cause of failed requests, another one if that failed most requests, and what limits the service, which may be
+    unrelated.
+    """
+    failures = list(failed_requests(view))
+    if not failures:
+        return
+    first, most = failures[0], max(failures, key=_requests_failed)
+    named = (first,) if most is first or isinstance(first, TargetDied) else (first, most)
+    further = _first_of(clauses.service_limited(view), clauses.think_time_limit(view), clauses.curve(view))
+    yield Conclusion((*named, *further, *clauses.first_leak(view)), first.mark.severity, marked=True)
+
+
+def _requests_failed(failure: RequestsFailed | TargetDied) -> int:
+    cause = failure.mark.finding
+    return cause.count if isinstance(cause, Cause) and failure.mark.id not in (*DEATHS, *COUNT_NO_REQUESTS) else 0
 
 
 def _bottleneck(view: EpochView) -> Iterator[Conclusion]:

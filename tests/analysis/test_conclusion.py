@@ -81,6 +81,12 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
         (RequestsFailed, ServiceLimited, Leaking), "error",
     ),
     "failures before what the curve shows": ([*UP_TO_82, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
+    "the earliest failures before later ones that failed more requests": (
+        [*UP_TO_82, FAILURES, mark("bad_gateway", at_s=190.0, count=90)], (RequestsFailed, RequestsFailed), "error",
+    ),
+    "later failures of fewer requests make no clause": (
+        [*UP_TO_82, FAILURES, mark("bad_gateway", at_s=190.0, count=5)], (RequestsFailed,), "error",
+    ),
     "a bottleneck without a curve": ([*UP_TO_82, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
     "think time limits throughput": ([*UP_TO_82, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
     "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (KneeFound, EndpointDegrades), "info"),
