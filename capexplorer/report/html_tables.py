@@ -141,6 +141,9 @@ class _EndpointLevels:
     rows: list[_EndpointLevelRow]
     leaves: bool
     """Whether an endpoint was found to degrade first, which the last column then shows."""
+    recovery: bool
+    disturbed: bool
+    """Whether there are offered rates of recovery from overload, and some that other processes disturbed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +163,16 @@ def levels_of_endpoints(timeline: Timeline) -> _EndpointLevels | None:
     leaves = any(row.degrades_first for row in rows)
     titles = (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves)
     shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
-    return _EndpointLevels(titles, shown, leaves)
+    marked = {row.level.marked_as for row in rows if row.level.kind == "rate"}
+    return _EndpointLevels(titles, shown, leaves, "recovery" in marked, "disturbed" in marked)
 
 
 def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _EndpointLevelRow:
     level, latency = row.level, row.endpoint.latency_ms
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
     cells = [
-        _cell(level.opened.epoch), _cell(level.users, f"{_SIGNS[level.kind]}{figures.load(level.users, level.offered_per_s)}"),
+        _cell(level.opened.epoch),
+        _cell(level.users, f"{_SIGNS[level.marked_as]}{figures.load(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
         _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _cell(percent),
         *[_cell(None, "yes" if row.degrades_first else "")] * leaves,

@@ -144,6 +144,8 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
     for own in endpoints[:_ENDPOINTS_MOST]:
         lines += [_line(_endpoint_cells(row, several)) for row in own]
     sentence = [_DEGRADES] if any(row.degrades_first for row in rows) else [_NONE_DEGRADES]
+    marked = {row.level.marked_as for row in rows if row.level.kind == "rate"}
+    sentence += [note for kind, note in (("recovery", _RECOVERY), ("disturbed", _DISTURBED)) if kind in marked]
     if len(endpoints) > _ENDPOINTS_MOST:
         sentence.append(f"The {_ENDPOINTS_MOST} busiest of {len(endpoints)} endpoints; `endpoints.csv` has all.")
     return ["## Endpoints by level", "\n".join(lines), " ".join(sentence)]
@@ -155,7 +157,7 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
     return [
         f"**{name}**" if row.degrades_first else name,
         *[str(level.opened.epoch)] * epoch,
-        _SIGNS[level.kind] + figures.load(level.users, level.offered_per_s),
+        _SIGNS[level.marked_as] + figures.load(level.users, level.offered_per_s),
         figures.number(row.endpoint.requests),
         figures.number(row.goodput_rps),
         figures.latency(latency.mean),

@@ -46,6 +46,13 @@ class ReportedLevel:
     """Number of the bin of a ramp; None for a level."""
     void: Void | None = None
     """Why the level has no figures; None if it has."""
+    off_curve: OffCurve | None = None
+    """Why it is not part of the curve of its load, of users or of offered rates; None if it is."""
+
+    @property
+    def marked_as(self) -> Kind:
+        """The kind by whose sign tables mark its load: that of a rate level says why it is not part of the curve."""
+        return self.off_curve or self.kind if self.kind == "rate" else self.kind
 
     @property
     def offered_per_s(self) -> float | None:
@@ -123,8 +130,13 @@ def service_states(timeline: Timeline) -> dict[int, ServiceState]:
 
 
 def recovery_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels of recovery from overload, by the detector's verdicts; they are not part of a curve."""
-    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.recovery_levels)
+    """Indices of levels of recovery from overload, of users or of offered rates, by the detector's verdicts; they are not part of
+    a curve.
+    """
+    verdicts = timeline.verdicts.values()
+    of_users = (index for verdict in verdicts for index in verdict.recovery_levels)
+    of_rates = (each.level for verdict in verdicts if verdict.rates for each in verdict.rates.levels if each.recovery)
+    return frozenset((*of_users, *of_rates))
 
 
 def partial_levels(timeline: Timeline) -> frozenset[int]:
@@ -132,7 +144,7 @@ def partial_levels(timeline: Timeline) -> frozenset[int]:
     return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.partial_levels)
 
 
-def _rows(level: Level, timeline: Timeline, kind: OffCurve | None) -> list[ReportedLevel]:
+def _rows(level: Level, timeline: Timeline, off_curve: OffCurve | None) -> list[ReportedLevel]:
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     if not level.opened.ramp:
         return [
@@ -140,12 +152,13 @@ def _rows(level: Level, timeline: Timeline, kind: OffCurve | None) -> list[Repor
                 level.opened,
                 level.started_s,
                 level.users,
-                (kind or "step") if level.offered_per_s is None else "rate",
+                "rate" if level.offered_per_s is not None else off_curve or "step",
                 level.settled_s,
                 ended_s,
                 level.figures,
                 level.endpoints,
                 void=level.void,
+                off_curve=off_curve,
             )
         ]
     return [
@@ -153,7 +166,7 @@ def _rows(level: Level, timeline: Timeline, kind: OffCurve | None) -> list[Repor
             level.opened,
             level.started_s,
             bin_users(level, part),
-            bin_kind(kind),
+            bin_kind(off_curve),
             level.settled_s,
             ended_s,
             part.figures,

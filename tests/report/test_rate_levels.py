@@ -13,15 +13,24 @@ from capexplorer.model.events import (
     Event,
     Header,
     HostFacts,
+    LevelClosed,
     LevelOpened,
     OfferedTick,
     Sample,
     TargetFacts,
+    Verdict,
 )
+from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.offered import OfferedFigures
+from capexplorer.model.percentiles import Latency
+from capexplorer.model.rate_verdicts import RateLevelVerdict, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import capacity, csv, hgrm, iterations, markdown
+from capexplorer.report.html_tables import levels_of_endpoints
+from capexplorer.report.rows import level_kinds, level_rows
 from capexplorer.report.summary import summarise
+from capexplorer.tui.panes.latency_levels import level_latencies
 
 
 def histogram(*values_ms: float) -> str:
@@ -103,3 +112,51 @@ def test_a_rate_level_is_named_by_its_rate_and_is_not_a_point_of_a_user_curve(ra
     timeline = Timeline(events(closed=True, ramp=ramp))
     assert b"| 40/s |" in markdown.render(timeline)
     assert capacity.drawing(timeline) is None
+
+
+def recovering() -> Timeline:
+    """Two levels of 40/s with two endpoints; by the verdict the second one is recovery from overload."""
+    found: list[Event] = [
+        Header(t_s=0.0, schema=SCHEMA, id="r", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
+    ]
+    endpoints = tuple(
+        LevelEndpoint(name=name, method="GET", requests=400, failures=0, latency_ms=Latency(mean=50.0)) for name in ("/a", "/b")
+    )
+    figures = LevelFigures(
+        settled=True, settled_seconds=10.0, requests=800, latency_ms=Latency(mean=50.0, p50=50.0, p95=80.0, p99=90.0),
+        offered=OfferedFigures(offered_per_s=40.0, planned=400, finished=400, from_plan_ms=Latency(p50=60.0, p95=7500.0)),
+    )  # fmt: skip
+    for index in (0, 1):
+        t_s = 20.0 * index
+        found += [
+            LevelOpened(t_s=t_s, index=index, users=0, spawn_rate=1.0, by="user", offered_per_s=40.0),
+            LevelClosed(
+                t_s=t_s + 20, index=index, users=0, offered_per_s=40.0, started_s=t_s, settled_s=t_s + 10, figures=figures,
+                endpoints=endpoints,
+            ),
+        ]  # fmt: skip
+    judged = RateLevelVerdict(
+        level=1, offered_per_s=40.0, goodput_per_s=50.0, goodput_se_per_s=1.0, state="kept", failure_ratio=0.0, dropped_ratio=0.0,
+        growth_per_s=0.0, recovery=True,
+    )  # fmt: skip
+    return Timeline([*found, Verdict(t_s=40.0, rates=RateVerdict(levels=(judged,)))])
+
+
+def test_the_endpoints_of_a_rate_of_recovery_are_marked_as_those_of_users_are() -> None:
+    text = markdown.render(recovering()).decode()
+    assert [line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| `GET /a`")] == ["40/s", "↓ 40/s"]
+    assert "recovery from overload; these rows" in text
+    page = levels_of_endpoints(recovering())
+    assert page is not None
+    assert [row.cells[1].shown for row in page.rows if row.name == "GET /a"] == ["40/s", "↓40/s"]
+    assert (page.recovery, page.disturbed) == (True, False)
+
+
+def test_a_rate_of_recovery_is_not_part_of_a_curve() -> None:
+    assert [row.off_curve for row in level_rows(recovering())] == [None, "recovery"]
+    assert [row.kind for row in level_rows(recovering())] == ["rate", "rate"]
+    assert level_kinds(recovering()) == {1: "recovery"}
+
+
+def test_latency_by_rate_has_levels_of_recovery_off_the_curve() -> None:
+    assert [point.off_curve for point in level_latencies(recovering())] == [False, True]
