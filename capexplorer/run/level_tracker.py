@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..analysis.epoch.levels import LevelClock, TickCounts
+from ..analysis.epoch.rate_backlog import backlog_above
 from ..load.recorder import Tick
 from ..model.events import Arrivals, By, LevelClosed, LevelOpened, OfferedTick, Phase
 from ..model.level import Void
@@ -40,9 +41,7 @@ class LevelTracker:
         """Open a new level. Close the previous one first."""
         self.index += 1
         self.phase = "spawning"
-        before = self._timeline.last.offered if self._timeline.last is not None else None
-        in_flight = before.in_flight if before is not None else 0
-        self._clock = LevelClock(users) if offered_per_s is None else LevelClock(None, in_flight)
+        self._clock = LevelClock(users) if offered_per_s is None else self._clock_of_rate(offered_per_s)
         self.opened = LevelOpened(
             t_s=t_s,
             index=self.index,
@@ -56,6 +55,12 @@ class LevelTracker:
             arrivals=arrivals,
         )
         return self.opened
+
+    def _clock_of_rate(self, offered_per_s: float) -> LevelClock:
+        before = self._timeline.last.offered if self._timeline.last is not None else None
+        in_flight = before.in_flight if before is not None else 0
+        levels = [level for level in self._timeline.levels if level.opened.epoch == self.epoch]
+        return LevelClock(None, in_flight, backlog_above(levels, offered_per_s, in_flight))
 
     def spawned(self, at_s: float) -> None:
         """All users of the open level have been running, or its schedule has had its rate, since `at_s`."""
@@ -93,6 +98,7 @@ class LevelTracker:
             sleep_sum_s=did.sleep_sum_s,
             warm_users=tick.warm_users,
             ended=offered.finished + offered.failed + offered.dropped.total,
+            in_flight=offered.in_flight,
         )
         self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)
         if settled and self._is_overtaken(users, wanted, offered_per_s):

@@ -8,7 +8,7 @@ from capexplorer.load.engine import Drained
 from capexplorer.load.lag import Lag
 from capexplorer.load.recorder import Tick
 from capexplorer.load.user_activity import ActivitySums
-from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened, Phase, Sample
+from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened, OfferedTick, Phase, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.model.timeline import Timeline
@@ -162,3 +162,32 @@ def test_levels_have_the_epoch_in_which_they_open() -> None:
     tracker.epoch = 1
     epochs.append(tracker.open(1.0, 1, 1.0, "user").epoch)
     assert epochs == [0, 1]
+
+
+def test_a_rate_after_overload_settles_once_the_backlog_that_it_queued_itself_has_gone() -> None:
+    """After 120/s a service that completes 77/s works off 600 iterations at 40/s in 16 s; the last of these it planned itself."""
+    timeline = Timeline()
+    tracker = LevelTracker(timeline)
+
+    def second(t_s: float, rate: float, in_flight: int, finished: int) -> bool:
+        offered = OfferedTick(
+            offered_per_s=rate, planned=round(rate), finished=finished, running=in_flight, from_plan_sum_ms=60.0 * finished
+        )
+        phase, settled = tracker.tick(t_s - 1, t_s, 9, Tick(all_requests=finished, offered=offered), offered_per_s=rate)
+        timeline.apply(
+            Sample(t_s=t_s, duration_s=1.0, level=tracker.index, users=9, wanted=0, phase=phase, settled=settled, offered=offered)
+        )
+        return settled
+
+    def rate(t_s: float, per_s: float) -> None:
+        close_level(tracker, timeline, t_s)
+        timeline.apply(tracker.open(t_s, 0, 1.0, "user", offered_per_s=per_s))
+        tracker.spawned(t_s)
+
+    rate(0.0, 40.0)
+    assert [second(t_s, 40.0, 2, 40) for t_s in (1.0, 2.0, 3.0, 4.0)] == [False, False, True, True]
+    rate(4.0, 120.0)
+    second(5.0, 120.0, 600, 77)
+    rate(5.0, 40.0)
+    drains = [second(6.0 + passed, 40.0, max(2, 600 - 37 * (passed + 1)), 77) for passed in range(20)]
+    assert drains == [False] * 16 + [True] * 4

@@ -14,6 +14,10 @@ SETTLING_MOST_S = 30.0
 SETTLING_AT_RATE_MOST_S = 5.0
 """Upper bound at an offered rate: above the capacity latency grows as long as the level lasts, and two cycles never end."""
 
+SHRINKS_S = 5
+"""A backlog shrinks if fewer iterations are in flight than so many seconds before. At 0.9 of the capacity it shrinks by half a
+second's arrivals in that time, several times their random variation at 100/s."""
+
 SETTLING_CYCLES = 2.0
 """Cycles (think time plus response) after which the previous level's backlog and the start of new users have no effect."""
 
@@ -42,18 +46,25 @@ class TickCounts:
     """Warm users at the end of the tick; None: not known, and all count as warm."""
     ended: int = 0
     """Iterations of a rate level that finished, failed or were dropped."""
+    in_flight: int = 0
+    """Iterations of a rate level in flight at the end of the tick."""
 
 
 class LevelClock:
     """The phase of one level, tick by tick. `wanted`: its users; None for a level of an offered rate.
 
     `inherited`: iterations in flight at its start, which were planned by the level before. A level of a rate also waits until
-    they have ended, but at most SETTLING_MOST_S. They end before its own, since arrivals queue in order.
+    they have ended, but at most SETTLING_MOST_S. They end before its own, since arrivals queue in order. `backlog_above`:
+    iterations in flight above which a backlog is worked off, whose own iterations queued behind the inherited ones; None: not
+    known, or there is none.
     """
 
-    def __init__(self, wanted: int | None, inherited: int = 0) -> None:
+    def __init__(self, wanted: int | None, inherited: int = 0, backlog_above: float | None = None) -> None:
         self.wanted = wanted
         self._inherited = inherited
+        self._backlog_above = backlog_above
+        self._in_flight: list[int] = []
+        """At the end of each tick, while a backlog is worked off."""
         self.spawned_s: float | None = None
         """Time at which all its users were running."""
         self._requests = self._waits = self._sleeps = 0
@@ -99,9 +110,18 @@ class LevelClock:
         if settles_s is None:
             return "spawning", False
         if self.wanted is None:
-            missing = self._inherited > 0 and started_s < (self.spawned_s or 0.0) + SETTLING_MOST_S
+            is_draining = self._inherited > 0 or self._backlog_above is not None
+            missing = is_draining and started_s < (self.spawned_s or 0.0) + SETTLING_MOST_S
+            self._follow_backlog(counts.in_flight)
         else:
             missing = min([users, *known]) < least_of(self.wanted)
         if missing or started_s < settles_s:
             return "settling", False
         return "settled", True
+
+    def _follow_backlog(self, in_flight: int) -> None:
+        """Wait for the backlog no longer once it has gone, or does not shrink: the rate is then beyond the capacity itself."""
+        self._in_flight.append(in_flight)
+        shrinks = len(self._in_flight) <= SHRINKS_S or in_flight < self._in_flight[-1 - SHRINKS_S]
+        if self._backlog_above is not None and (in_flight <= self._backlog_above or not shrinks):
+            self._backlog_above = None

@@ -175,3 +175,31 @@ def test_a_rate_level_settles_after_30_s_with_any_number_of_iterations_in_flight
     clock = LevelClock(None, inherited=10**6)
     clock.spawned(0.0)
     assert [clock.tick(float(at), at + 1.0, 5, ended_iterations(1))[1] for at in (1, 29, 30)] == [False, False, True]
+
+
+def draining(in_flight: int) -> TickCounts:
+    return TickCounts(requests=70, latency_sum_s=7.0, waits=0, wait_sum_s=0.0, ended=70, in_flight=in_flight)
+
+
+def settled_seconds(in_flight: list[int], *, backlog_above: float | None = 15.0) -> list[int]:
+    """The seconds that count, of a rate that begins with a backlog. `in_flight`: at the end of each second."""
+    clock = LevelClock(None, backlog_above=backlog_above)
+    clock.spawned(0.0)
+    return [at for at, flying in enumerate(in_flight) if clock.tick(float(at), at + 1.0, 9, draining(flying))[1]]
+
+
+def test_a_rate_level_settles_once_its_own_backlog_has_gone() -> None:
+    assert settled_seconds([300, 250, 200, 150, 100, 50, 10, 8, 9]) == [7, 8]
+
+
+def test_a_rate_level_that_has_settled_stays_so_when_more_are_in_flight_later() -> None:
+    assert settled_seconds([100, 60, 20, 10, 9, 200, 9]) == [4, 5, 6]
+
+
+def test_a_rate_whose_backlog_does_not_shrink_settles_as_one_without_a_backlog() -> None:
+    assert settled_seconds([300, 310, 300, 305, 300, 310, 320, 310]) == [6, 7]
+    assert settled_seconds([300, 310, 300, 305], backlog_above=None) == [2, 3]
+
+
+def test_a_rate_whose_backlog_shrinks_slowly_settles_after_30_s() -> None:
+    assert settled_seconds([1000 - second for second in range(33)]) == [30, 31, 32]

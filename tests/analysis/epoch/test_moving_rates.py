@@ -140,24 +140,30 @@ def test_a_backlog_that_times_out_after_a_return_is_overload_and_no_fault() -> N
 
 
 @pytest.mark.parametrize(
-    ("rates", "backlogs", "recovered"),
+    ("rates", "settled_s", "recovered"),
     [
-        ((40.0, 200.0, 40.0, 40.0), [3], None),
-        ((40.0, 200.0, 40.0, 40.0, 40.0), [3], 34.0),
-        ((40.0, 80.0, 130.0, 40.0, 80.0, 40.0), [3], 11.0),
-        ((40.0, 150.0, 80.0, 80.0), [], None),
+        ((40.0, 200.0, 40.0, 40.0), [None, 75.0], 34.0),
+        ((40.0, 200.0, 40.0, 40.0, 40.0), [None, 75.0, 82.0], 34.0),
+        ((40.0, 80.0, 130.0, 40.0, 80.0, 40.0), [72.0, 82.0, 102.0], 11.0),
+        ((40.0, 150.0, 80.0, 80.0), [None, None], None),
     ],
-    ids=["no level is steady yet", "in the level after it", "at a lower rate", "near the capacity, with no such rate before"],
+    ids=["in the level after it", "two levels after it", "at a lower rate", "near the capacity, with no such rate before"],
 )
-def test_a_backlog_after_overload_is_no_other_service(
-    rates: tuple[float, ...], backlogs: list[int], recovered: float | None
+def test_a_backlog_after_overload_is_no_other_service_and_in_no_figure(
+    rates: tuple[float, ...], settled_s: list[float | None], recovered: float | None
 ) -> None:
     timeline = session(rates, Trouble())
     found = verdict(timeline)
+    assert [level.settled_s for level in timeline.levels[-len(settled_s) :]] == settled_s
     assert found.regimes == ()
     assert [each.level for each in found.levels if each.other_service] == []
-    assert [each.level for each in found.levels if wording.rate_level(each) == "a backlog was worked off"] == backlogs
     assert next((each.after_s for each in found.recoveries if each.recovered), None) == recovered
+
+
+def test_a_level_that_settles_while_a_backlog_is_worked_off_is_not_judged() -> None:
+    """Before overload no rate was served, so the iterations in flight that 40/s needs are not known."""
+    found = verdict(session((200.0, 40.0, 40.0), Trouble()))
+    assert [(each.level, wording.rate_level(each)) for each in found.levels[1:]] == [(2, "a backlog was worked off")]
 
 
 @pytest.mark.parametrize(
