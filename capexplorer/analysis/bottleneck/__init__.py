@@ -137,7 +137,7 @@ def _had_time_to_show(level: MeasuredLevel) -> bool:
 
 def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, load_kind: JudgedLoadKind) -> Mark:
     id_, timeline, epoch = key[0], load_kind.ladder.timeline, load_kind.ladder.index
-    chosen = (max if id_ in SHOWN_AT_MOST_USERS else min)(showing, key=lambda each: each.level.users)
+    chosen = (max if id_ in SHOWN_AT_MOST_USERS else min)(showing, key=lambda each: _load(id_, each.level))
     last = showing[-1] if id_ not in SHOWN_AT_MOST_USERS else chosen
     found = last.finding(key)
     assert found is not None
@@ -148,10 +148,15 @@ def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, 
         state="open" if is_open else "closed",
         finding=_finding(found, last, len(showing), pid_of(timeline, epoch), load_kind),
         epoch=epoch,
-        **load_kind.named(chosen.level.users),
+        **load_kind.named(_load(id_, chosen.level)),
         severity=catalogue.ENTRIES[id_].severity,
         confidence=_confidence(found, showing),
     )
+
+
+def _load(id_: str, level: MeasuredLevel) -> float:
+    """The load for which a mark with this id stands."""
+    return level.served if id_ == "not_saturated" else level.users
 
 
 def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, load_kind: JudgedLoadKind) -> Bottleneck:
@@ -160,7 +165,7 @@ def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None,
     gated = gate.stalls and found is not judged.run_finding
     if found.part is not None:
         pid = None
-    at = load_kind.named(judged.level.users)
+    at = load_kind.named(_load(found.id, judged.level))
     before = load_kind.named(gate.users_before) if gated and gate.users_before is not None else None
     return Bottleneck(
         name=found.id,

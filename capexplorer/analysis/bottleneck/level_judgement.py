@@ -160,5 +160,12 @@ def _nothing_limits(
     level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, parts: WatchedParts
 ) -> list[Found]:
     waiting = waits.think_time(level, gate, levels, knee)
-    found = waiting or busiest.not_saturated(level, gate, parts.levels)
+    found = waiting or (None if _may_be_at_limit(level, knee) else busiest.not_saturated(level, gate, parts.levels))
     return [found] if found is not None else []
+
+
+def _may_be_at_limit(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:
+    """Whether an offered rate lies within the interval of the capacity, or above it."""
+    if level.level.offered_per_s is None or knee is None or knee.users is None or knee.kind == "no_knee":
+        return False
+    return level.users >= (knee.users if knee.users_low is None else knee.users_low)

@@ -67,6 +67,12 @@ class MeasuredLevel:
         """Column indices of its settled seconds: of a level that changed inside, those of this part."""
         return seconds_of_part(timeline, self.level, self.rates.started_s, self.rates.ended_s)
 
+    @property
+    def served(self) -> float:
+        """The load that a level without a limit shows to be served: at an offered rate not more than what arrived."""
+        offered, seconds = self.figures.offered, self.figures.settled_seconds
+        return self.users if offered is None or not seconds else min(self.users, offered.planned / seconds)
+
     def read(self, name: str) -> float | None:
         """The mean of a reading over the level (`target.cpu_ratio`); None: not measured."""
         return self.figures.readings.get(self._key(name))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from capexplorer import wording
+from capexplorer.analysis import bottleneck
+from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Mark
 from capexplorer.model.rate_verdicts import RateVerdict
@@ -216,7 +218,25 @@ def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -
 
 def test_below_the_capacity_no_limit_is_reached() -> None:
     (found,) = current_marks(session((20.0, 40.0, 60.0), Trouble()), "bottleneck")
-    assert (found.id, found.offered_per_s) == ("not_saturated", 60.0)
+    assert found.id == "not_saturated"
+    assert found.offered_per_s == pytest.approx(60.0, rel=0.05)
+
+
+def test_no_limit_is_reached_up_to_the_rate_that_arrived() -> None:
+    timeline = session((20.0, 40.0), Trouble())
+    (found,) = current_marks(timeline, "bottleneck")
+    assert found.offered_per_s == pytest.approx(36.9, abs=0.1)
+    assert "no limit reached at 36.94/s offered" in wording.mark(found)
+
+
+def test_a_rate_within_the_interval_of_the_capacity_does_not_show_that_no_limit_is_reached() -> None:
+    epoch = epoch_of(session((20.0, 40.0, 60.0, 92.0, 130.0, 160.0), Trouble(), 10), 0)
+    assert epoch.rates is not None
+    assert epoch.rates.capacity is not None
+    assert epoch.rates.capacity.low_per_s == pytest.approx(90.5, abs=0.1)
+    (found,) = (mark for mark in bottleneck.marks(epoch) if mark.id == "not_saturated")
+    assert found.offered_per_s is not None
+    assert found.offered_per_s <= 60.0
 
 
 def test_a_pool_that_is_too_small_blames_nothing_inside_the_service() -> None:
