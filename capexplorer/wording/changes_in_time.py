@@ -104,12 +104,13 @@ def _undecided(found: RegimeVerdict) -> str:
 def _around(regimes: Sequence[RegimeVerdict], found: RegimeVerdict) -> str:
     """What was measured before and after the change, without the side that the rest of the verdict describes."""
     before = regimes[regimes.index(found) - 1]
-    sides = [f"until then {_made(before)}"] if before.judged is False or found.began == "failures" else []
+    then = "until then" if before.most_since_s < found.began_s else "later"
+    sides = [f"{then} {_made(before)}"] if before.judged is False or found.began == "failures" else []
     if found.began == "goodput" and not found.judged:
         knee = found.knee
         known = knee is not None and knee.kind == "knee"
         sides.append(f"since then {knee_alone(knee)}" if knee is not None and known else f"since then {_made(found)}")
-    return ", ".join(sides) or f"until then {_made(before)}"
+    return ", ".join(sides) or f"{then} {_made(before)}"
 
 
 def _made(found: RegimeVerdict) -> str:

@@ -71,3 +71,8 @@ def test_the_verdict_names_failures_at_another_time_beside_a_cause() -> None:
     later = mark("server_error", 20, 125.0, last_s=138.0)
     sentence = verdict_sentence(*UP_TO_82, msgspec.structs.replace(knee_verdict("knee", 47), regimes=(STEADY, FAULT)), later)
     assert "from 02:05 at 20 users; from 00:24 to 00:36 at 20 users 50% of requests failed" in sentence
+
+
+def test_what_was_reached_after_a_fault_was_not_reached_until_then() -> None:
+    later = msgspec.structs.replace(STEADY, most_users=24, most_rps=70.0, most_since_s=74.0)
+    assert changes([later, FAULT]).endswith("; later 24 users reached 70/s")

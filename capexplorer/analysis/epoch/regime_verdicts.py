@@ -51,6 +51,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
         failure_ratio=first.rates.failure_ratio,
         most_users=most.users,
         most_rps=most.goodput_rps,
+        most_since_s=most.started_s,
         return_users=return_users(regime, others),
         knee=None if knee is None else replace(knee, since_s=None if is_first else began_s, until_s=_until_s(epoch, regime)),
         levels=tuple(dict.fromkeys(each.level.opened.index for each in regime.measured)),

@@ -41,6 +41,8 @@ class RegimeVerdict(Reading, frozen=True, kw_only=True):
     most_users: float
     most_rps: float
     """The highest load without failures, and its goodput; if all levels fail, the highest load."""
+    most_since_s: float = 0.0
+    """When the level of that load began, in seconds of the session."""
     return_users: float | None = None
     """If it began with a step up: the load to which a return would show whether load or a change of the service is the reason.
     None: the reason is known, or a return would not show it."""
