@@ -20,6 +20,7 @@ from .level_comparison import (
     expected_goodput,
     failure_ratio_of,
     latency_differs,
+    was_served_better,
 )
 from .regime import Began, Regime, began_inside, has_backlog
 
@@ -61,6 +62,8 @@ def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> B
     if now.users < last.users:
         may_be_above = each.level.offered_per_s is not None
         return _at_step_down(found, levels, now, may_be_above=may_be_above)
+    if was_served_better(levels, now):
+        return "goodput"
     if falls(levels, now):
         return "failures" if more >= FAILING else "goodput"
     is_first = len(found) == 1 and len(levels) == 1  # its few requests met cold caches

@@ -103,6 +103,17 @@ def differs(now_rps: float, before_rps: float, error: float) -> bool:
     return abs(now_rps - before_rps) - ONE_SIDED_95 * error > FALL * max(now_rps, before_rps)
 
 
+def was_served_better(before: Sequence[LadderLevel], now: LadderLevel) -> bool:
+    """Whether an earlier level of this load had significantly more goodput, and none so far had more load: no overload explains
+    it.
+    """
+    if any(level.users > now.users * (1 + USERS_SAME) for level in before):
+        return False
+    same = [level for level in before if level.users >= now.users * (1 - USERS_SAME)]
+    expected = [(level.goodput_rps * now.users / level.users, error_of(level, now)) for level in same]
+    return any(now.goodput_rps < rate_rps and differs(now.goodput_rps, rate_rps, error) for rate_rps, error in expected)
+
+
 def latency_differs(now: LadderLevel, before: LadderLevel) -> bool:
     """Whether the latencies of two levels of one offered rate differ significantly, and as much as a shift does.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..ladder import LadderLevel, Measured
-from .level_comparison import FAILING, USERS_SAME, failure_ratio_of, is_on_line
+from .level_comparison import FAILING, USERS_SAME, failure_ratio_of, is_on_line, was_served_better
 
 RETURN_LEAST = 0.6
 """Share of the most users served without failures before goodput fell at a step: a clean level between this share and that step
@@ -81,9 +81,12 @@ class Regime:
 
         Two exceptions may be explained by load: failures inside a level that had left the low-load line, since a queue takes time
         to fill, unless as many users ran before without failures; and failures at an offered rate after a queue had filled.
-        Load never explains a change of latency: levels of the same rate are compared. `earlier`: the other regimes.
+        Load never explains a change of latency, or less goodput than at the same load before: levels of the same load are
+        compared. `earlier`: the other regimes.
         """
-        if self.began == "latency":
+        if self.began == "latency" or (
+            self.began == "goodput" and was_served_better(self._levels_before(earlier), self.levels[0])
+        ):
             return True
         failing = [level for level in self.levels if failure_ratio_of(level) >= FAILING]
         goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in failing)
@@ -99,6 +102,12 @@ class Regime:
         before = [each for each in before if each.rates.started_s < first.rates.started_s]
         seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in before)
         return seen or not before or is_on_line([each.rates for each in before])
+
+    def _levels_before(self, others: Sequence[Regime]) -> list[LadderLevel]:
+        """Levels of other regimes that ran before this one, without an earlier part of its first level."""
+        first = self.measured[0]
+        earlier = (each for regime in others for each in regime.measured if each.level is not first.level)
+        return [each.rates for each in earlier if each.rates.started_s < first.rates.started_s]
 
 
 def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bool:

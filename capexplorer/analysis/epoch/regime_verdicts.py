@@ -10,7 +10,7 @@ from ...model.level import Level
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ..ladder import LadderLevel, Measured
 from .judgeable import judgeable_levels
-from .level_comparison import FAILING, USERS_SAME, latency_differs
+from .level_comparison import FAILING, USERS_SAME, latency_differs, was_served_better
 from .measured_epoch import MeasuredEpoch
 from .measured_rates import RateLadder
 from .recovery import analyse
@@ -85,11 +85,12 @@ def _stepped_s(levels: Sequence[Level], at_s: float) -> float:
 
 
 def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
-    """Goodput of the level just before the regime, if it had the same load; else None."""
+    """Goodput of the same load just before the regime, or the latest before if load does not explain it; else None."""
     first = regime.measured[0].rates
     earlier = [each.rates for each in epoch.measured if each.rates.started_s < first.started_s]
-    known = earlier and abs(earlier[-1].users - first.users) <= USERS_SAME * first.users
-    return earlier[-1].goodput_rps if known else None
+    considered = earlier if was_served_better(earlier, first) else earlier[-1:]
+    same = [level for level in considered if abs(level.users - first.users) <= USERS_SAME * first.users]
+    return same[-1].goodput_rps if same else None
 
 
 def _unlike_before(epoch: MeasuredEpoch, first: LadderLevel) -> Measured | None:

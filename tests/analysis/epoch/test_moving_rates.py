@@ -85,6 +85,24 @@ def test_a_capacity_that_halves_at_a_constant_rate_is_a_shift_and_no_capacity_be
     assert found is None or found.kind != "capacity" or found.per_s == pytest.approx(50, rel=0.1)
 
 
+def test_a_rate_that_was_served_and_is_not_when_it_returns_shows_a_change_of_the_service() -> None:
+    """The capacity falls from 100/s to 50/s at a rate at which its 8 servers are quick enough anyway."""
+    timeline = climbed(
+        System(0.08, 0, servers=8, service_spread="constant", trouble=Trouble(45.0, speed=0.5)),
+        (20.0, 40.0, 80.0, 20.0, 80.0, 20.0),
+        14,
+        np.random.default_rng(SEED),
+    )
+    found = verdict(timeline)
+    assert found.capacity is not None
+    assert found.capacity.kind == "keeps_up"
+    assert found.capacity.per_s == pytest.approx(80, rel=0.1)
+    changed = found.regimes[-1]
+    assert (changed.began, changed.inside, changed.users) == ("goodput", True, 80.0)
+    assert changed.before_rps == pytest.approx(80, rel=0.1)
+    assert "the service changed at that time, independently of load" in wording.verdict(timeline)
+
+
 def test_a_capacity_that_doubles_begins_a_new_regime() -> None:
     timeline = session((50.0, 80.0, 150.0), Trouble(95.0, speed=2.0), 40)
     found = verdict(timeline)
