@@ -22,6 +22,12 @@ def test_users_run_tasks_at_the_offered_rate_and_ignore_their_wait_time(seen: Pl
     }  # fmt: skip
 
 
+def test_the_schedule_is_as_late_as_the_loop_and_no_later(seen: Played) -> None:
+    assert seen["arrivals_are_handled_as_soon_as_timers_of_the_loop"] == {
+        "offered": True, "400 due": True, "the timer fires": True, "300 compared": True, "later than the loop": 0, **AT_THE_END,
+    }  # fmt: skip
+
+
 def test_a_rate_uses_the_waiting_users_of_a_level_and_a_step_back_lets_them_wait_again(seen: Played) -> None:
     assert seen["steps_of_the_rate_and_back_to_users"] == {
         "3 users run": True, "20/s offered": True, "5 finished": True, "200/s offered": True, "100 finished": True,

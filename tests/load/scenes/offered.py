@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -79,6 +80,37 @@ def users_run_tasks_at_the_rate_and_ignore_their_wait_time() -> dict[str, Any]:
     rig = _Rig(_kind("U"))
     found = {"offered": rig.offer(100.0), "100 finished": rig.until(lambda: rig.totals["finished"] >= 100)}
     return {**found, "failed": rig.totals["failed"], "dropped": rig.dropped.total, **rig.end()}
+
+
+def arrivals_are_handled_as_soon_as_timers_of_the_loop() -> dict[str, Any]:
+    """Arrivals by (planned, handled) moment, and the moments at which a timer of 1 ms fired in the same loop.
+
+    The timer is set again each time it fires, so it fires at most once in an iteration of the loop. An arrival that was due when
+    it fired is handled in the next iteration at the latest, in which it may fire once more: so before it has fired twice more,
+    however late the loop itself is.
+    """
+    rig = _Rig(_kind("U"))
+    arrivals: list[tuple[float, float]] = []
+    fired_s: list[float] = []
+    arrive = rig.host.offering.dispatch.arrive
+
+    def noting(planned_s: float, now_s: float, kind: str) -> None:
+        arrivals.append((planned_s, now_s))
+        arrive(planned_s, now_s, kind)
+
+    def beat() -> None:
+        while True:
+            gevent.sleep(0.001)
+            fired_s.append(time.monotonic())
+
+    rig.host.call(lambda: gevent.spawn(beat))
+    rig.host.offering.dispatch.arrive = noting  # type: ignore[method-assign]
+    found = {"offered": rig.offer(200.0), "400 due": rig.until(lambda: len(arrivals) >= 400)}
+    last_s = time.monotonic()
+    found["the timer fires"] = rig.until(lambda: len(fired_s) >= 3 and fired_s[-3] > last_s)
+    compared = [each for each in arrivals if fired_s[0] <= each[0] <= last_s]
+    later = [handled_s for planned_s, handled_s in compared if handled_s > fired_s[bisect_left(fired_s, planned_s) + 2]]
+    return {**found, "300 compared": len(compared) >= 300, "later than the loop": len(later), **rig.end()}
 
 
 def steps_of_the_rate_and_back_to_users() -> dict[str, Any]:
