@@ -12,6 +12,7 @@ from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ..model.level import Level, Void
 from ..model.timeline import Timeline
+from ..model.verdicts import RegimeVerdict
 
 P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["p99"]
 """Number of successes below which a percentile is shown in parentheses."""
@@ -118,15 +119,24 @@ def level_kinds(timeline: Timeline) -> dict[int, OffCurve]:
 
 
 def service_states(timeline: Timeline) -> dict[int, ServiceState]:
-    """By index: the levels of another state of the service than the verdict's, and those during which it changed."""
+    """By index: the levels of another state of the service than the verdict's, and those during which it changed.
+
+    Levels beyond a step up with which load may have made goodput fall, or requests fail, are in neither.
+    """
     found: dict[int, ServiceState] = {}
+    loads = {level.opened.index: level.offered_per_s or float(level.users) for level in timeline.levels}
     for verdict in timeline.verdicts.values():
         for regimes in (verdict.regimes, verdict.rates.regimes if verdict.rates is not None else ()):
             states = Counter(index for regime in regimes for index in regime.levels)
-            judged = {index for regime in regimes if regime.judged for index in regime.levels}
-            found |= dict.fromkeys(states.keys() - judged, "other_service")
+            other = [(regime, index) for regime in regimes if not regime.judged for index in regime.levels]
+            found |= {index: "other_service" for regime, index in other if not _may_be_load(regime, loads.get(index, 0.0))}
             found |= {index: "changed" for index, count in states.items() if count > 1}
     return found
+
+
+def _may_be_load(regime: RegimeVerdict, load: float) -> bool:
+    """Whether load may be the reason why a level differs: a return to a lower load has not shown it yet."""
+    return regime.return_users is not None and load > regime.return_users
 
 
 def recovery_levels(timeline: Timeline) -> frozenset[int]:

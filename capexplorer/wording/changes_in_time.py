@@ -72,9 +72,11 @@ def _late(found: RegimeVerdict) -> str:
 
 def first_change(regimes: Sequence[RegimeVerdict]) -> str:
     """`at 01:01 and 48 users goodput rose from 95.4 to 191/s, 27 s after the last step: the service changed at that
-    time, independently of load`. At least one of `regimes` began with a change.
+    time, independently of load`. At least one of `regimes` began with a change; one that load may explain is chosen only
+    if there is no other.
     """
-    return _changed(next(each for each in regimes if each.began is not None))
+    began = [each for each in regimes if each.began is not None]
+    return _changed(next((each for each in began if each.return_users is None), began[0]))
 
 
 def _changed(found: RegimeVerdict) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 
 import pytest
+from analysis.epoch import regime_sessions
 from analysis.recorded import analysed_again
 
 from capexplorer.model.timeline import Timeline
@@ -37,6 +38,14 @@ def timelines() -> dict[str, Timeline]:
 )
 def test_each_level_has_the_kind_of_its_state(timelines: dict[str, Timeline], name: str, kinds: list[tuple[int, str]]) -> None:
     assert [(row.users, row.kind) for row in user_rows(timelines[name])] == kinds
+
+
+def test_levels_beyond_a_step_that_may_have_caused_the_fall_are_compared() -> None:
+    climb = regime_sessions.session(*regime_sessions.CLIMB, (32, regime_sessions.FALLEN["slow"]))
+    verdict = regime_sessions.verdict_of(climb)
+    assert verdict.regimes[-1].return_users == 24
+    climb.apply(verdict)
+    assert [row.kind for row in user_rows(climb)] == ["step"] * 4
 
 
 @pytest.mark.parametrize("name", [DIES, DOUBLES])

@@ -81,7 +81,7 @@ class Curve:
     overheads: dict[str, ClientOverhead]
     run: RunConditions
     regimes: tuple[RegimeVerdict, ...] = ()
-    """Periods in which the service did not change; empty if it never did. Only levels of the judged one are compared."""
+    """Periods in which the service did not change; empty if no level is left out because it changed."""
     rate_points: tuple[RatePoint, ...] = ()
     """Points by offered rate. They are never compared with those of users."""
     rate_capacity: Estimate | None = None

@@ -12,7 +12,7 @@ from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
-from ..rows import disturbed_levels, level_kinds, partial_levels
+from ..rows import disturbed_levels, level_kinds, partial_levels, service_states
 from .comparison import Curve, CurvePoint, Session
 from .environment import RunConditions
 from .estimates import Estimate, level_estimates, pooled
@@ -113,12 +113,12 @@ def _verdict(timeline: Timeline, epoch: int) -> KneeVerdict | None:
 
 
 def _regimes(timeline: Timeline, epoch: int) -> tuple[RegimeVerdict, ...]:
-    """The regimes of levels of users, else those of offered rates; empty in older logs, in which levels are not assigned."""
+    """The regimes of levels of users, else those of offered rates; empty if no level of the epoch is left out because of them."""
     found = wording.reported(timeline).get(epoch)
     if found is None:
         return ()
-    regimes = found.regimes or (found.rates.regimes if found.rates is not None else ())
-    return regimes if any(each.levels for each in regimes) else ()
+    regimes, states = found.regimes or (found.rates.regimes if found.rates is not None else ()), service_states(timeline)
+    return regimes if any(index in states for each in regimes for index in each.levels) else ()
 
 
 def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:
