@@ -200,8 +200,5 @@ def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
 def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
     partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
-    yield from (
-        clause
-        for clause in (clauses.service_changed(view, found.clauses), partly, clauses.machine_shared(view))
-        if clause is not None
-    )
+    added = (clauses.service_changed(view, found.clauses), clauses.stalled(view), partly, clauses.machine_shared(view))
+    yield from (clause for clause in added if clause is not None)

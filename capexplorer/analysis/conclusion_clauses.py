@@ -21,6 +21,7 @@ from ..model.conclusions import (
     RequestsFailed,
     ServiceChanged,
     ServiceLimited,
+    Stalled,
     TargetDied,
     ThinkTimeLimit,
 )
@@ -29,6 +30,7 @@ from ..model.findings import Bottleneck, Leak
 from ..model.verdicts import RegimeVerdict
 from .causes.generator_saturation import others_cpu
 from .causes.saturation_readings import OTHERS_LEAST
+from .epoch.stalls import stalls_of
 from .epoch_view import EpochView, last_s, since_s
 
 
@@ -107,6 +109,16 @@ def _is_of(each: RegimeVerdict, cause: Mark, regimes: Sequence[RegimeVerdict]) -
     next_s = min((other.began_s for other in regimes if other.began_s > each.began_s), default=math.inf)
     until_s = next_s if each.until_s is None else each.until_s
     return each.began_s <= last_s(cause) and since_s(cause) <= until_s
+
+
+def stalled(view: EpochView) -> Stalled | None:
+    """The longest short stall inside a level, and how many there were."""
+    found = [(stall, level) for level in view.loaded() for stall in stalls_of(view.timeline, level)]
+    if not found:
+        return None
+    longest, level = max(found, key=lambda each: each[0].seconds)
+    users = None if level.offered_per_s is not None else float(level.users)
+    return Stalled(longest.at_s, longest.seconds, len(found), users, level.offered_per_s)
 
 
 def machine_shared(view: EpochView) -> MachineShared | None:

@@ -139,6 +139,21 @@ class ServiceChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class Stalled:
+    """The service sent no reply for some seconds inside a level, and went on as before."""
+
+    at_s: float
+    """Start of the longest such time, in seconds of the session."""
+    seconds: int
+    """Its length."""
+    times: int
+    """How often it happened."""
+    users: float | None
+    offered_per_s: float | None
+    """The load of that level."""
+
+
+@dataclass(frozen=True, slots=True)
 class UsersTooNew:
     """There is no capacity curve because users were too new; the following clauses name the levels."""
 
@@ -208,6 +223,7 @@ Clause = (
     | CurveAlone
     | NotJudged
     | ServiceChanged
+    | Stalled
     | UsersTooNew
     | PartlyCounted
     | UsersNotWarm

@@ -139,6 +139,14 @@ def _(each: found.ServiceChanged) -> str:
     return changes(each.regimes, each.named)
 
 
+@clause.register
+def _(each: found.Stalled) -> str:
+    """`at 01:40 and 20 users no reply came for at least 2 s, which the level's figures contain`."""
+    where = f"at {session_time(each.at_s)} and {quantities.load(each.users, each.offered_per_s)}"
+    longest = f"no reply came for at least {each.seconds} s, which the level's figures contain"
+    return f"{where} {longest}" + (f"; it happened {each.times} times" if each.times > 1 else "")
+
+
 # -- the curve
 
 

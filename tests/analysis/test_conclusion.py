@@ -28,16 +28,18 @@ from capexplorer.model.conclusions import (
     RunInvalid,
     ServiceChanged,
     ServiceLimited,
+    Stalled,
     TargetDied,
     ThinkTimeLimit,
     UsersNotWarm,
     UsersTooNew,
 )
-from capexplorer.model.events import Event, LevelClosed, LevelOpened, Verdict
+from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, Sample, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
+from capexplorer.wording.clauses import clause
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
 FAILURES = mark("server_error", count=9)
@@ -60,6 +62,22 @@ TOO_NEW = [
 ]
 RATES = Verdict(t_s=200.0, rates=RateVerdict(capacity=RateCapacity(kind="capacity", per_s=100.0)))
 NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
+
+
+def stalled_session() -> list[Event]:
+    """A level of 20 users at 50/s that replies to nothing from 10 to 12 s."""
+    events: list[Event] = [LevelOpened(t_s=0.0, index=0, users=20, spawn_rate=1.0, by="user")]
+    for second in range(20):
+        requests, longest_ms = (0, None) if second in (10, 11) else (50, 2400.0 if second == 12 else 90.0)
+        endpoints = (EndpointTick(name="/a", requests=requests, latency_sum_ms=3000.0),) if requests else ()
+        events.append(
+            Sample(
+                t_s=second + 1.0, duration_s=1.0, level=0, users=20, wanted=20, phase="settled", settled=True,
+                endpoints=endpoints, work=float(requests), max_ms=longest_ms,
+            )
+        )  # fmt: skip
+    return events
+
 
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
@@ -91,6 +109,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "think time limits throughput": ([*UP_TO_82, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
     "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (KneeFound, EndpointDegrades), "info"),
     "a change in time after the knee": ([*UP_TO_82, CHANGED], (KneeFound, ServiceChanged), "info"),
+    "a short stall inside a level": (stalled_session(), (NotJudged, Stalled), "info"),
     "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
     "partial levels only": ([*UP_TO_82, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
     "partial levels beside a knee, and a machine shared with the generator last": (
@@ -172,3 +191,9 @@ def test_every_clause_occurs_in_these_cases() -> None:
 
 def concluded(*events: Event) -> Conclusion:
     return conclude(Timeline(events), 0)
+
+
+def test_a_short_stall_inside_a_level_is_in_the_conclusion_with_its_time_and_load() -> None:
+    found = next(each for each in concluded(*stalled_session()).clauses if isinstance(each, Stalled))
+    assert found == Stalled(at_s=10.0, seconds=2, times=1, users=20.0, offered_per_s=None)
+    assert clause(found) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
