@@ -48,7 +48,7 @@ def explored(row: Row, client: Client, number: int, workers: int, folder: Path) 
         number=number,
         workers=workers,
         wrong=tuple(_wrong(row, ran)),
-        once=tuple(judging.marked_once(row, ran.marks)),
+        once=tuple(judging.marked_once(row, ran.marks, ran.timeline.levels)),
         verdict=str(ran.summary["verdict"]),
         seconds=ran.timeline.last_s,
         host_cpu_ratio=ran.median("host_cpu_ratio"),
@@ -75,8 +75,8 @@ def profile_of(row: Row, client: Client) -> str:
     params = dict(row.params)
     if row.target == "moving":
         params |= {"change": row.change, "at_s": row.at_s, "for_s": row.for_s}
-    elif row.at_s:
-        params["at_s"] = row.at_s
+    else:
+        params |= {name: value for name, value in (("at_s", row.at_s), ("for_s", row.for_s)) if value}
     values = ", ".join(f'{name} = "{value}"' if isinstance(value, str) else f"{name} = {value}" for name, value in params.items())
     least_s, most_s = row.think_s
     users = (

@@ -22,49 +22,64 @@ def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str
     """Problems of the marks at the end, in words; empty: all are right."""
     current = list({mark.key: mark for mark in marks if mark.state != "retracted"}.values())
     current = [mark for mark in current if _is_latest(mark, marks)]
-    limits = (*_knees(row, current), *_capacities(row, current))
+    limits = (*_knees(row, current, _began_s(levels)), *_capacities(row, current, _began_s(levels)))
     return [*limits, *_missing(row, current), *_blames(row, current), *_below_clean(row, current, levels),
             *([] if re.search(row.verdict, verdict) else [f"verdict lacks {row.verdict}"])]  # fmt: skip
 
 
-def marked_once(row: Row, marks: Sequence[Mark]) -> list[str]:
+def marked_once(row: Row, marks: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
     """Wrong knees and capacities that were marked at some time, including retracted ones: they were on the screen."""
-    ever = [mark for mark in marks if mark.state != "retracted"]
-    return list(dict.fromkeys([*_knees(row, ever, needed=False), *_capacities(row, ever, needed=False)]))
+    ever, began_s = [mark for mark in marks if mark.state != "retracted"], _began_s(levels)
+    return list(dict.fromkeys([*_knees(row, ever, began_s, needed=False), *_capacities(row, ever, began_s, needed=False)]))
+
+
+def _began_s(levels: Sequence[Level]) -> float:
+    """Time of the first request, in seconds of the session: a service may take 10 s to start."""
+    return levels[0].started_s if levels else 0.0
 
 
 def _is_latest(mark: Mark, marks: Iterable[Mark]) -> bool:
     return max((other for other in marks if other.key == mark.key), key=lambda other: other.revision) is mark
 
 
-def _knees(row: Row, marks: Sequence[Mark], *, needed: bool = True) -> list[str]:
-    found = [mark.finding for mark in marks if isinstance(mark.finding, Knee | AtOrBelow)]
-    bad = [f"knee at {each.verdict.users:.3g}" for each in found if each.verdict.users is not None and not _is_right(row, each)]
-    missing = needed and row.needs_knee and not any(isinstance(each, Knee) for each in found)
+def _knees(row: Row, marks: Sequence[Mark], began_s: float, *, needed: bool = True) -> list[str]:
+    found = [(mark.t_s - began_s, mark.finding) for mark in marks if isinstance(mark.finding, Knee | AtOrBelow)]
+    false = [each.verdict.users for at_s, each in found if not _is_right(row, at_s, began_s, each)]
+    bad = [f"knee at {users:.3g}" for users in false if users is not None]
+    missing = needed and row.needs_knee and not any(isinstance(each, Knee) for _, each in found)
     return [*bad, *(["no knee"] if missing else [])]
 
 
-def _is_right(row: Row, found: Knee | AtOrBelow) -> bool:
-    users = found.verdict.users or 0.0
+def _is_right(row: Row, at_s: float, began_s: float, found: Knee | AtOrBelow) -> bool:
+    """Whether a knee that was marked `at_s` after the first request is near one that the service had in the time that it
+    describes."""
+    verdict = found.verdict
+    users = verdict.users or 0.0
+    from_s = 0.0 if verdict.since_s is None else verdict.since_s - began_s
+    until_s = at_s if verdict.until_s is None else min(at_s, verdict.until_s - began_s)
+    true = [truth.value for truth in row.knees if truth.overlaps(from_s, until_s)]
     if isinstance(found, AtOrBelow):
-        return any(knee <= users * (1 + NEAR) for knee in row.knees)
-    return any(abs(users / knee - 1) <= NEAR for knee in row.knees)
+        return any(knee <= users * (1 + NEAR) for knee in true)
+    return any(abs(users / knee - 1) <= NEAR for knee in true)
 
 
-def _capacities(row: Row, marks: Sequence[Mark], *, needed: bool = True) -> list[str]:
-    found = [mark.finding.capacity for mark in marks if isinstance(mark.finding, RateCapacityFinding)]
-    bad = [f"{each.kind} {each.per_s:.3g}/s" for each in found if not _is_right_rate(row, each)]
-    missing = needed and row.needs_capacity and not any(each.kind == "capacity" for each in found)
+def _capacities(row: Row, marks: Sequence[Mark], began_s: float, *, needed: bool = True) -> list[str]:
+    found = [(mark.t_s - began_s, mark.finding.capacity) for mark in marks if isinstance(mark.finding, RateCapacityFinding)]
+    bad = [f"{each.kind} {each.per_s:.3g}/s" for at_s, each in found if not _is_right_rate(row, at_s, each)]
+    missing = needed and row.needs_capacity and not any(each.kind == "capacity" for _, each in found)
     return [*bad, *(["no capacity"] if missing else [])]
 
 
-def _is_right_rate(row: Row, found: RateCapacity) -> bool:
-    """Whether a marked capacity is within NEAR of a true one, or a bound not below all true ones by more than NEAR. Goodput
-    may depart from the offered rate somewhat below the capacity, since some arrivals of a Poisson stream are refused there."""
+def _is_right_rate(row: Row, at_s: float, found: RateCapacity) -> bool:
+    """Whether a capacity that was marked `at_s` after the first request is near one that the service had until then, or a bound
+    not far below all of them."""
+    true = [truth.value for truth in row.capacities if truth.overlaps(0.0, at_s)]
     if found.kind == "capacity":
-        return any(abs(found.per_s / true - 1) <= NEAR for true in row.capacities)
-    bound = found.high_per_s or 0.0 if found.kind == "at_or_below" else found.per_s
-    return any(true <= bound * (1 + NEAR) for true in row.capacities)
+        return any(abs(found.per_s / rate - 1) <= NEAR for rate in true)
+    if found.kind == "at_or_below":
+        return any(rate <= (found.high_per_s or 0.0) * (1 + NEAR) for rate in true)
+    least = [row.departs_from_per_s] if row.departs_from_per_s is not None else true
+    return any(rate <= found.per_s * (1 + NEAR) for rate in least)
 
 
 def _missing(row: Row, current: Sequence[Mark]) -> list[str]:

@@ -23,9 +23,10 @@ HEAD = """\
 # Services that change
 
 Written by `make moving` from `trials/results/moving*.json`; not by hand. Real services
-(`trials/moving/targets`) change while plans explore them by user counts and by offered rates. `trials/moving/rows.py` says for
-each which knees or capacities are true, what must be marked, and what must never be blamed. A run is right if its last marks
-are. The column "wrong in between" lists wrong knees and capacities that were marked for a while and then retracted.
+(`trials/moving/targets`) change while plans explore them by user counts and by offered rates. `trials/moving/*_rows.py` say for
+each which knees or capacities are true at which time, by arithmetic, what must be marked, and what must never be blamed. A knee
+or a capacity is right within 15% of one that the service had in the time that the mark describes. A run is right if its last
+marks are. The column "wrong in between" lists wrong knees and capacities that were marked for a while and then retracted.
 
 Plans are in the language of [README.md](../README.md#plans); N* is the true knee. "Busy cores" is the mean use of both cores by
 all processes.
@@ -58,10 +59,9 @@ def _results(data: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _rows() -> str:
-    lines = [_line(("row", "what happens", "true knees or capacities", "plan")), "| --- | --- | --- | --- |"]
+    lines = [_line(("row", "what happens", "true knees (users) or capacities (1/s)", "plan")), "| --- | --- | --- | --- |"]
     for row in ALL.values():
-        true = [*(f"{knee:g}" for knee in row.knees), *(f"{rate:g}/s" for rate in row.capacities)]
-        knees = ", ".join(true) or "none may be marked"
+        knees = ", ".join(map(str, row.knees or row.capacities)) or "none may be marked"
         lines.append(_line((row.name, row.what, knees, f"`{row.plan}`")))
     return "\n".join(lines) + "\n"
 
