@@ -124,11 +124,12 @@ class PlainConnection(Connection):
         self._wake = wake = Wake()
         self._watcher = self._hub.loop.io(sock.fileno(), _READ, ref=False)
         self._watcher.start(wake.on_readable, self._watcher)
-        self._timer = self._hub.loop.timer(timeout_s)
+        self._timer = self._hub.loop.timer(timeout_s, timeout_s)
+        """Started by `again`, which needs the repeat: after `stop`, `start` would go on with the time that was left."""
 
     def _exchange(self, data: bytes, reply: Reply) -> None:
         wake, receive, switch = self._wake, self._raw.recv, self._hub.switch
-        self._timer.start(wake.on_time_out)
+        self._timer.again(wake.on_time_out)
         try:
             refused = self._send(data)
             wake.sleeper = getcurrent()

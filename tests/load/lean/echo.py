@@ -16,6 +16,9 @@ EXTRA = {
 }
 """Headers by path."""
 
+SLOW_S = 0.1
+"""Time to reply to `/slow`."""
+
 
 @contextlib.contextmanager
 def echo() -> Iterator[str]:
@@ -54,6 +57,8 @@ def _answer(connection: socket.socket, lines: list[str]) -> bool:
         while True:  # until the client closes the connection
             connection.sendall(b"x")
             time.sleep(0.05)
+    if path == "/slow":
+        time.sleep(SLOW_S)
     body = _body(connection, int(headers.get("content-length", 0)))
     request = {"method": method, "path": path, "headers": headers, "body": body[:100].decode("latin-1"), "bytes": len(body)}
     reply, extra = json.dumps(request).encode(), EXTRA.get(path, b"")

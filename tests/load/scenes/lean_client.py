@@ -153,6 +153,12 @@ def a_reply_that_trickles(echo: str) -> list[str]:
     return [type(seen.events[0]["exception"]).__name__]
 
 
+def many_requests_on_one_connection(echo: str) -> list[Any]:
+    """Requests that together take longer than the timeout, each far below it."""
+    client = _Reported(echo, network_timeout=0.5).client
+    return [client.get("/slow").status_code for _ in range(8)]
+
+
 def killed_in_a_request(url: str) -> list[Any]:
     """A user that ends while it waits: its connection is closed, and the next one works."""
     seen = _Reported(url)
