@@ -123,6 +123,8 @@ class Offering:
         self.is_on, self._schedule = False, None
         self._ledger.offered_per_s, self.dispatch.offered_per_s = None, 0.0
         self._ring()
+        if self.pool is not None:
+            self.pool.end()
         idle_users = self.dispatch.clear()
         gevent.spawn(self._release, idle_users, may_go_on)
 

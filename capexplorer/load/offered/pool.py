@@ -43,7 +43,7 @@ class PoolUsers(Protocol):
 
 
 class Pool:
-    """Call `aim` with a rate and `begin`, then `look` regularly, which starts users that are missing."""
+    """Call `aim` with a rate and `begin`, then `look` regularly, which starts users that are missing; `end` with the rate."""
 
     def __init__(self, dispatch: Dispatch, users: PoolUsers, errors: UserErrors) -> None:
         self._dispatch, self._users, self._errors = dispatch, users, errors
@@ -54,6 +54,10 @@ class Pool:
         """Keep as many idle users as this rate needs."""
         per_class = {kind: share * offered_per_s for kind, share in self._users.shares().items()}
         self._spare = {kind: math.ceil(rate * SPARE_S) for kind, rate in per_class.items()}
+
+    def end(self) -> None:
+        """Start no more users, also in a `look` that is under way: they would change the number that a step requests now."""
+        self._spare = {}
 
     def begin(self) -> None:
         """Start the first users."""
@@ -79,12 +83,10 @@ class Pool:
 
     def look(self) -> None:
         """Start users that are missing."""
-        if not self._users.can_grow():
-            return
-        for kind in self._spare:
+        for kind in tuple(self._spare):
             allowed = self._dispatch.max_users - sum(self._users.wanted().values())
             count = min(self.missing(kind), allowed)
-            while count > 0:
+            while count > 0 and kind in self._spare and self._users.can_grow():
                 with self._errors.counted():
                     self._users.add(kind, min(CHUNK, count))
                 count -= CHUNK

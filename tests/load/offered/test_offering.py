@@ -58,5 +58,9 @@ def test_arrivals_are_shared_among_classes_by_weight(seen: Played) -> None:
     }  # fmt: skip
 
 
+def test_no_user_is_added_to_a_pool_whose_rate_has_ended(seen: Played) -> None:
+    assert seen["a_rate_ends_while_its_pool_grows"]
+
+
 def test_a_worker_accepts_a_rate_that_arrives_while_it_joins(seen: Played) -> None:
     assert seen["a_rate_comes_before_a_worker_has_joined"]

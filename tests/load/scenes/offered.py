@@ -18,6 +18,7 @@ from capexplorer.load.engine import EngineContext
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
 from capexplorer.load.offered.offering import Offering
+from capexplorer.load.offered.pool import CHUNK, Pool
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.load.workers.offered_rate import WorkerRate, to_message
@@ -180,6 +181,25 @@ def arrivals_are_shared_by_weight() -> dict[str, Any]:
     rig = _Rig(_kind("Often", noting("often", 0.1), weight=3), _kind("Seldom", noting("seldom", 0.0), weight=1))
     found = {"offered": rig.offer(200.0), "300 finished": rig.until(lambda: rig.totals["finished"] >= 300)}
     return {**found, "three of four ran in the class of weight 3": 0.65 < ran["often"] / ran.total() < 0.85, **rig.end()}
+
+
+def a_rate_ends_while_its_pool_grows() -> bool:
+    """The step to users that ends it comes between two chunks of users. A chunk after it would raise the number of users that the
+    step has requested, and no report would say that it is done."""
+    recorder = Recorder()
+    offering, chunks = Offering(recorder.iterations), []
+
+    def add(kind: str, count: int) -> None:
+        chunks.append(count)
+        gevent.spawn(offering.close)
+
+    users: Any = SimpleNamespace(
+        shares=lambda: {"U": 1.0}, wanted=lambda: {"U": sum(chunks)}, begin=lambda users: None, can_grow=lambda: True, add=add
+    )
+    offering.pool = Pool(offering.dispatch, users, UserErrors())
+    offering.offer(400.0, "even", 1_000, at_once=False, shares=users.shares(), began=lambda: None)
+    gevent.sleep(0.1)
+    return chunks == [CHUNK]
 
 
 def a_rate_comes_before_a_worker_has_joined() -> bool:
