@@ -67,3 +67,7 @@ def test_the_header_has_the_versions_that_affect_the_figures(observed: Played) -
     versions = observed["header_versions"]
     assert versions["names"] == versions["expected"]
     assert versions["unknown"] == []
+
+
+def test_a_step_at_once_stops_all_users_of_a_pool_in_one_second(observed: Played) -> None:
+    assert observed["step_at_once_from_a_pool"] == [790.0, 100.0]

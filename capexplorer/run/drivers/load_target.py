@@ -159,7 +159,7 @@ class LoadTarget:
         return POOL_SPAWN_RATE
 
     def _go(self, users: int, at_once: bool = False) -> float:
-        rate = float(max(1, abs(users - self.wanted))) if at_once else self.rate(self.wanted, users)
+        rate = self._difference(self.wanted, users) if at_once else self.rate(self.wanted, users)
         self.wanted, self.offered_per_s = users, None
         if self.is_open and self.host is not None:
             self.host.set_users(users, rate)
@@ -194,11 +194,16 @@ class LoadTarget:
     def rate(self, before: int, users: int) -> float:
         """The spawn rate of a step in users a second: the given one, else the difference in one second, at most 100 a second.
 
-        A step to zero is always at once. The difference is the greater of that to the users wanted before and that to the
-        users running: a step may be under way.
+        A step to zero is always at once.
         """
-        there = self.host.users if self.host is not None else before
-        difference = float(max(1, abs(users - before), abs(users - there)))
+        difference = self._difference(before, users)
         if users == 0:
             return difference
         return self.spawn_rate if self.spawn_rate is not None else min(AUTOMATIC_SPAWN_RATE_MOST, difference)
+
+    def _difference(self, before: int, users: int) -> float:
+        """The greater of that to the users wanted before and that to the users running, but at least 1: a step may be under way,
+        or the users are those of an offered rate.
+        """
+        there = self.host.users if self.host is not None else before
+        return float(max(1, abs(users - before), abs(users - there)))

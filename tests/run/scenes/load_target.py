@@ -27,6 +27,17 @@ def spawn_rates() -> dict[str, dict[str, float]]:
     }
 
 
+def step_at_once_from_a_pool() -> list[float | None]:
+    """The spawn rates of a step to 10 users by a driver, which replaces an offered rate with 800 users: at once, and not."""
+    host: Any = SimpleNamespace(users=800, set_users=lambda users, rate: None)
+    rates = []
+    for at_once in (True, False):
+        load_target = LoadTarget(0, None)
+        load_target.host, load_target.is_open, load_target.offered_per_s = host, True, 200.0
+        rates.append(load_target.move(10, load_target.driver.generation, at_once=at_once))
+    return rates
+
+
 def clamped_rates() -> list[float | None]:
     """The spawn rates that result from setting one that is too low, too high, valid, and none."""
     load_target, rates = LoadTarget(0, 5.0), []
