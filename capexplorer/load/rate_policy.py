@@ -181,8 +181,8 @@ class RatePolicy:
             return Stay()  # so that the recovery is judged
         kept, above = self._highest_served(known), self._lowest_lost(known)
         found = known.capacity
-        if self._offers < LEVELS_MOST and found is not None and found.kind == "departs" and found.overload is None:
-            most = max(each.offered_per_s for each in known.levels)
+        most = max(each.offered_per_s for each in known.levels)
+        if self._offers < LEVELS_MOST and found is not None and _may_be_higher(found, most):
             return self._offer(BEYOND * most, "beyond", known)  # its maximum has not been seen
         is_close = kept is None or above is None or above <= CLOSE * kept
         if kept is None or above is None or is_close or self._between >= BETWEEN_MOST:
@@ -212,6 +212,14 @@ class RatePolicy:
         self._offers += 1
         self._between += why == "between"
         return Offer(_round(min(per_s, known.most_per_s)), why)
+
+
+def _may_be_higher(found: RateCapacity, most_per_s: float) -> bool:
+    """Whether the maximum of goodput was not reached, and higher rates may show it: not if goodput rises up to GROWTH times the
+    lowest overloaded rate, since then only a part of the requests is limited.
+    """
+    is_part = found.rises and most_per_s >= GROWTH * found.per_s
+    return found.kind == "departs" and found.overload is None and not is_part
 
 
 def _round(per_s: float) -> float:

@@ -77,7 +77,8 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
 
     - `capacity`: `per_s` is the greatest goodput, with its 90% interval.
     - `departs`: from the rate `per_s` on goodput is significantly less than the offered rate, but its maximum was not reached,
-      or, if `overload` is given, the service may have become slower there.
+      or, if `overload` is given, the service may have become slower there. If it `rises` all is served up to a rate between
+      `kept_per_s` and `high_per_s`.
     - `at_or_below`: goodput is significantly less already at the lowest rate, `high_per_s`.
     - `keeps_up`: all rates up to `per_s` were served in full.
     """
@@ -96,6 +97,9 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
     ratio. The queue there is long, and may be one that grows slowly."""
     contradicted: bool = False
     """Whether a level was served in full although one at a lower rate was not: the service was not always the same."""
+    rises: bool = False
+    """Whether goodput rises from the lowest overloaded rate to the greatest by much of the rise of the rate: then a part of the
+    requests is limited, such as those to one endpoint."""
 
 
 class RateObjective(Reading, frozen=True, kw_only=True):

@@ -74,6 +74,14 @@ def test_a_maximum_of_goodput_that_was_not_reached_is_searched_at_higher_rates()
     assert pilot.due(policy_input(54, *levels, capacity=capacity)) == Offer(150, "beyond")
 
 
+def test_goodput_that_rises_up_to_twice_the_lowest_overloaded_rate_is_not_searched_for_a_maximum() -> None:
+    pilot = policy_at_10_per_s()
+    levels = (judged(90, "kept"), judged(100, "queue_grows"), judged(200, "queue_grows"))
+    pilot.due(policy_input(100, *levels))
+    capacity = RateCapacity(kind="departs", per_s=100, rises=True)
+    assert pilot.due(policy_input(54, *levels, capacity=capacity)) == End(54, "capacity", found=True)
+
+
 def test_a_service_that_does_not_recover_ends_the_rate_search() -> None:
     pilot = policy_at_10_per_s()
     levels = (judged(50, "kept"), judged(100, "queue_grows"))

@@ -31,9 +31,11 @@ the capacity in 84% without this error, in 90% with 0.1, 95% with 0.15, 98% with
 UNSTEADY_ERRORS = 1.75
 """Goodput of a level is not constant if its standard error by batch means is above this many times that of a Poisson count."""
 
-RISES_ERRORS, RISES_LEAST = 2.5, 0.75
-"""Failures are no limit, but a share of requests at any load, if goodput rises by so many standard errors, and by this share of
-the rise of the rate (both relative): 1 for a dependency that fails half of the time, at most 0.6 for a short queue."""
+RISES_ERRORS, RISES_LEAST = 2.5, 0.45
+"""Goodput beyond is no plateau if it rises by so many standard errors, and by this share of the rise of the rate (both relative).
+1 for a dependency that fails half of the time. If one of two endpoints is saturated, and the other is not, at least the share of
+the other: 0.5 if they are called equally often. A queue without bound: 0. M/M/4 with 4 places: 0.33 if the lower rate is 0.7 of
+the capacity and the higher one 1.6 of it, 0.43 from 0.95 to 1.25."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +66,22 @@ def _is_constant(level: RateLevel) -> bool:
 
 
 def rises_with_rate(overloaded: Sequence[JudgedLevel]) -> bool:
-    """Whether goodput still rises nearly as much as the rate does, from the lowest to the greatest rate. `overloaded`: by rate,
-    ascending.
+    """Whether goodput still rises with the rate, from the lowest rate to the greatest; of a ramp, from the lower half of its bins
+    to the upper one. Then only a part of the requests is limited. `overloaded`: by rate, ascending.
     """
-    first, last = overloaded[0].level, overloaded[-1].level
-    if first.ramp or not first.succeeded:
+    levels = [each.level for each in overloaded]
+    is_ramp = all(level.ramp for level in levels)
+    if len(levels) < 2 or any(level.ramp for level in levels) != is_ramp:
         return False
-    risen = last.goodput_per_s - first.goodput_per_s
-    is_sure = risen > RISES_ERRORS * math.hypot(first.goodput_error_per_s, last.goodput_error_per_s)
-    return is_sure and risen / first.goodput_per_s >= RISES_LEAST * (last.offered_per_s / first.offered_per_s - 1.0)
+    half = len(levels) // 2
+    lower, upper = (levels[:half], levels[half:]) if is_ramp else (levels[:1], levels[-1:])
+    (before, error_before), (now, error_now) = _mean(lower), _mean(upper)
+    is_sure = now - before > RISES_ERRORS * math.hypot(error_before, error_now)
+    return is_sure and before > 0 and now / before - 1.0 >= RISES_LEAST * (_offered_per_s(upper) / _offered_per_s(lower) - 1.0)
+
+
+def _offered_per_s(levels: Sequence[RateLevel]) -> float:
+    return sum(level.due for level in levels) / math.fsum(level.seconds for level in levels)
 
 
 def _is_near(each: JudgedLevel, best: RateLevel) -> bool:

@@ -123,7 +123,8 @@ def _at_or_below(overloaded: Sequence[JudgedLevel], low: LowLoad) -> RateCapacit
 def _beyond(
     served: Sequence[RateLevel], below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel], usual: LowLoad, contradicted: bool
 ) -> RateCapacity:
-    """The capacity, or only that goodput is less than the offered rate.
+    """The capacity, or only that goodput is less than the offered rate. Where goodput still rises, what exceeds the offered rate
+    at which all is served may be one kind of requests: that rate is then at most the goodput at the lowest overloaded rate.
 
     `served`: levels served in full, or unsure ones if there are none. `below`: served and unsure levels at lower rates than all
     of `overloaded`.
@@ -134,16 +135,21 @@ def _beyond(
     has_fallen = limit == "queue_growth" and falls(below, overloaded, (rate, error))
     may_be_slower = has_fallen or (limit == "queue_growth" and not is_constant(overloaded))
     at_its_maximum = any(_is_at_its_maximum(each) for each in overloaded)
-    if may_be_slower or not at_its_maximum or (limit == "errors" and rises_with_rate(overloaded)):
+    rises = rises_with_rate(overloaded)
+    if may_be_slower or not at_its_maximum or rises:
+        lowest = overloaded[0].level
+        most = lowest.goodput_per_s + ONE_SIDED_95 * lowest.goodput_error_per_s
         overload = overload_of(overloaded, usual, rate, error)
         fall = fall_ratio(below, overloaded) if has_fallen else None
         return RateCapacity(
             kind="departs",
-            per_s=overloaded[0].level.offered_per_s,
+            per_s=lowest.offered_per_s,
+            high_per_s=min(max(most, best.offered_per_s), lowest.offered_per_s) if rises and not may_be_slower else None,
             kept_per_s=best.offered_per_s,
             limit=limit,
             overload=msgspec.structs.replace(overload, fall_ratio=fall) if may_be_slower else None,
             confidence="low" if contradicted or may_be_slower else "medium",
+            rises=rises and not may_be_slower,
             contradicted=contradicted,
         )
     rate, error, low, high = _interval(served, best, overloaded)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
+from capexplorer.analysis.rates.rate_level import RateLevel
 
 from .levels import SERVED, judged, level
 
@@ -24,3 +28,33 @@ def test_goodput_that_rises_as_the_rate_does_shows_no_capacity(goodput: tuple[fl
     rates = (100, 125, 150)
     failing = [level(rate, good, failed=rate - good, failed_ms=1) for rate, good in zip(rates, goodput, strict=True)]
     assert judged([*SERVED, *failing]).kind == kind
+
+
+TWO_ENDPOINTS = (60, 100, 150, 206, 276)
+"""Half of the requests go to an endpoint that serves 60/s, the others are all served."""
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_where_one_of_two_endpoints_is_saturated_all_is_served_up_to_the_goodput_at_the_lowest_overloaded_rate(
+    refuses: bool,
+) -> None:
+    found = judged([_two_endpoints(rate, refuses) for rate in TWO_ENDPOINTS])
+    assert (found.kind, found.rises, found.kept_per_s) == ("departs", True, 100)
+    assert found.high_per_s == pytest.approx(135, abs=7)
+
+
+def test_a_ramp_beyond_the_capacity_of_one_of_two_endpoints_shows_no_capacity() -> None:
+    bins = [_two_endpoints(10 + 10 * step, refuses=False, seconds=8, ramp=True) for step in range(30)]
+    found = judged(bins)
+    assert (found.kind, found.rises) == ("departs", True)
+
+
+@pytest.mark.parametrize("ramp", [False, True])
+def test_goodput_that_is_slightly_lower_at_the_lowest_overloaded_rate_is_a_capacity(ramp: bool) -> None:
+    beyond = [level(rate, good, ramp=ramp, service_ms=900) for rate, good in ((105, 96), (130, 101), (160, 100))]
+    assert judged([*SERVED, *beyond]).kind == "capacity"
+
+
+def _two_endpoints(rate: float, refuses: bool, **known: Any) -> RateLevel:
+    good = min(rate, 60 + rate / 2)
+    return level(rate, good, failed=(rate - good) * refuses, failed_ms=1.0, service_ms=20.0 if good == rate else 900.0, **known)
