@@ -16,7 +16,7 @@ import msgspec
 from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import Limit, RateCapacity
-from .level_state import LowLoad, failure_bounds, is_overloaded, low_load, state_of
+from .level_state import LowLoad, failure_bounds, is_overloaded, low_load, slower, state_of
 from .overload import FALL_ERRORS, fall_ratio, falls, overload_of
 from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, rises_with_rate, without_selection_bias
 from .rate_level import RateLevel, pooled
@@ -159,6 +159,7 @@ def _beyond(
         max(high - rate, rate - low) > HALF_WIDTH_MOST * rate,
         limit == "unknown",
         any(each.level.at_cap for each in overloaded),
+        any(each.level.at_cap and not slower(each.level, usual) for each in overloaded),  # more users may bring more
     )
     return RateCapacity(
         kind="capacity",

@@ -36,9 +36,8 @@ def test_a_level_is_kept_queues_fails_drops_or_is_unsure(found: RateLevel, state
     "found",
     [
         level(100, 80, generator_saturated=True),
-        level(
-            100, 60, dropped=40, at_cap=True, service_ms=25
-        ),  # the pool of users is too small: the service time has not changed
+        level(100, 60, dropped=40, at_cap=True, service_ms=22),  # the pool is too small: the service time has hardly changed
+        level(100, 60, dropped=40, at_cap=True, service_ms=25, dropped_by_generator=20 * SECONDS),
         level(100, 60, dropped=40, at_cap=True, service_ms=500, dropped_by_generator=40 * SECONDS),
         level(100, 60, failed=10, dropped=30, dropped_by_generator=30 * SECONDS),  # it fails less than the generator drops
         level(100, 80, at_cap=True, service_ms=50),
@@ -60,6 +59,21 @@ def test_a_generator_at_its_limit_is_never_the_services_capacity(found: RateLeve
 )
 def test_drops_by_the_generator_that_do_not_explain_the_loss_leave_it_to_the_service(found: RateLevel, state: str) -> None:
     assert state_of(found, LOW) == state
+
+
+@pytest.mark.parametrize(
+    ("service_ms", "of_generator", "state"),
+    [
+        (30, 0, "dropped"),  # 30 users of 20 busy workers
+        (21, 0, "generator"),
+        (30, 0.5, "generator"),  # its load thread stood still
+    ],
+)
+def test_a_full_pool_that_is_large_enough_by_its_drops_limits_a_level_only_while_the_service_is_as_quick_as_at_the_lowest_rate(
+    service_ms: float, of_generator: float, state: str
+) -> None:
+    dropped = {"dropped": 40, "dropped_by_generator": round(of_generator * 40 * SECONDS)}
+    assert state_of(level(240, 200, at_cap=True, service_ms=service_ms, **dropped), LOW) == state
 
 
 def test_failures_at_the_lowest_rate_are_usual_if_no_more_fail_at_a_higher_rate() -> None:

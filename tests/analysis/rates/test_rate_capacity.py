@@ -117,6 +117,12 @@ def test_a_capacity_seen_only_with_a_full_pool_of_users_has_lower_confidence() -
     assert (found.kind, found.confidence) == ("capacity", "medium")
 
 
+def test_a_capacity_at_which_a_full_pool_waits_for_a_hardly_slower_service_has_low_confidence() -> None:
+    full_pool = {"at_cap": True, "service_ms": 30.0}
+    found = judged([*SERVED, level(125, 100, dropped=25, **full_pool), level(150, 100, dropped=50, **full_pool)])
+    assert (found.kind, found.confidence) == ("capacity", "low")
+
+
 def test_a_higher_rate_that_was_served_contradicts_a_lower_one_that_was_not() -> None:
     found = judged([*SERVED, level(125, 100, service_ms=900), level(175)])
     assert found.contradicted
