@@ -35,7 +35,7 @@ from .recent_readings import RecentReadings
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, readings_for, resolve
 from .target_log import TargetLog
 from .unread_parts import UnreadParts
-from .users_at_cap import usual_ms
+from .users_at_cap import NOT_KNOWN, usual_times
 
 READINGS_WAIT_S = 0.9
 """Seconds to wait for the readings of the next tick; marks come within two seconds."""
@@ -66,7 +66,7 @@ class CauseDetector:
         self._waiting: list[Symptom] = []
         self._levels: list[LevelFigures] = []
         self._outside_requests_ms = 0.0
-        self._usual_ms: float | None = None
+        self._usual = NOT_KNOWN
         self._epoch = 0
         self._load = Load(0)
 
@@ -82,7 +82,7 @@ class CauseDetector:
             case LevelClosed():
                 self._levels.append(event.figures)
                 self._outside_requests_ms = time_outside_requests_ms(self._levels)
-                self._usual_ms = usual_ms(self._levels)
+                self._usual = usual_times(self._levels)
             case Target():
                 self._target(event)
             case Log():
@@ -104,7 +104,7 @@ class CauseDetector:
             self._settle(self._last_tick_s, at_last=True)
             self._episodes.end_all()
             self._epoch = epoch
-            self._levels, self._outside_requests_ms, self._usual_ms = [], 0.0, None
+            self._levels, self._outside_requests_ms, self._usual = [], 0.0, NOT_KNOWN
 
     @property
     def _last_tick_s(self) -> float:
@@ -132,7 +132,7 @@ class CauseDetector:
             self._failed(sample, failure, hidden=True)
         self._settle(sample.t_s)
         is_expected = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
-        for found in current_conditions(self._recent, self._host, self._outside_requests_ms, self._usual_ms):
+        for found in current_conditions(self._recent, self._host, self._outside_requests_ms, self._usual):
             if not (is_expected and ENTRIES[found.id].where == "target"):
                 self._add(found.id, second_of(sample, found))
 

@@ -14,7 +14,7 @@ from . import confirmation
 from .confirmation import Proof
 from .recent_readings import RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .saturation_over_seconds import readings_over_seconds
-from .users_at_cap import OVER, users_at_cap
+from .users_at_cap import NOT_KNOWN, OVER, UsualTimes, users_at_cap
 
 SATURATED_OVER = 10
 SATURATED_LEAST = 5
@@ -45,13 +45,12 @@ SLOW_CONNECTS_OVER = 8
 
 
 def current_conditions(
-    recent: RecentReadings, host: HostFacts, outside_requests_ms: float = 0.0, usual_ms: float | None = None
+    recent: RecentReadings, host: HostFacts, outside_requests_ms: float = 0.0, usual: UsualTimes = NOT_KNOWN
 ) -> Iterator[Proof]:
-    """The conditions that hold now. `outside_requests_ms`, `usual_ms`: the results of
-    `generator_saturation.time_outside_requests_ms` and
-    `users_at_cap.usual_ms`.
+    """The conditions that hold now. `outside_requests_ms`, `usual`: the results of
+    `generator_saturation.time_outside_requests_ms` and `users_at_cap.usual_times`.
     """
-    for found in (_generator_cpu(recent, outside_requests_ms), users_at_cap(recent.last(OVER), usual_ms)):
+    for found in (_generator_cpu(recent, outside_requests_ms), users_at_cap(recent.last(OVER), usual)):
         if found is not None and found.holds:
             yield found
     for test in (

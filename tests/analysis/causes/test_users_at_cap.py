@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.causes.users_at_cap import users_at_cap
+from capexplorer.analysis.causes.users_at_cap import UsualTimes, users_at_cap
 from capexplorer.model.events import Drops, EndpointTick, OfferedTick
 
 from ..seconds import cause_marks, latest_by_id, second
@@ -44,8 +44,25 @@ def seconds_with_drops(first: int, last: int, service_ms: float, **dropped: int)
 def test_drops_are_caused_by_the_maximum_of_users_while_latency_is_flat(
     why: str, seconds: list[Any], usual_ms: float | None, blamed: bool
 ) -> None:
-    found = users_at_cap(seconds, usual_ms)
+    found = users_at_cap(seconds, UsualTimes(usual_ms))
     assert (found is not None and found.holds) == blamed, why
+
+
+HUNG = OfferedTick(offered_per_s=300.0, planned=300, queued=300, running=200, dropped=Drops(target=300))
+NEARLY_HUNG = OfferedTick(offered_per_s=300.0, planned=300, finished=4, queued=300, running=200, dropped=Drops(target=296))
+
+
+@pytest.mark.parametrize("offered", [HUNG, NEARLY_HUNG])
+def test_a_service_that_hangs_is_not_quick_by_what_it_completed_before(offered: OfferedTick) -> None:
+    """Two seconds at 200/s, then it completes next to nothing."""
+    before = OfferedTick(offered_per_s=200.0, planned=200, finished=200, running=2)
+    served = EndpointTick(name="/a", requests=200, latency_sum_ms=200 * USUAL_MS)
+    last = EndpointTick(name="/a", requests=offered.finished, latency_sum_ms=offered.finished * USUAL_MS)
+    quick = [second(float(t_s), offered=before, endpoints=(served,)) for t_s in (2, 3)]
+    hung = [second(float(t_s), offered=offered, endpoints=(last,)) for t_s in (4, 5, 6)]
+    found = users_at_cap([*quick, *hung], UsualTimes(service_ms=USUAL_MS, task_ms=USUAL_MS))
+    assert found is not None
+    assert not found.holds
 
 
 def test_the_advice_names_the_setting_of_the_maximum_of_users() -> None:
