@@ -44,8 +44,8 @@ this many times that at the lowest rate: then all of its servers are busy. By Li
 service time iterations a second."""
 
 SLOWER_DROPPING = 1.2
-"""The same where the target caused nearly all drops: the load thread counted that the pool would be large enough for the rate at the
-shortest mean task time. Six users of four busy workers take 1.45 times as long, 30 users of 20 busy ones 1.48 times (measured)."""
+"""The same where the target caused nearly all drops: the load thread counted that the pool would be large enough for the rate at
+the shortest mean task time. Six users of four busy workers take 1.45 times as long, 30 users of 20 1.48 times (measured)."""
 
 LATE_MOST = 0.1
 """Share of the drops that the generator may have caused there: a second in which the load thread stood still drops by both."""
