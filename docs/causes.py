@@ -47,9 +47,9 @@ resolved to another row if readings allow it. A failure is judged by readings th
 
 **Gate**: a busy resource is a bottleneck only if more users bring no more goodput and more latency. Either 20% more users brought
 less than 5% more goodput (in proportion for greater steps, with standard errors), or the level is beyond the knee; and latency
-rose by 10% and by more than the loop lag. It is closed at a level that makes
-surely 10% less than the other levels show at its users: the service changed, or has not recovered. While the gate is closed the busiest
-resource is named as such, not as a limit. A level that saturated the generator has no bottleneck.
+rose by 10% and by more than the loop lag. It is closed at a level that
+makes surely 10% less than the other levels show at its users: the service changed, or has not recovered. While the gate is closed
+the busiest resource is named as such, not as a limit. A level that saturated the generator has no bottleneck.
 
 Advice is for Linux; on macOS and Windows the commands differ. In a session, readings fill in numbers and process ids. The
 column "proved by" names the rows of the fault matrix ([faults.md](faults.md)) that inject the fault.

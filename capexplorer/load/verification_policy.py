@@ -56,7 +56,8 @@ class VerificationPolicy:
             return Hold("measuring")
         knee = known.verdict.knee
         if knee is None or knee.kind != "knee" or knee.verification is None:
-            return VerificationEnd("no_knee")
+            is_disputed = knee is not None and knee.evidence.return_agrees is False
+            return VerificationEnd("contradicted" if is_disputed else "no_knee")
         if knee.verification.state == "verified":
             return VerificationEnd("verified")
         return self._next(known, knee, knee.verification.open_steps[0])

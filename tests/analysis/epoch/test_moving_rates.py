@@ -73,7 +73,7 @@ def test_levels_before_and_after_a_fault_that_passes_are_of_one_service() -> Non
     assert found.capacity.per_s == pytest.approx(70, rel=0.06)
     (cut,) = [each for each in found.levels if each.other_service]
     assert (cut.level, cut.is_part) == (2, True)
-    assert wording.rate_level(cut) == "the service was not the one that the verdict is about"
+    assert wording.rate_level(cut) == "the service was a different one then: not in the verdict"
 
 
 def test_a_capacity_that_halves_at_a_constant_rate_is_a_shift_and_no_capacity_between_both() -> None:

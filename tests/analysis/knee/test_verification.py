@@ -112,8 +112,9 @@ def test_the_levels_that_verify_a_knee_of_very_few_users_have_whole_numbers_of_u
 # -- levels that contradict a knee
 
 
-def test_a_service_that_does_less_than_before_contradicts_its_knee() -> None:
-    knee = knee_after([SOAK], at0={"goodput_rps": 50.0, "throughput_rps": 50.0})
+def test_a_service_that_does_a_little_less_than_before_contradicts_its_knee() -> None:
+    """If it surely does a tenth less there is no knee (`epoch.recovery`)."""
+    knee = knee_after([SOAK], at0={"goodput_rps": 64.0, "throughput_rps": 64.0})
     assert (verification(knee).state, knee.provisional, knee.confidence) == ("contradicted", True, "low")
     assert disagreeing(knee) == [("soak", "less_goodput")]
 
@@ -142,7 +143,7 @@ def test_responses_beyond_the_knee_that_are_shorter_than_littles_law_gives_contr
 
 
 def test_of_two_levels_of_one_step_the_later_one_decides() -> None:
-    slow = {"goodput_rps": 50.0}
+    slow = {"goodput_rps": 64.0}
     assert disagreeing(knee_after([SOAK, SOAK], at0=slow)) == []
     assert disagreeing(knee_after([SOAK, BEYOND, BACK, SOAK], at3=slow)) == [("soak", "less_goodput")]
 
