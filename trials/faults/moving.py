@@ -1,5 +1,5 @@
 """Neighbours, other processes on the machine, start and end while the service stays the same. No point of the curve may be
-marked."""
+marked, unless they use the disk, which no reading shows."""
 
 from __future__ import annotations
 
@@ -46,6 +46,21 @@ ROWS = (
         params={"amount": 100_000},
         wait_s="{ constant = 0.1 }",
         neighbours=("memory", "memory"),
+        neighbours_at=(2, 3),
+        plan=_LEVELS,
+    ),
+    Row(
+        name="neighbour-disk",
+        family="moving",
+        fault="a service that stores six files on the disk per request, one after the other, and two processes that store 64 MB"
+        " again and again while the two highest levels run: a file takes 15 ms in place of 3; a knee may be marked, but no cause"
+        " and no bottleneck of the service",
+        expected=(),
+        also_true={"disk_saturated": "it is busy, mostly for others", "noisy_neighbours": "they use CPU, too"},
+        act="store",
+        params={"amount": 4096, "after": 6},
+        wait_s="{ constant = 0.1 }",
+        neighbours=("disk",),
         neighbours_at=(2, 3),
         plan=_LEVELS,
     ),

@@ -2,7 +2,7 @@
 
 It reads the level from the session's log. It ends after LONGEST_S, or when it is killed.
 
-    python neighbour.py cpu|memory|idle CORE SESSIONS FIRST_LEVEL LAST_LEVEL
+    python neighbour.py cpu|memory|disk|idle CORE SESSIONS FIRST_LEVEL LAST_LEVEL
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ SLICE_S = 0.1
 BUFFER_BYTES = 64 << 20
 """More than the caches of any machine: copying it is limited by memory."""
 
+BLOCK_BYTES = 64 << 20
+"""Takes a disk longer than many small writes: 0.2 s at 300 MB/s."""
+
 IDLE_SHARE = 0.05
 """Share of a core, as on a desktop or a quiet server."""
 
@@ -27,12 +31,23 @@ IDLE_SHARE = 0.05
 def main() -> None:
     kind, core, sessions, first, last = sys.argv[1:]
     os.sched_setaffinity(0, {int(core)})
-    use = {"cpu": spin, "memory": copier(), "idle": doze}[kind]
+    use = user_of(kind)
     for level in levels_of(Path(sessions)):
         if int(first) <= level <= int(last):
             use()
         else:
             time.sleep(READ_EVERY_S)
+
+
+def user_of(kind: str) -> Callable[[], None]:
+    """A function that uses for a moment what neighbours of this kind use."""
+    match kind:
+        case "memory":
+            return copier()
+        case "disk":
+            return writer()
+        case _:
+            return {"cpu": spin, "idle": doze}[kind]
 
 
 def spin() -> None:
@@ -60,6 +75,20 @@ def copier() -> Callable[[], None]:
             copied[:] = source
 
     return copy
+
+
+def writer() -> Callable[[], None]:
+    """A function that writes a block to an empty file and waits until it is on the disk. The file has no name, so it ends with
+    the process."""
+    block, file = bytes(BLOCK_BYTES), tempfile.TemporaryFile(buffering=0)
+
+    def write() -> None:
+        file.seek(0)
+        file.truncate()
+        file.write(block)
+        os.fsync(file.fileno())
+
+    return write
 
 
 def levels_of(folder: Path) -> Iterator[int]:

@@ -19,7 +19,8 @@ Written by `make faults` from `trials/faults/results/`; not by hand. Each row in
 headless. A run is right if the expected ids are marked, and if at no moment another cause of severity error or above, another
 bottleneck or another leak is marked. On healthy services no cause may be marked at all, and no bottleneck except
 `think_time_limited` and `not_saturated`. In the rows `moving`, in which other processes start and end, no point of the capacity
-curve may be marked. `noisy_neighbours` is right wherever other processes used 0.2 cores or more for 10 s.
+curve may be marked, except in `neighbour-disk` ([knee.md](knee.md#known-weaknesses)). `noisy_neighbours` is right wherever other
+processes used 0.2 cores or more for 10 s.
 [causes.md](causes.md) lists all ids.
 
 A wrong run is *disturbed* if other processes kept more than half a core busy for 10 s, since its marks may be true of them. It is

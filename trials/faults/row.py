@@ -76,7 +76,7 @@ class Row:
     """Command prefix of capexplorer, such as `taskset -c 0`; it applies to all that capexplorer starts."""
     busy_cores: tuple[int, ...] = ()
     """Cores on each of which four busy processes run. A service that the trial starts is pinned to the other core."""
-    neighbours: tuple[Literal["cpu", "memory", "idle"], ...] = ()
+    neighbours: tuple[Literal["cpu", "memory", "disk", "idle"], ...] = ()
     """Processes that run on each core, by what they use (`neighbour.py`)."""
     neighbours_at: tuple[int, int] = (0, 0)
     """Indices of the first and the last level at which neighbours are active."""

@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import struct
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -189,6 +190,15 @@ def write(request: Request, size: int) -> bool:
     return reply(request)
 
 
+def store(request: Request, size: int, count: int) -> bool:
+    """Writes `count` files, one once the one before is on the disk, and replies after the last one."""
+    for _ in range(count):
+        with tempfile.TemporaryFile(buffering=0) as file:
+            file.write(b"x" * size)
+            os.fsync(file.fileno())
+    return reply(request)
+
+
 def race(request: Request, keep_alive_ms: int) -> bool:
     """The keep-alive timeout expires when the request arrives: the connection is closed without reading the request."""
     if request.nth > 1 and request.idle_s * 1000 > keep_alive_ms:
@@ -273,6 +283,7 @@ def named(act: str, after: int, amount: int) -> Answer:
         "leak_files": partial(leak_files, count=amount),
         "open_files": partial(open_files, limit=amount),
         "write": partial(write, size=amount),
+        "store": partial(store, size=amount, count=after),
         "race": partial(race, keep_alive_ms=amount),
         "lock": partial(lock, hold_ms=amount),
         "semaphore": partial(semaphore, size=amount, hold_ms=after),
