@@ -3,7 +3,7 @@
 Parts, separated by commas or lines; a duration is a number with ms, s (the default), m or h:
 
     50:30s  hold 50 30s      50 users for exactly 30 s, counted from when all of them run
-    steps 20..120 by 20 10m  20, 40, ... 120 users for 10 minutes each
+    steps 20..120 by 20 10m  20, 40, ... 120 users for 10 minutes each; steps 120..20 count down
     ramp to 200 5m           evenly from the current number to 200 over 5 minutes
     spike 200 30s            200 at once for 30 s, then at once as many as before, for 30 s too
     loop 3 (...)             the parts in brackets, three times
@@ -11,7 +11,7 @@ Parts, separated by commas or lines; a duration is a number with ms, s (the defa
     verify                   the levels that verify the knee known by then
     60% knee                 anywhere in place of users: that share of the knee known when the step begins
     rate 200/s 30s           200 iterations offered a second for 30 s, counted from when the schedule has that rate
-    rates 50..400 by 50 20s  50, 100, ... 400 a second for 20 seconds each
+    rates 50..400 by 50 20s  50, 100, ... 400 a second for 20 seconds each; rates 400..50 count down
     ramp to 400/s 5m         evenly from the current rate (from users: from 0) to 400 a second
     spike 800/s 30s          800 a second at once for 30 s, then at once the load before it, for 30 s too
     60% capacity             anywhere in place of a rate: that share of the capacity known when the step begins
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate
@@ -54,6 +54,16 @@ _FORMS = {
         ("loop", r"loop\s+(?P<times>\d+)\s*\((?P<parts>.*)\)"),
     )
 }
+_EXAMPLES = {
+    "hold": "`hold 50 30s`, or `hold 200/s 30s`",
+    "ramp": "`ramp to 200 5m`, or `ramp to 400/s 5m`",
+    "spike": "`spike 200 30s`, or `spike 800/s 30s`",
+    "steps": "`steps 20..120 by 20 10m`",
+    "rate": "`rate 200/s 30s`",
+    "rates": "`rates 50..400 by 50 20s`",
+    "loop": "`loop 3 (...)`",
+}
+"""By the first word of a part."""
 
 STEPS_MOST = 10_000
 """Most steps of a whole plan with loops unrolled: nested loops must not fill the memory."""
@@ -137,8 +147,12 @@ def _with_single_spaces(text: str) -> str:
 
 def _unrolled(text: str, where: str) -> list[Step]:
     steps: list[Step] = []
-    for part in _parts(text, where):
-        steps += _part(part, where)
+    parts = list(_parts(text, where))
+    for index, part in enumerate(parts):
+        found = _part(part, where)
+        if found is None:
+            raise _unknown_part(_with_commas_in_numbers(parts[index:], text), where)
+        steps += found
         if len(steps) > STEPS_MOST:
             raise InputError(f"{where}: expected at most {STEPS_MOST} steps, loops unrolled")
     if not steps:
@@ -147,10 +161,25 @@ def _unrolled(text: str, where: str) -> list[Step]:
 
 
 def _unknown_part(part: str, where: str) -> InputError:
-    forms = ", ".join(_FORMS)
-    if any(form.fullmatch(f"{part} 1s") for form in _FORMS.values()):
+    """It quotes `part`, and shows the form of its first word; without one, that of a rate or of users."""
+    word, without = part.partition(" ")[0], ", without a comma in the number" if "," in part and "(" not in part else ""
+    by_word = _EXAMPLES.get(word) or (_EXAMPLES["rate"] if "/" in part else None)
+    if word.isalpha() and any(form.fullmatch(f"{part} 1s") for form in _FORMS.values()):
         return InputError(f"{where}: expected a duration after {shown(part)}, like {shown(f'{part} 30s')}")
-    return InputError(f"{where}: expected USERS:DURATION like 10:30s, got {shown(part)} (there are also {forms})")
+    if by_word is not None:
+        return InputError(f"{where}: expected {by_word}{without}, got {shown(part)}")
+    forms = ", ".join(_FORMS)
+    return InputError(f"{where}: expected USERS:DURATION like 10:30s{without}, got {shown(part)} (there are also {forms})")
+
+
+def _with_commas_in_numbers(parts: Sequence[str], text: str) -> str:
+    """The first part with those after it that a comma in a number, as in `rate 1,000/s 30s`, has separated from it."""
+    whole = parts[0]
+    for part in parts[1:]:
+        if not (re.search(r"\d$", whole) and re.match(r"\d{3}(?!\d)", part) and f"{whole},{part}" in text):
+            break
+        whole += f",{part}"
+    return whole
 
 
 def _parts(text: str, where: str) -> Iterator[str]:
@@ -172,12 +201,13 @@ def _parts(text: str, where: str) -> Iterator[str]:
         yield part.strip()
 
 
-def _part(part: str, where: str) -> list[Step]:
+def _part(part: str, where: str) -> list[Step] | None:
+    """Its steps; None: it has no known form."""
     for kind, form in _FORMS.items():
         found = form.fullmatch(part)
         if found is not None:
             return _MEANING[kind](found, where)
-    raise _unknown_part(part, where)
+    return None
 
 
 def _load_step(kind: Literal["hold", "ramp", "spike"], found: re.Match[str], where: str) -> Step:
@@ -210,6 +240,8 @@ def _steps(found: re.Match[str], where: str) -> list[Step]:
     first, last, by = (int(found[name]) for name in ("first", "last", "by"))
     if by == 0:
         raise InputError(f"{where}: expected steps by 1 or more, got {shown(found[0])}")
+    if 0 < abs(last - first) < by:
+        raise InputError(f"{where}: expected steps by at most {abs(last - first)}, got {shown(found[0])}")
     hold_s = _duration_s(found, where)
     counts = range(first, last + 1, by) if last >= first else range(first, last - 1, -by)
     if len(counts) > STEPS_MOST:
@@ -221,6 +253,8 @@ def _rates(found: re.Match[str], where: str) -> list[Step]:
     first, last, by = (Decimal(found[name]) for name in ("first", "last", "by"))
     if by == 0:
         raise InputError(f"{where}: expected rates by more than 0, got {shown(found[0])}")
+    if 0 < abs(last - first) < by:
+        raise InputError(f"{where}: expected rates by at most {abs(last - first)}, got {shown(found[0])}")
     hold_s, count = _duration_s(found, where), int(abs(last - first) / by) + 1
     if count > STEPS_MOST:
         raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {shown(found[0])}")
