@@ -85,6 +85,14 @@ REFUSED = {
         ["run", "mixed", "--headless", "--plan", "5:xs"],
         "--plan: expected USERS:DURATION like 10:30s",
     ),
+    "plan that needs a capacity at its start": (
+        ["run", "mixed", "--headless", "--plan", "60% capacity:20s"],
+        "--plan: expected levels of rates before the step that needs the capacity",
+    ),
+    "plan without load": (
+        ["run", "mixed", "--headless", "--plan", "rate 0/s 10s"],
+        "--plan: expected users or a rate above 0 in some step",
+    ),
     "plan with more users than the limit": (
         ["run", "mixed", "--headless", "--plan", "99999:1s"],
         "99999 users exceed guards.max_users",

@@ -13,6 +13,7 @@ from ..addresses import is_host_and_port, is_http_url, is_loopback, without_user
 from ..errors import InputError
 from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
+from ..load.plan_start import check_start
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
 from ..model.param import Param
@@ -154,10 +155,10 @@ def _steps(asked: RunArguments, found: Profile, where: str) -> tuple[Step, ...]:
 
 def _parsed_plan(plan: str, found: Profile, where: str) -> tuple[Step, ...]:
     """A plan by its name in the profile, or by its text."""
-    most = found.guards.max_users
-    if plan in found.plans:
-        return parse(found.plans[plan], f"{where}: plans.{plan}", most)
-    if not is_text(plan):
+    if plan not in found.plans and not is_text(plan):
         known = ", ".join(found.plans) or "none"
         raise InputError(f"--plan: no plan `{plan[:60]}` in the profile (it has: {known}), and not USERS:DURATION[,...]")
-    return parse(plan, "--plan", most)
+    text, text_in = (found.plans[plan], f"{where}: plans.{plan}") if plan in found.plans else (plan, "--plan")
+    steps = parse(text, text_in, found.guards.max_users)
+    check_start(steps, text_in)
+    return steps
