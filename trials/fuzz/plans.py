@@ -171,7 +171,7 @@ def _spike(rng: random.Random) -> Written:
 
 
 def _steps(rng: random.Random) -> Written:
-    first, last, by = rng.randint(0, 300), rng.randint(0, 300), rng.choice((1, 5, 20, 1_000))
+    first, last, by = _range(rng, 0)
     text, seconds = _duration(rng)
     counts = []
     users = first
@@ -180,6 +180,13 @@ def _steps(rng: random.Random) -> Written:
         users += by if first <= last else -by
     each = rng.choice(("", "each "))
     return Written(f"steps {first}..{last} by {by} {each}{text}", [(users, Fraction(-1), seconds, "hold") for users in counts])
+
+
+def _range(rng: random.Random, least: int) -> tuple[int, int, int]:
+    """The first and the last value, and a step that does not exceed their difference unless they are equal."""
+    first, last = rng.randint(least, 300), rng.randint(least, 300)
+    widths = [by for by in (1, 5, 20, 250) if by <= abs(last - first) or last == first]
+    return first, last, rng.choice(widths)
 
 
 def _rate(rng: random.Random) -> Written:
@@ -197,7 +204,7 @@ def _rate(rng: random.Random) -> Written:
 
 
 def _rates(rng: random.Random) -> Written:
-    first, last, by = rng.randint(1, 300), rng.randint(1, 300), rng.choice((1, 5, 20, 1_000))
+    first, last, by = _range(rng, 1)
     text, seconds = _duration(rng)
     found = range(first, last + 1, by) if first <= last else range(first, last - 1, -by)
     unit = rng.choice(("", "/s"))
