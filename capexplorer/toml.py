@@ -75,7 +75,7 @@ def convert(raw: Any, kind: type[T], where: str) -> T:
     try:
         return msgspec.convert(raw, kind, strict=True)
     except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {_with_key_first(str(error), raw)}") from None
+        raise InputError(f"{where}: {_with_key_first(str(error), raw, kind)}") from None
 
 
 def nearest(word: str, known: typing.Iterable[str]) -> str:
@@ -165,7 +165,26 @@ def _struct_among(kind: Any, *, inside_sequence: bool = False) -> type[msgspec.S
     return None
 
 
-def _with_key_first(message: str, raw: Any) -> str:
+def _choices(kind: Any, path: str) -> list[str]:
+    """What the key at `path` may be, if only certain values are allowed, or a number in place of them."""
+    for step in _STEP.finditer(path):
+        struct = _struct_among(kind, inside_sequence=step["key"] is None)
+        if step["key"] is None:
+            kind = struct
+        elif struct is not None:
+            kind = _kinds(struct).get(step["key"])
+    return _allowed(kind)
+
+
+def _allowed(kind: Any) -> list[str]:
+    if typing.get_origin(kind) is typing.Literal:
+        return [str(value) for value in typing.get_args(kind)]
+    if kind is int:
+        return ["a whole number"]
+    return [value for arg in typing.get_args(kind) for value in _allowed(arg)]
+
+
+def _with_key_first(message: str, raw: Any, kind: Any) -> str:
     """msgspec's `Expected ... - at $.key` as `key: expected ..., got ...`."""
     at = _AT.search(message)
     words = message[: at.start()] if at else message
@@ -175,7 +194,9 @@ def _with_key_first(message: str, raw: Any) -> str:
     words = _one_line(words[:1].lower() + words[1:])
     if at is None:
         return words
-    value = _value_at(raw, at["path"])
+    value, choices = _value_at(raw, at["path"]), _choices(kind, at["path"])
+    if choices and words.startswith("invalid enum value"):
+        words = f"expected one of {', '.join(choices)}"
     if isinstance(value, list) and "a list of" in words:
         words = f"{words.partition(', got')[0]}, got {len(value)}"
     if isinstance(value, str | int | float) and "got " not in words and "'" not in words:

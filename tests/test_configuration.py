@@ -41,7 +41,7 @@ def test_every_key_of_the_file_is_read(file: Path) -> None:
 REFUSED = {
     "an unknown key": ('them = "nord"', "unknown key `them`; did you mean `theme`?"),
     "a window that the key w cannot choose": ("window_s = 61", "window_s: "),
-    "unknown markers": ('markers = "dots"', "markers: invalid enum value 'dots'"),
+    "unknown markers": ('markers = "dots"', "markers: expected one of braille, octants, blocks, ascii, got 'dots'"),
     "a key that is a number": ("[keys]\nzero = 0", "keys[...]: expected `str | array`, got `int`"),
     "an empty list of keys": ("[keys]\nzero = []", "keys[...]: expected a list of at least 1 entry"),
     "not TOML": ("theme = ", "not valid TOML"),

@@ -37,7 +37,9 @@ INVALID = {
     "wrong type": (with_users('start = "ten"'), "users.start: expected `int`, got `str`"),
     "wrong type in a task": (with_task('weight = "heavy"'), "users.task[0].weight: expected `int`, got `str`"),
     "true for a number": (with_users("wait_s = true"), "users.wait_s: expected"),
-    "wrong choice": (with_users('client = "curl"'), "users.client: invalid enum value 'curl'"),
+    "wrong choice": (with_users('client = "curl"'), "users.client: expected one of fast, requests, lean, got 'curl'"),
+    "wrong word for a number": (with_users('workers = "all"'), "users.workers: expected one of a whole number, auto, got 'all'"),
+    "wrong arrivals": (with_users('arrivals = "odd"'), "users.arrivals: expected one of poisson, even, got 'odd'"),
     "missing table": ('url = "http://127.0.0.1"', "object missing required field `users`"),
     "a value where a table belongs": ('url = "http://127.0.0.1"\nusers = 5', "users: expected `object`, got `int`"),
     "not TOML": ("users = [", "not valid TOML"),
@@ -117,7 +119,10 @@ INVALID = {
     "a file of 300 KiB": (f"{VALID}body = '{'x' * 300 * 1024}'", "expected a file of at most 256 KiB"),
     "100,000 letters of a key": (f"{'k' * 100_000} = 1", f"unknown key `'{'k' * 59}...'`; expected one of"),
     "a line end in a key": ('"a\\nb" = 1', "unknown key `'a\\nb'`; expected one of"),
-    "a line end in a choice": (with_users('client = "cu\\nrl"'), "users.client: invalid enum value 'cu\\nrl'"),
+    "a line end in a choice": (
+        with_users('client = "cu\\nrl"'),
+        "users.client: expected one of fast, requests, lean, got 'cu\\nrl'",
+    ),
     "a line end in a path": (
         with_task('path = "/a\\nb"'),
         "users.task[0].path: expected a path that starts with /, or a URL, got",
