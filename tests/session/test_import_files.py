@@ -145,6 +145,10 @@ def test_a_history_of_locust_before_1_0_has_other_names_and_another_order(tmp_pa
         (steady_history().encode("utf-16"), "UTF-16"),
         (steady_history().encode() + b"\xff\xfe\n", "line 43: not UTF-8"),
         (b"\x7fELF\0\0", "binary"),
+        (
+            '{\n    "root_group": {\n        "name": ""\n    }\n}\n',
+            "JSON, not CSV: the summary of a whole run, such as k6's, has no levels; expected Locust's *_stats_history.csv, or",
+        ),
         ("users\n1\n", "`throughput_rps` is missing"),
         ("users,throughput\n1,2\n", "unknown column `throughput`; did you mean `throughput_rps`?"),
         (TABLE + ",users\n1,2,3,0,1\n", "column `users` is there twice"),

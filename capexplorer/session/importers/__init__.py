@@ -31,6 +31,8 @@ _OTHERS = {
     ("count", "message", "traceback"): "Locust's exceptions",
 }
 """Other files that Locust's `--csv` writes, by their first columns."""
+_IMPORTABLE = "Locust's *_stats_history.csv, or a table with `users,throughput_rps`"
+_NO_JSON = f"the summary of a whole run, such as k6's, has no levels; expected {_IMPORTABLE}"
 _K6 = ("metric_name", "timestamp", "metric_value")
 """The first columns of `k6 run --out csv`."""
 
@@ -41,7 +43,7 @@ def imported(paths: Sequence[Path], label: str | None, settling: Settling) -> li
     `paths`: one table, or histories, which follow each other in the order of their start. Raises InputError, with file, line and
     what was expected.
     """
-    files = [read_csv(path) for path in paths]
+    files = [read_csv(path, _NO_JSON) for path in paths]
     for file in files:
         _check_is_known(file)
     _check_is_unique(files)
@@ -117,7 +119,7 @@ def _check_is_known(file: CsvFile) -> None:
         raise file.error(1, f"{other}, without times; import the *_stats_history.csv beside it")
     hint = "; commas between values were expected" if len(columns) == 1 and re.search(r"[;\t]", columns[0]) else ""
     got = repr(",".join(file.columns)[:60])
-    raise file.error(1, f"expected Locust's *_stats_history.csv, or a table with `users,throughput_rps`, got {got}{hint}")
+    raise file.error(1, f"expected {_IMPORTABLE}, got {got}{hint}")
 
 
 def _check_counts_users(file: CsvFile, columns: Sequence[str]) -> None:

@@ -83,10 +83,16 @@ class Column:
         return self.file.error(line, f"`{self.name}`: expected {kind}{bounds}, got {text[:_LONGEST_SHOWN]!r}{comma}")
 
 
-def read_csv(path: Path) -> CsvFile:
-    """Read the whole file. A last line that is cut off is left out, with a note. Raises InputError."""
+def read_csv(path: Path, instead_of_json: str) -> CsvFile:
+    """Read the whole file. A last line that is cut off is left out, with a note. Raises InputError.
+
+    `instead_of_json`: says what was expected in place of a file of JSON.
+    """
     content = _bytes(path)
-    rows = _rows(path, _text(path, content))
+    text = _text(path, content)
+    if text.lstrip().startswith(("{", "[")):
+        raise InputError(f"{path}: JSON, not CSV: {instead_of_json}")
+    rows = _rows(path, text)
     first = next(rows, None)
     if first is None:
         raise InputError(f"{path}: empty: a CSV header was expected")
