@@ -57,7 +57,8 @@ def test_the_capacity_curve_has_the_capacity_as_a_rate_and_the_diagonal_of_full_
 
 def test_the_capacity_curve_names_the_sign_of_a_level_that_does_not_count() -> None:
     run = VirtualRates(OpenRun(System(1 / 100, 0), np.random.default_rng(200_002)))
-    run.climb([40, 60, 80, 125, 150, 60], 14)
+    run.climb([40, 60, 80, 125, 150], 14)
+    run.climb([60], 50)  # its backlog of 1,000 has gone after 26 s, but it follows overload
     text = pane_text(CurvePane(), Timeline(run.sink.take()), LARGE, DisplayOptions(window_s=None))
     assert "× not counted" in text or "× recovery" in text
 

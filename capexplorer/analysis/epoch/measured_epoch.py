@@ -53,8 +53,13 @@ class MeasuredEpoch:
 
         CPU used by other processes is no change of the service: levels that it pushed below the low-load line are in no regime.
         """
+        return regimes_of(self.comparable, self.halves)
+
+    @property
+    def comparable(self) -> list[Measured]:
+        """Elements of `measured` that show whether the service changed."""
         usable = {level.started_s for level in usable_levels(self.ladder)}
-        return regimes_of([each for each in self.measured if each.rates.started_s in usable], self.halves)
+        return [each for each in self.measured if each.rates.started_s in usable]
 
     @cached_property
     def judged(self) -> Regime:

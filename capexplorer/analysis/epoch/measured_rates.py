@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from .neighbours import NeighbourCheck
 from .onset import cut, halves_of, parts_of, queue_filled
 from .part_figures import seconds_of_part
 from .rate_ramps import chronological, growth_of_rate, slope_of
+from .rate_recovery import after_left_out
 
 QUEUED_MOST = 0.1
 """The pool is at its cap if more than this share of the iterations in flight waits for a user; while users start, few do."""
@@ -41,6 +43,19 @@ class RateLadder(MeasuredEpoch):
 
     rates: tuple[RateLevel, ...] = ()
     """One for each element of `measured`, with the counts of its iterations."""
+
+    @property
+    def comparable(self) -> list[Measured]:
+        """Without the backlog of an overload that is left out: the levels of a regime do not explain it."""
+        backlog = {level.started_s for _, level in self.after_left_out}
+        return [each for each in super().comparable if each.rates.started_s not in backlog]
+
+    @cached_property
+    def after_left_out(self) -> list[tuple[RateLevel, RateLevel]]:
+        """Each level with a backlog of an overload that is left out, after that overload."""
+        usable = {each.rates.started_s for each in super().comparable}
+        left_out = [level for level in self.rates if level.left_out or level.started_s not in usable]
+        return after_left_out(self.rates, left_out)
 
     @property
     def disturbed(self) -> tuple[int, ...]:

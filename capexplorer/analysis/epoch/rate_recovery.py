@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...model.rate_verdicts import RateRecovery
 from ...model.timeline import Timeline
-from ..rates.level_state import is_overloaded, low_load, state_of
+from ..rates.level_state import LowLoad, is_overloaded, low_load, state_of
 from ..rates.rate_level import SAME_RATE, RateLevel, pooled
 
 RECOVERED_S = 3
@@ -72,6 +72,21 @@ def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], dow
         return True
     low = low_load(pooled(fit))
     return level.rate_per_s < before.rate_per_s and (recovering or is_overloaded(state_of(before, low)))
+
+
+def after_left_out(levels: Sequence[RateLevel], left_out: Collection[RateLevel]) -> list[tuple[RateLevel, RateLevel]]:
+    """(overload that is left out, level that was not served in full after it), for each level of a lower rate from then on until
+    one is served: its backlog is not a fault of the service, even below all other rates. `levels`: all, in the order they ran.
+    """
+    found: list[tuple[RateLevel, RateLevel]] = []
+    above: RateLevel | None = None
+    for level in levels:
+        is_lost = level.due > 0 and state_of(level, LowLoad()) not in ("kept", "unsure")
+        if above is not None and is_lost and level.rate_per_s < (1 - SAME_RATE) * above.rate_per_s:
+            found.append((above, level))
+        else:
+            above = level if is_lost and level in left_out else None
+    return found
 
 
 def recoveries(

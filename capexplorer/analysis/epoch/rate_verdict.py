@@ -27,6 +27,7 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
     if not measured:
         return None
     fit, down = split(usable)
+    down += [level for _, level in ladder.after_left_out]
     capacity = judge(fit)
     most = capacity.kept_per_s if capacity is not None else None
     is_beyond = any(level.left_out and level.offered_per_s > (most or 0.0) for level in measured)
@@ -36,9 +37,15 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
         capacity=capacity,
         levels=tuple(_level_verdicts(ladder, _one_a_level(measured, usable), fit, down)),
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
-        recoveries=tuple(recoveries(ladder.timeline, usable, fit, down)),
+        recoveries=tuple(recoveries(ladder.timeline, _with_left_out(ladder), fit, down)),
         regimes=rate_regime_verdicts(ladder),
     )
+
+
+def _with_left_out(ladder: RateLadder) -> list[RateLevel]:
+    """The usable levels, and those of backlogs of an overload that is left out with that overload, in the order they ran."""
+    known = [*ladder.usable, *(level for pair in ladder.after_left_out for level in pair)]
+    return [level for level in ladder.rates if level in known]
 
 
 def _one_a_level(measured: Sequence[RateLevel], usable: Sequence[RateLevel]) -> list[RateLevel]:
@@ -70,8 +77,8 @@ def _level_verdicts(
             growth_per_s=level.growth / level.seconds,
             recovery=level in down,
             is_part=parts[level.index] > 1 and not level.ramp,
-            left_out=level not in usable and level.due > 0,
-            other_service=level.started_s in unused - judged,
+            left_out=level not in usable and level not in down and level.due > 0,
+            other_service=level.started_s in unused - judged and level not in down,
             unsteady=level.started_s in unused & judged,
         )
         for level in measured
