@@ -26,12 +26,18 @@ from ..model.conclusions import (
     ThinkTimeLimit,
 )
 from ..model.events import Mark
+from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Leak
+from ..model.level import Level
 from ..model.verdicts import RegimeVerdict
 from .causes.generator_saturation import others_cpu
 from .causes.saturation_readings import OTHERS_LEAST
 from .epoch.stalls import stalls_of
 from .epoch_view import EpochView, last_s, since_s
+
+RAMP_TOP = 0.9
+"""Share of a ramp's last rate up to which its bins must describe the service, else the rate is named as one that is left out. The
+last of 24 bins is at 0.98 of it, and its count of arrivals varies by 4%."""
 
 
 def service_limited(view: EpochView) -> ServiceLimited | None:
@@ -131,19 +137,32 @@ def machine_shared(view: EpochView) -> MachineShared | None:
 
 
 def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
-    """Figures of the level in which other processes used most CPU, among the levels left out if there are any.
+    """Figures of the level, or bin of a ramp, in which other processes used most CPU, among the levels left out if there are any.
 
     None if they used it only in a few seconds and no level is left out: then their mark, with its time, is enough.
     """
-    left_out = view.left_out()
-    levels = left_out or [level for level in view.disturbed() if (others_cpu(level.figures) or 0.0) >= OTHERS_LEAST]
+    left_out = [*view.left_out(), *(level for level in view.disturbed() if _ends_early(view, level))]
+    levels = left_out or [level for level in view.disturbed() if _most_disturbed(level)[0] >= OTHERS_LEAST]
     if not levels:
         return None
-    worst = max(levels, key=lambda level: others_cpu(level.figures) or 0.0).figures
+    used, worst = max((_most_disturbed(level) for level in levels), key=lambda found: found[0])
     cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
     users = tuple(sorted({float(level.users) for level in left_out if level.users}))
     rates = tuple(sorted({level.offered_per_s for level in left_out if level.offered_per_s}))
-    return CpuUsedByOthers(others_cpu(worst) or 0.0, cores, tuple(worst.other_processes), users, rates)
+    return CpuUsedByOthers(used, cores, tuple(worst.other_processes), users, rates)
+
+
+def _most_disturbed(level: Level) -> tuple[float, LevelFigures]:
+    """(cores that other processes used, figures) of the bin of a ramp in which they used most, or of the level."""
+    parts = [part.figures for part in level.bins] or [level.figures]
+    return max(((others_cpu(figures) or 0.0, figures) for figures in parts), key=lambda found: found[0])
+
+
+def _ends_early(view: EpochView, level: Level) -> bool:
+    """Whether the bins of a ramp that describe the service end well below its last rate."""
+    verdicts = view.rates.levels if view.rates is not None and level.opened.ramp else ()
+    used = next((each for each in verdicts if each.level == level.opened.index), None)
+    return used is not None and (used.left_out or used.offered_per_s < RAMP_TOP * (level.offered_per_s or 0.0))
 
 
 def first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:

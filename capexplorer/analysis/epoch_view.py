@@ -90,7 +90,8 @@ class EpochView:
     def disturbed(self) -> list[Level]:
         """Levels disturbed by other processes, which used CPU that the service or the generator needed."""
         indices = self.verdict.disturbed_levels if self.verdict is not None else ()
-        return [level for level in self.loaded() if level.opened.index in indices]
+        judged = [level for level in self.levels() if level.has_load and (level.figures.settled or level.bins)]
+        return [level for level in judged if level.opened.index in indices]
 
     def left_out(self) -> list[Level]:
         """Those of the disturbed levels that do not describe the service."""

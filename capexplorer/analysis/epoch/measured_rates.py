@@ -47,14 +47,15 @@ class RateLadder(MeasuredEpoch):
     @property
     def comparable(self) -> list[Measured]:
         """Without the backlog of an overload that is left out: the levels of a regime do not explain it."""
-        backlog = {level.started_s for _, level in self.after_left_out}
-        return [each for each in super().comparable if each.rates.started_s not in backlog]
+        backlog = [level for _, level in self.after_left_out]
+        excluded = {id(each) for each, rate in self._pairs if rate in backlog}
+        return [each for each in super().comparable if id(each) not in excluded]
 
     @cached_property
     def after_left_out(self) -> list[tuple[RateLevel, RateLevel]]:
         """Each level with a backlog of an overload that is left out, after that overload."""
-        usable = {each.rates.started_s for each in super().comparable}
-        left_out = [level for level in self.rates if level.left_out or level.started_s not in usable]
+        usable = {id(each) for each in super().comparable}
+        left_out = [rate for each, rate in self._pairs if rate.left_out or id(each) not in usable]
         return after_left_out(self.rates, left_out)
 
     @property
@@ -75,9 +76,14 @@ class RateLadder(MeasuredEpoch):
         A level whose goodput other processes lowered is used only if it was served in full.
         """
         chosen = {level.started_s for level in self.judged.steady}
-        lowered = {level.started_s for level in self.ladder if level.goodput_disturbed}
-        described = [rate for rate in self.rates if rate.started_s in chosen and not rate.left_out and rate.due]
-        return [rate for rate in described if rate.started_s not in lowered or state_of(rate, LowLoad()) == "kept"]
+        described = [
+            (each, rate) for each, rate in self._pairs if rate.started_s in chosen and not rate.left_out and rate.due
+        ]  # bins of a ramp all have the start of the ramp
+        return [rate for each, rate in described if not each.rates.goodput_disturbed or state_of(rate, LowLoad()) == "kept"]
+
+    @property
+    def _pairs(self) -> list[tuple[Measured, RateLevel]]:
+        return list(zip(self.measured, self.rates, strict=True))
 
 
 def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> RateLadder:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 from capexplorer import wording
+from capexplorer.analysis.epoch.measured_rates import rate_ladder
 from capexplorer.analysis.epoch.rate_ramps import chronological, growth_of_rate
 from capexplorer.analysis.epoch.rate_recovery import split
-from capexplorer.analysis.ladder import JudgedPart
+from capexplorer.analysis.ladder import JudgedPart, Measured
 from capexplorer.analysis.rates.rate_capacity import judge
 from capexplorer.analysis.rates.rate_level import RateLevel, pooled
 from capexplorer.model.figures import LevelFigures
@@ -20,7 +22,7 @@ from capexplorer.model.percentiles import Latency
 from capexplorer.model.rate_verdicts import RateVerdict
 from trials.simulation.moving_rates import ramped_rates
 from trials.simulation.open_queue import OpenRun
-from trials.simulation.queues import System
+from trials.simulation.queues import System, Trouble
 from trials.simulation.virtual_rates import VirtualRates
 
 from ..rates.levels import level
@@ -176,3 +178,32 @@ def test_a_bin_without_failures_on_the_way_down_makes_no_fault_of_failing_bins_o
     found = ramped_rates("timeouts", 900_018).verdict
     assert found is not None
     assert [regime.began_s for regime in found.regimes if regime.inside] == []
+
+
+def test_a_bin_that_other_processes_disturbed_is_left_out_alone() -> None:
+    timeline = _ramped(System(1 / 100, 0), 160.0).timeline
+    ladder = rate_ladder(timeline, 0, timeline.levels)
+    crowded = {index for index, rate in enumerate(ladder.rates) if rate.rate_per_s > 140}
+    measured = [_crowded(each) if index in crowded else each for index, each in enumerate(ladder.measured)]
+    assert [rate for index, rate in enumerate(ladder.rates) if index not in crowded and rate.due] == (
+        replace(ladder, measured=tuple(measured)).usable
+    )
+
+
+def test_a_ramp_whose_highest_bins_other_processes_disturbed_says_so() -> None:
+    session = _ramped(System(1 / 100, 0, trouble=Trouble(30.0, speed=0.3, by_neighbour=True)), 160.0)
+    words = wording.verdict(session.timeline)
+    assert words.startswith("Other processes (busy) use")
+    assert "results at 160/s offered do not describe the service" in words
+
+
+def _ramped(system: System, to_per_s: float) -> VirtualRates:
+    session = VirtualRates(OpenRun(system, np.random.default_rng(SEED)))
+    session.offer(1.0)
+    session.ramp(to_per_s, 60)
+    session.end()
+    return session
+
+
+def _crowded(each: Measured) -> Measured:
+    return replace(each, rates=replace(each.rates, disturbed=True, goodput_disturbed=True))
