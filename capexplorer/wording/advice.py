@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Collection
 
 from ..model.events import Header
-from ..model.findings import Blame, Cause, CurveFinding, Finding, Readings
+from ..model.findings import Blame, Bottleneck, Cause, CurveFinding, Finding, Readings
 from ..model.limits import limits_in_profile
 from .cause_texts import advice_of
 from .knee_sentences import missing
@@ -40,7 +40,9 @@ def advice(finding: Finding, header: Header | None = None) -> str:
         return ""
     system = header.host.system if header is not None else None
     limits = limits_in_profile(header.profile) if header is not None else {}
-    return advice_for(_named(finding), finding.readings, system, limits)
+    at_rate = finding.offered_at_per_s if isinstance(finding, Bottleneck) else None
+    readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
+    return advice_for(_named(finding), readings, system, limits)
 
 
 def _named(finding: Blame) -> str:
@@ -191,6 +193,17 @@ def _fd_leak(readings: Readings, system: str) -> str:
     return f"`ls -l /proc/{_pid(readings)}/fd` lists the open files; a higher limit only delays the failure."
 
 
+def _more_load(readings: Readings, system: str) -> str:
+    at_rate = readings.get("offered_at_per_s") is not None
+    return "Offer a higher rate: throughput still grows." if at_rate else advice_of("not_saturated")
+
+
+def _measured_again(readings: Readings, system: str) -> str:
+    at_rate = readings.get("offered_at_per_s") is not None
+    advice = advice_of("noisy_neighbours")
+    return advice.replace("the same user counts", "the same offered rates") if at_rate else advice
+
+
 _BUILT: dict[str, Callable[[Readings, str], str]] = {
     "ephemeral_port_exhaustion": _ports,
     "ephemeral_port_exhaustion_time_wait": _time_wait,
@@ -205,6 +218,8 @@ _BUILT: dict[str, Callable[[Readings, str], str]] = {
     "single_thread_cpu_saturated": _single_thread,
     "memory_leak": _memory_leak,
     "fd_leak": _fd_leak,
+    "not_saturated": _more_load,
+    "noisy_neighbours": _measured_again,
 }
 """Id to the advice that depends on readings or on the operating system."""
 

@@ -10,7 +10,7 @@ import pytest
 from capexplorer import wording
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.commands.limiting import limits_of
-from capexplorer.model.findings import Cause, Leak
+from capexplorer.model.findings import Bottleneck, Cause, Leak
 from capexplorer.model.limits import Limits
 from capexplorer.wording.cause_texts import TEXTS
 from trials.marked import marked
@@ -163,3 +163,15 @@ def test_a_mark_in_the_journal_has_neither_readings_nor_advice() -> None:
     assert wording.journal_mark(mark) == "cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s"
     with_readings = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
     assert wording.mark(mark) == f"{with_readings}. {TEXTS['connection_reset'].advice}"
+
+
+@pytest.mark.parametrize(
+    ("id_", "at_users", "at_rate"),
+    [
+        ("not_saturated", "Add users", "Offer a higher rate"),
+        ("noisy_neighbours", "measure the same user counts again", "measure the same offered rates again"),
+    ],
+)
+def test_advice_about_a_level_of_an_offered_rate_names_rates_and_not_users(id_: str, at_users: str, at_rate: str) -> None:
+    assert at_users in wording.advice(Bottleneck(name=id_, users_at=40.0))
+    assert at_rate in wording.advice(Bottleneck(name=id_, offered_at_per_s=220.0))
