@@ -105,7 +105,8 @@ def _without_maximum(found: RateCapacity) -> str:
     """Why goodput that is less than the offered rate gives no capacity."""
     if found.rises:
         served = f"all is served up to a rate between {rate(found.kept_per_s)} and {rate(found.high_per_s)}"
-        return f", but still rises with it, so that a part of the requests is limited: {served}"
+        short = "a short queue refuses requests, or " * (found.limit == "errors")
+        return f", but still rises with it, since {short}only a part of the requests is limited: {served}"
     if found.overload is None:
         return ", but its maximum was not reached"
     if found.overload.fall_ratio is None:
