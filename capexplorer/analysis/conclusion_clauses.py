@@ -21,7 +21,7 @@ from ..model.conclusions import (
     RequestsFailed,
     ServiceChanged,
     ServiceLimited,
-    Stalled,
+    ShortStall,
     TargetDied,
     ThinkTimeLimit,
 )
@@ -117,14 +117,14 @@ def _is_of(each: RegimeVerdict, cause: Mark, regimes: Sequence[RegimeVerdict]) -
     return each.began_s <= last_s(cause) and since_s(cause) <= until_s
 
 
-def stalled(view: EpochView) -> Stalled | None:
+def stalled(view: EpochView) -> ShortStall | None:
     """The longest short stall inside a level, and how many there were."""
     found = [(stall, level) for level in view.loaded() for stall in stalls_of(view.timeline, level)]
     if not found:
         return None
     longest, level = max(found, key=lambda each: each[0].seconds)
     users = None if level.offered_per_s is not None else float(level.users)
-    return Stalled(longest.at_s, longest.seconds, len(found), users, level.offered_per_s)
+    return ShortStall(longest.at_s, longest.seconds, len(found), users, level.offered_per_s)
 
 
 def machine_shared(view: EpochView) -> MachineShared | None:

@@ -139,7 +139,7 @@ class ServiceChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Stalled:
+class ShortStall:
     """The service sent no reply for some seconds inside a level, and went on as before."""
 
     at_s: float
@@ -223,7 +223,7 @@ Clause = (
     | CurveAlone
     | NotJudged
     | ServiceChanged
-    | Stalled
+    | ShortStall
     | UsersTooNew
     | PartlyCounted
     | UsersNotWarm

@@ -140,7 +140,7 @@ def _(each: found.ServiceChanged) -> str:
 
 
 @clause.register
-def _(each: found.Stalled) -> str:
+def _(each: found.ShortStall) -> str:
     """`at 01:40 and 20 users no reply came for at least 2 s, which the level's figures contain`."""
     where = f"at {session_time(each.at_s)} and {quantities.load(each.users, each.offered_per_s)}"
     longest = f"no reply came for at least {each.seconds} s, which the level's figures contain"

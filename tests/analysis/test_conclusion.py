@@ -28,7 +28,7 @@ from capexplorer.model.conclusions import (
     RunInvalid,
     ServiceChanged,
     ServiceLimited,
-    Stalled,
+    ShortStall,
     TargetDied,
     ThinkTimeLimit,
     UsersNotWarm,
@@ -109,7 +109,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "think time limits throughput": ([*UP_TO_82, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
     "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (KneeFound, EndpointDegrades), "info"),
     "a change in time after the knee": ([*UP_TO_82, CHANGED], (KneeFound, ServiceChanged), "info"),
-    "a short stall inside a level": (stalled_session(), (NotJudged, Stalled), "info"),
+    "a short stall inside a level": (stalled_session(), (NotJudged, ShortStall), "info"),
     "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
     "partial levels only": ([*UP_TO_82, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
     "partial levels beside a knee, and a machine shared with the generator last": (
@@ -194,6 +194,6 @@ def concluded(*events: Event) -> Conclusion:
 
 
 def test_a_short_stall_inside_a_level_is_in_the_conclusion_with_its_time_and_load() -> None:
-    found = next(each for each in concluded(*stalled_session()).clauses if isinstance(each, Stalled))
-    assert found == Stalled(at_s=10.0, seconds=2, times=1, users=20.0, offered_per_s=None)
+    found = next(each for each in concluded(*stalled_session()).clauses if isinstance(each, ShortStall))
+    assert found == ShortStall(at_s=10.0, seconds=2, times=1, users=20.0, offered_per_s=None)
     assert clause(found) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
