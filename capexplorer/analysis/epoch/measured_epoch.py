@@ -12,6 +12,7 @@ from ..knee.missing_levels import LEVELS_LEAST
 from ..ladder import LadderLevel, Measured, pooled
 from .judgeable import judgeable_levels
 from .level_comparison import FAILING, failure_ratio_of
+from .limiter_burst import without_burst_levels
 from .neighbours import usable_levels
 from .recovery import Split, split
 from .regime import Regime, return_users
@@ -59,7 +60,7 @@ class MeasuredEpoch:
     def comparable(self) -> list[Measured]:
         """Elements of `measured` that show whether the service changed."""
         usable = {level.started_s for level in usable_levels(self.ladder)}
-        return [each for each in self.measured if each.rates.started_s in usable]
+        return without_burst_levels([each for each in self.measured if each.rates.started_s in usable])
 
     @cached_property
     def judged(self) -> Regime:

@@ -19,6 +19,7 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ..ladder import JudgedPart, parts
 from .failing_seconds import CLEAN_MOST, SIDE_LEAST, failing_changes, slow_last_seconds
+from .limiter_burst import is_limited, without_burst
 from .part_figures import part_figures
 from .settling_failures import SettlingFailures, settling_failures
 from .shifts import Series, cuts_of
@@ -50,6 +51,8 @@ def parts_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
     if level.opened.ramp:
         return parts(level)
     found = _changes_of(timeline, level)
+    if is_limited(timeline, level):
+        return without_burst(cut(timeline, level, found.at), level)
     if found.failing is not None:
         return cut(timeline, level, found.failing.at, found.failing)
     if found.at:

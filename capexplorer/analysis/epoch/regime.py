@@ -155,8 +155,10 @@ def _is_unsteady(level: LadderLevel) -> bool:
 
 
 def began_inside(each: Measured) -> bool:
-    """Whether it began with a change in the middle of a level, not with a step of load."""
-    return each.part.began_inside or each.level.opened.since_s is not None
+    """Whether it began with a change in the middle of a level, not with a step of load. A rate limiter whose allowance is used up
+    refuses by load.
+    """
+    return not each.part.limited and (each.part.began_inside or each.level.opened.since_s is not None)
 
 
 def return_users(regime: Regime, others: Sequence[Regime]) -> float | None:

@@ -25,6 +25,8 @@ class JudgedPart:
     """Whether it began with a change inside the level, not with a step of load."""
     after_queue: bool = False
     """Whether replies had become slow just before it, as while a queue fills. Known at offered rates only."""
+    limited: bool = False
+    """Whether a rate limiter refused its failed requests (`epoch.limiter_burst`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from session.samples import HEADER
 
 from capexplorer.analysis.epoch.epoch import Epoch, epoch_of
-from capexplorer.model.events import EndpointTick, Event, LevelOpened, Sample, Verdict
+from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Sample, Verdict
 from capexplorer.model.timeline import Timeline
 
 WAIT_S = 0.2
@@ -22,9 +22,10 @@ def session(
     failed_after_ms: float = 1.0,
     response_ms: float = 15.0,
     endpoints: Sequence[str] = ("/",),
+    status: int | None = None,
 ) -> Timeline:
     """Levels of (users, settled seconds). `settling`: (requests, failures) of the seconds in which the last level settles.
-    `endpoints`: each has these requests; the failures are of the first.
+    `endpoints`: each has these requests; the failures are of the first. `status`: of the failures; None: it is not known.
     """
     events: list[Event] = [HEADER]
     t_s = 1.0
@@ -36,16 +37,17 @@ def session(
             is_settled = second >= len(before)
             ticks = tuple(
                 EndpointTick(
-                    name=name, requests=requests, failures=failed, latency_sum_ms=response_ms * (requests - failed),
-                    failure_latency_sum_ms=failed_after_ms * failed,
+                    name=name, requests=requests, failures=failed_here, latency_sum_ms=response_ms * (requests - failed_here),
+                    failure_latency_sum_ms=failed_after_ms * failed_here,
                 )
-                for name, failed in zip(endpoints, [failures, *[0] * len(endpoints)], strict=False)
+                for name, failed_here in zip(endpoints, [failures, *[0] * len(endpoints)], strict=False)
             )  # fmt: skip
-            total = requests * len(endpoints)
+            total, signature = requests * len(endpoints), FailureSignature(types=("HTTPError",), status=status)
+            failed = (FailureTick(name=endpoints[0], method="GET", signature=signature, count=failures),) if failures else ()
             events.append(
                 Sample(
                     t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, settled=is_settled,
-                    phase="settled" if is_settled else "settling",
+                    phase="settled" if is_settled else "settling", failures=failed if status else (),
                     endpoints=ticks, work=float(total - failures), waits=total, wait_sum_s=WAIT_S * total,
                 )
             )  # fmt: skip
