@@ -94,7 +94,7 @@ def _fields(found: Reading) -> dict[str, Any]:
 def _value(value: Any) -> Any:
     if isinstance(value, Reading):
         return _fields(value)
-    return [_fields(each) for each in value] if isinstance(value, tuple) else plain(value)
+    return [_value(each) for each in value] if isinstance(value, tuple) else plain(value)
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:

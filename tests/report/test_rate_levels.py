@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -26,6 +27,7 @@ from capexplorer.model.offered import OfferedFigures
 from capexplorer.model.percentiles import Latency
 from capexplorer.model.rate_verdicts import RateLevelVerdict, RateVerdict
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import CapacityVerdict, RegimeVerdict
 from capexplorer.report import capacity, csv, hgrm, iterations, markdown
 from capexplorer.report.html_tables import levels_of_endpoints
 from capexplorer.report.rows import level_kinds, level_rows
@@ -94,6 +96,14 @@ def test_the_json_of_an_unsettled_rate_level_has_its_rate_and_no_counts() -> Non
     (level,) = summarise(Timeline([header, opened]))["levels"]
     assert level["offered"] == {"offered_per_s": 40.0, "arrivals": "poisson"}
     assert set(iterations.columns(level["offered"])) == set(iterations.COLUMNS)
+
+
+def test_the_json_of_rates_has_the_levels_of_each_state_of_the_service() -> None:
+    timeline = Timeline(events(closed=True))
+    before = RegimeVerdict(began_s=0.0, users=50, after_rps=50.0, most_users=50, most_rps=50.0, judged=True, levels=(0, 1))
+    rates = RateVerdict(levels=(), regimes=(before, replace(before, began_s=48.0, began="goodput", judged=False, levels=(1, 2))))
+    timeline.verdicts = {0: Verdict(t_s=60.0, epoch=0, capacity=CapacityVerdict(), rates=rates)}
+    assert [regime["levels"] for regime in summarise(timeline)["rates"]["regimes"]] == [[0, 1], [1, 2]]
 
 
 def test_csv_has_the_iterations_of_each_level_and_each_second() -> None:
