@@ -200,5 +200,6 @@ def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
 def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
     partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
-    added = (clauses.service_changed(view, found.clauses), clauses.stalled(view), partly, clauses.machine_shared(view))
+    changed = clauses.service_changed(view, found.clauses)
+    added = (changed, clauses.stalled(view, changed), partly, clauses.machine_shared(view))
     yield from (clause for clause in added if clause is not None)

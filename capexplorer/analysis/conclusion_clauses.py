@@ -32,7 +32,7 @@ from ..model.level import Level
 from ..model.verdicts import RegimeVerdict
 from .causes.generator_saturation import others_cpu
 from .causes.saturation_readings import OTHERS_LEAST
-from .epoch.stalls import stalls_of
+from .epoch.stalls import Stall, stalls_of
 from .epoch_view import EpochView, last_s, since_s
 
 RAMP_TOP = 0.9
@@ -117,14 +117,24 @@ def _is_of(each: RegimeVerdict, cause: Mark, regimes: Sequence[RegimeVerdict]) -
     return each.began_s <= last_s(cause) and since_s(cause) <= until_s
 
 
-def stalled(view: EpochView) -> ShortStall | None:
-    """The longest short stall inside a level, and how many there were."""
-    found = [(stall, level) for level in view.loaded() for stall in stalls_of(view.timeline, level)]
+def stalled(view: EpochView, changed: ServiceChanged | None) -> ShortStall | None:
+    """The longest short stall inside a level, and how many there were, without one that `changed` describes."""
+    first = next((each for each in changed.regimes if each.began is not None), None) if changed is not None else None
+    found = [
+        (stall, level) for level in view.loaded() for stall in stalls_of(view.timeline, level) if not _is_stall(first, stall)
+    ]
     if not found:
         return None
     longest, level = max(found, key=lambda each: each[0].seconds)
     users = None if level.offered_per_s is not None else float(level.users)
     return ShortStall(longest.at_s, longest.seconds, len(found), users, level.offered_per_s)
+
+
+def _is_stall(first: RegimeVerdict | None, stall: Stall) -> bool:
+    """Whether the first change is the beginning of this stall, in which no request ended."""
+    if first is None or first.began != "failures" or first.failure_ratio:
+        return False
+    return stall.at_s <= first.began_s <= stall.at_s + stall.seconds + 1.0
 
 
 def machine_shared(view: EpochView) -> MachineShared | None:

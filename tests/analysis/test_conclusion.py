@@ -197,3 +197,16 @@ def test_a_short_stall_inside_a_level_is_in_the_conclusion_with_its_time_and_loa
     found = next(each for each in concluded(*stalled_session()).clauses if isinstance(each, ShortStall))
     assert found == ShortStall(at_s=10.0, seconds=2, times=1, users=20.0, offered_per_s=None)
     assert clause(found) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
+
+
+@pytest.mark.parametrize(
+    ("began_s", "is_named"), [(11.0, False), (4.0, True)], ids=["the change is the stall", "a change at another time"]
+)
+def test_a_stall_that_the_clause_about_changes_describes_is_not_named_again(began_s: float, is_named: bool) -> None:
+    usual = RegimeVerdict(began_s=0.0, users=20, after_rps=50.0, most_users=20, most_rps=50.0, judged=True)
+    silent = RegimeVerdict(
+        began_s=began_s, until_s=began_s + 1, began="failures", inside=True, users=20, after_rps=0.0, most_users=20, most_rps=0.0
+    )
+    verdict = Verdict(t_s=20.0, capacity=CapacityVerdict(), regimes=(usual, silent))
+    clauses = concluded(*stalled_session(), verdict).clauses
+    assert any(isinstance(each, ShortStall) for each in clauses) is is_named

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
-from ..epoch.level_comparison import expected_goodput
+from ..epoch.level_comparison import expected_on
 from ..epoch.recovery import is_surely_less
 from ..knee.limit import PAST_KNEE_SHARE
 from ..ladder import LadderLevel
@@ -97,8 +97,8 @@ def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict
     )
 
 
-def _has_lost(level: LadderLevel, others: Sequence[LadderLevel]) -> bool:
-    expected = expected_goodput(others, level.users) if others else None
+def _has_lost(level: LadderLevel, curve: Sequence[LadderLevel]) -> bool:
+    expected = expected_on(curve, level.users) if curve else None
     return expected is not None and is_surely_less(level, *expected)
 
 

@@ -17,13 +17,12 @@ from ...model.level import Level
 from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
-from ..epoch.failed_replies import REFUSING, failures_by_status
+from ..epoch.failed_replies import refused_status
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbour_seconds import withheld_from
 from ..epoch.neighbours import NeighbourCheck, Withheld
 from ..epoch.part_figures import seconds_of_part
 from ..epoch.service_program import is_one_python_process, program_of
-from ..knee.limit import REPLIED_LEAST
 from ..ladder import LadderLevel
 
 FAILURES_MOST = 0.05
@@ -169,12 +168,6 @@ def is_loopback_url(url: str) -> bool:
         return is_loopback(urlsplit(url).hostname or "")
     except ValueError:
         return False
-
-
-def refused_status(timeline: Timeline, level: Level) -> int | None:
-    """The status in REFUSING that nearly all failed requests of a level have; None without one."""
-    counts = failures_by_status(timeline, level)
-    return next((status for status in REFUSING if counts[status] and counts[status] >= REPLIED_LEAST * counts.total()), None)
 
 
 def reported_no_space(timeline: Timeline, level: Level) -> bool:

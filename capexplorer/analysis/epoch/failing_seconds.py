@@ -55,14 +55,18 @@ def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in
     """
     usual = float(np.median(finished))
     stalled = (finished == 0) & (in_flight > 0) & (usual >= BUSY_LEAST)
-    clean = ~stalled & (failures <= CLEAN_MOST * requests)
-    if clean.all() or not clean.any():
+    bad = stalled | (failures > CLEAN_MOST * requests)
+    first = _only_from(bad)
+    if first is None:
         return 0
-    first = len(clean) - int(clean[::-1].argmax())
-    if not clean[:first].all():
-        return 0
-    is_mixed = first < len(clean) and stalled[first] and finished[first - 1] < MIXED_MOST * usual
-    return len(clean) - first + int(is_mixed)
+    is_mixed = bool(stalled[first]) and finished[first - 1] < MIXED_MOST * usual
+    return len(bad) - first + int(is_mixed)
+
+
+def _only_from(bad: NDArray[np.bool_]) -> int | None:
+    """The index from which all values are true, if only these are, and neither none nor all; else None."""
+    first = int(bad.argmax())
+    return first if first > 0 and bad[first:].all() else None
 
 
 def slow_last_seconds(goodput: Series) -> int:
@@ -75,12 +79,10 @@ def slow_last_seconds(goodput: Series) -> int:
         return 0
     usual = float(np.median(goodput))
     slow = (goodput < SLOW_MOST * usual) & (usual - goodput > SLOW_ERRORS * math.sqrt(usual))
-    if not slow.any():
+    first = _only_from(slow)
+    if first is None:
         return 0
-    first = int(slow.argmax())
-    if not slow[first:].all():
-        return 0
-    is_mixed = first > 0 and goodput[first - 1] < MIXED_MOST * usual
+    is_mixed = goodput[first - 1] < MIXED_MOST * usual
     found = len(goodput) - first + int(is_mixed)
     return found if found <= FAULTY_MOST else 0
 

@@ -71,7 +71,11 @@ def expected_goodput(levels: Sequence[LadderLevel], users: float) -> tuple[float
     """(goodput of these levels at a load, its standard error): interpolated; below the lowest level in proportion to users; None
     beyond the highest level.
     """
-    curve = pooled(levels)
+    return expected_on(pooled(levels), users)
+
+
+def expected_on(curve: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
+    """As `expected_goodput`, for levels that are pooled already."""
     at = [level.users for level in curve]
     if users > at[-1] * (1 + USERS_SAME):
         return None

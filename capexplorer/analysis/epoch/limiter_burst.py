@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..knee.limit import FAILURES_MORE, REPLIED_LEAST
+from ..knee.limit import FAILURES_MORE
 from ..ladder import JudgedPart, LadderLevel, Measured, parts
-from .failed_replies import failures_by_status
+from .failed_replies import refused_status
 from .level_comparison import failure_ratio_of
 from .recovery import is_surely_less
 
@@ -24,8 +24,7 @@ LIMITED = 429
 
 def is_limited(timeline: Timeline, level: Level) -> bool:
     """Whether nearly all failed requests of a level of users got a 429."""
-    counts = failures_by_status(timeline, level)
-    return level.offered_per_s is None and counts[LIMITED] > 0 and counts[LIMITED] >= REPLIED_LEAST * counts.total()
+    return level.offered_per_s is None and refused_status(timeline, level) == LIMITED
 
 
 def without_burst(found: Sequence[JudgedPart], level: Level) -> list[JudgedPart]:

@@ -57,16 +57,9 @@ def parts_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
         return cut(timeline, level, found.failing.at, found.failing)
     if found.at:
         return _after_transient(cut(timeline, level, found.at), level)
-    return _without_slow_end(timeline, level)
-
-
-def _without_slow_end(timeline: Timeline, level: Level) -> list[JudgedPart]:
-    """The level as one part; if a slowdown began in its last seconds, which are too few to be judged, without these."""
-    if level.closed is None or level.offered_per_s is not None:
-        return parts(level)
-    ticks = timeline.seconds_of(level)
-    slow = slow_last_seconds(np.asarray(searched_series(timeline, level, ticks)[0], float))
-    return cut(timeline, level, [len(ticks) - slow])[:1] if slow else parts(level)
+    if found.slow_last and level.closed is not None:
+        return cut(timeline, level, [found.seconds - found.slow_last])[:1]
+    return parts(level)
 
 
 def _after_transient(found: list[JudgedPart], level: Level) -> list[JudgedPart]:
@@ -142,6 +135,8 @@ class LevelChanges:
     """A change that counts only if the next level shows it too: one index at most."""
     failing: SettlingFailures | None
     """Failures that began while the level settled, but not with its step."""
+    slow_last: int
+    """Last seconds in which a slowdown of a level of users began: too few to be judged."""
 
 
 _known: WeakKeyDictionary[Level, LevelChanges] = WeakKeyDictionary()
@@ -158,7 +153,9 @@ def _changes_of(timeline: Timeline, level: Level) -> LevelChanges:
         goodput = np.asarray(searched_series(timeline, level, ticks)[0], float)
         at = _sure_changes(timeline, level, ticks, goodput) if failing is None else []
         is_whole = not at and failing is None
-        known = _known[level] = LevelChanges(len(ticks), at, _doubtful(goodput) if is_whole else (), failing)
+        doubtful = _doubtful(goodput) if is_whole else ()
+        slow_last = slow_last_seconds(goodput) if is_whole and level.offered_per_s is None else 0
+        known = _known[level] = LevelChanges(len(ticks), at, doubtful, failing, slow_last)
     return known
 
 

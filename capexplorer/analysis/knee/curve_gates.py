@@ -48,7 +48,7 @@ N*."""
 FAILING_MOST = 0.02
 """Failure ratio up to which goodput is that of a closed system (`waiting_share.FAILING_MOST`)."""
 
-FAILS_BY_ITSELF = 0.2
+ERRORS_LEAST = 0.2
 """Failure ratio from which a level with replies such as 500 or 502 has left its limit far behind, if load made it fail: a service
 that sheds a fifth of its requests makes no more goodput with more users."""
 
@@ -137,14 +137,14 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
     clean = beyond & [(level.failure_ratio or 0.0) < FAILING_MOST for level in ladder]
-    failing = (curve.users >= found.users) & [_fails_by_itself(level) for level in ladder]
+    failing = (curve.users >= found.users) & [_replies_with_errors(level) for level in ladder]
     rises = _rises(curve, found, clean) or _rises(curve, found, failing)
     return not (on_line.any() or gaps.any() or rises or _still_warms_up(ladder, found))
 
 
-def _fails_by_itself(level: LadderLevel) -> bool:
-    """Whether many requests fail, nearly all of them by replies that do not refuse: no client gave up, and no limiter counted."""
-    many = (level.failure_ratio or 0.0) >= FAILS_BY_ITSELF
+def _replies_with_errors(level: LadderLevel) -> bool:
+    """Whether many requests fail, nearly all of them by replies such as 500 or 502: no client gave up, and no limiter refused."""
+    many = (level.failure_ratio or 0.0) >= ERRORS_LEAST
     return many and (level.replied_ratio or 0.0) >= REPLIED_LEAST and (level.refused_ratio or 0.0) < REPLIED_LEAST
 
 
@@ -172,8 +172,8 @@ def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
 
     Throughput of one closed system is concave in its users (Dowdy, Eager, Gordon & Saxton, Information Processing Letters 19,
     1984): it does not become flat and then steep again. The curve of a service that lost capacity in between does, and that of
-    one which fails for the same share of requests at any load. `beyond`: levels without failures, or levels that fail by
-    themselves; clients that give up change the load of the others.
+    one which fails for the same share of requests at any load. `beyond`: levels without failures, or levels whose failures
+    are replies with errors; clients that give up change the load of the others.
     """
     users, goodput, error = curve.users[beyond], curve.goodput[beyond], np.hypot(curve.error, curve.selection_bias)[beyond]
     surely = np.diff(goodput) - ONE_SIDED_95 * np.hypot(error[1:], error[:-1])

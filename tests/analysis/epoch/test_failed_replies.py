@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.analysis.epoch.failed_replies import replied_shares
-from capexplorer.model.events import Event, FailureSignature, FailureTick, LevelOpened, Sample
+from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Sample
 from capexplorer.model.timeline import Timeline
 
 
@@ -16,10 +16,17 @@ def session(*statuses: int | None) -> Timeline:
         status = statuses[second] if second < len(statuses) else None
         signature = FailureSignature(types=("X",), status=status)
         failed = (FailureTick(name="/", method="GET", signature=signature, count=1),) if second < len(statuses) else ()
-        events.append(
-            Sample(t_s=second + 1.0, duration_s=1.0, level=0, users=5, wanted=5, phase="settled", settled=True, failures=failed)
-        )
+        events.append(settled(second + 1.0, 0, failed))
     return Timeline(events)
+
+
+def settled(at_s: float, level: int, failed: tuple[FailureTick, ...]) -> Sample:
+    """A settled second, in which only these requests ended."""
+    count = sum(each.count for each in failed)
+    return Sample(
+        t_s=at_s, duration_s=1.0, level=level, users=5, wanted=5, phase="settled", settled=True, failures=failed,
+        endpoints=(EndpointTick(name="/", requests=count, failures=count),),
+    )  # fmt: skip
 
 
 def two_levels(*counts: tuple[int, int]) -> Timeline:
@@ -33,12 +40,7 @@ def two_levels(*counts: tuple[int, int]) -> Timeline:
             if count
         )
         for second in range(5):
-            at_s = 5.0 * index + second + 1.0
-            events.append(
-                Sample(
-                    t_s=at_s, duration_s=1.0, level=index, users=5, wanted=5, phase="settled", settled=True, failures=failed
-                )
-            )  # fmt: skip
+            events.append(settled(5.0 * index + second + 1.0, index, failed))
     return Timeline(events)
 
 
