@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -81,8 +82,11 @@ def expected_on(curve: Sequence[LadderLevel], users: float) -> tuple[float, floa
         return None
     if users < at[0]:
         return curve[0].goodput_rps * users / at[0], curve[0].goodput_error_rps * users / at[0]
-    rate = float(np.interp(users, at, [level.goodput_rps for level in curve]))
-    return rate, float(np.interp(users, at, [level.goodput_error_rps for level in curve]))
+    above = bisect_left(at, users)
+    near = curve[max(above - 1, 0) : above + 1]
+    near_users = [level.users for level in near]
+    rate = float(np.interp(users, near_users, [level.goodput_rps for level in near]))
+    return rate, float(np.interp(users, near_users, [level.goodput_error_rps for level in near]))
 
 
 def is_on_line(levels: Sequence[LadderLevel]) -> bool:
