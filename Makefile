@@ -114,7 +114,7 @@ knees: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.lock
 	$(BIN)/python -m trials.knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED))
 
-# 30 minutes: real services that change while they are explored. NAMES="upstream-dies-at-first" for some.
+# 45 minutes: real services that change while they are explored. NAMES="upstream-dies-at-first" for some.
 moving: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r trials/services/requirements.lock
 	$(BIN)/python -m trials.moving $(NAMES)

@@ -17,7 +17,8 @@ from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import others_cpu, readings_at_level
 from ..causes.saturation_readings import OTHERS_LEAST
-from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
+from ..knee.capacity_curve import curve_of
+from ..knee.crossing import LINEAR_LIKELY, crossing
 from ..ladder import LadderLevel, pooled
 from .service_program import is_one_python_process, program_of
 

@@ -14,7 +14,8 @@ import msgspec
 from ...model.grades import Confidence
 from ...model.verdicts import KneeEvidence, Limit
 from ..ladder import LadderLevel
-from .crossing import CapacityCurve, Crossing, plateau_levels
+from .capacity_curve import CapacityCurve
+from .crossing import Crossing, plateau_levels
 from .limit import CYCLES_LEAST
 from .second_opinions import broken_line, kneedle
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import LadderLevel
-from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, Mask, efficiency
+from .capacity_curve import CapacityCurve, Mask
+from .crossing import LINEAR_LIKELY, Crossing, efficiency
 from .limit import REPLIED_LEAST
 
 BENT_MOST = 0.85

@@ -25,8 +25,9 @@ import msgspec
 from ...model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Limit, Verification
 from ..ladder import LadderLevel, pooled
 from . import usl, verdict_kinds
+from .capacity_curve import CapacityCurve, curve_of
 from .confidence import LITTLE_MOST, unaccounted_ratio
-from .crossing import CapacityCurve, Crossing, crossing, curve_of
+from .crossing import Crossing, crossing
 from .curve_gates import gates_of, is_consistent, is_long_enough
 from .latency_knee import latency_knee
 from .missing_levels import LEVELS_LEAST, missing

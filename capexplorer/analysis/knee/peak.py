@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...model.verdicts import Peak
-from .crossing import CapacityCurve, Crossing, scatter
+from .capacity_curve import CapacityCurve
+from .crossing import Crossing, scatter
 
 PEAK_ERRORS = 2.5
 """Standard errors by which the last level must lie below the capacity."""

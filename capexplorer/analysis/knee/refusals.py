@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import LadderLevel
-from .crossing import CapacityCurve, Crossing
+from .capacity_curve import CapacityCurve
+from .crossing import Crossing
 from .limit import FAILURES_MORE
 
 UNEVEN_LEAST = 0.05

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .crossing import CapacityCurve, Floats
+from .capacity_curve import CapacityCurve, Floats
 
 BREAKS = 200
 """Number of break points tried, evenly spaced in log users: 1-2% apart on usual ladders."""

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ...model.verdicts import UslFit
-from .crossing import CapacityCurve, Floats
+from .capacity_curve import CapacityCurve, Floats
 
 GOODPUT_SHARE_LEAST = 1e-6
 """Share of the greatest goodput at or below which levels are left out, since N / X would be near infinite."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from ...model.verdicts import KneeEvidence, KneeVerdict
 from ..ladder import LadderLevel
+from .capacity_curve import CapacityCurve
 from .confidence import ConfidenceFigures, confidence_of
-from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, efficiency, interval
+from .crossing import LINEAR_LIKELY, Crossing, efficiency, interval
 from .curve_gates import BENT_MOST, Gates
 from .limit import REPLIED_LEAST, limit_of, may_be_generator
 from .missing_levels import LEVELS_LEAST

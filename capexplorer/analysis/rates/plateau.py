@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.rate_verdicts import LevelState
-from ..knee.crossing import SELECTION_ERRORS
+from ..knee.capacity_curve import SELECTION_ERRORS
 from .rate_level import RateLevel
 
 PLATEAU_LEAST = 0.92

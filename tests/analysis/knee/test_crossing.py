@@ -1,4 +1,4 @@
-"""Where the low-load line meets the capacity line, and by how much a table departs from a concave curve."""
+"""Where the low-load line meets the capacity line."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from capexplorer.analysis.knee.crossing import crossing, curve_of, efficiency, interval, roughness
+from capexplorer.analysis.knee.capacity_curve import curve_of
+from capexplorer.analysis.knee.crossing import crossing, efficiency, interval
 from capexplorer.analysis.ladder import LadderLevel
 
-from ..ladders import ideal, rates
+from ..ladders import ideal
 
 COUNTS = [5, 10, 20, 30, 40, 60, 80]
 """Of an ideal service with N* = 50, 2/s per user, 100/s."""
@@ -66,19 +67,3 @@ def test_the_interval_contains_the_knee_and_grows_with_the_structural_error() ->
     found = crossing(curve)
     (low, high), (lower, higher) = (interval(curve, found, error) for error in (0.06, 0.12))
     assert lower < low < 50 < high < higher
-
-
-@pytest.mark.parametrize(
-    ("goodput", "expected"),
-    [((10, 20, 30, 40, 50), 0.0), ((10, 20, 25, 30, 32), 0.0), ((10, 20, 30), 0.0)],
-    ids=["a straight line", "a concave curve", "too few levels"],
-)
-def test_a_concave_curve_is_not_rough(goodput: tuple[float, ...], expected: float) -> None:
-    users = np.arange(1.0, len(goodput) + 1) * 10
-    assert roughness(users, np.array(goodput, float)) == expected
-
-
-def test_the_errors_of_a_rough_table_are_larger_than_those_of_a_smooth_one() -> None:
-    rough = rates([(10, 20), (20, 34), (30, 62), (40, 72), (50, 101), (60, 104)])
-    smooth = rates([(10, 20), (20, 40), (30, 60), (40, 80), (50, 100), (60, 104)])
-    assert (curve_of(rough).error > curve_of(smooth).error).all()
