@@ -6,9 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from trials.experiments.headless import Ran, run
+from trials.experiments import headless
+from trials.experiments.headless import Ran
 
 from . import judging
+from .records import MovingRun
 from .row import Client, Row
 
 HERE = Path(__file__).resolve().parent
@@ -17,36 +19,15 @@ LOCUSTFILE = "steps.py"
 """Locustfile of rows with long tasks, in the folder of the profile."""
 
 
-class MovingRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of results."""
-
-    row: str
-    client: Client
-    number: int
-    workers: int = 0
-    """Worker processes that generate the load; 0: the run's own process."""
-    wrong: tuple[str, ...]
-    """Problems of the marks at the end; empty: all are right."""
-    once: tuple[str, ...]
-    """Wrong knees and capacities that were marked at any time, including retracted ones."""
-    verdict: str
-    seconds: float
-    host_cpu_ratio: float | None
-    """Busy cores, the median over settled seconds; the services use 0.2 cores."""
-    exit_code: int | None
-
-
-def explored(row: Row, client: Client, number: int, workers: int, folder: Path) -> MovingRun:
-    """`capexplorer run PROFILE --plan PLAN --headless`, with this number of worker processes."""
+def explored(row: Row, run: MovingRun, folder: Path) -> MovingRun:
+    """`capexplorer run PROFILE --plan PLAN --headless`, with the run's worker processes; returns the run with its results. Raises
+    RuntimeError if there is no session."""
     folder.mkdir(parents=True)
-    profile = prepared(row, client, folder)
-    of_workers = ("--workers", str(workers)) if workers else ()
-    ran = run(folder, str(profile), "--plan", row.plan, *of_workers, timeout_s=TIMEOUT_S, cwd=HERE)
-    return MovingRun(
-        row=row.name,
-        client=client,
-        number=number,
-        workers=workers,
+    profile = prepared(row, run.client, folder)
+    of_workers = ("--workers", str(run.workers)) if run.workers else ()
+    ran = headless.run(folder, str(profile), "--plan", row.plan, *of_workers, timeout_s=TIMEOUT_S, cwd=HERE)
+    return msgspec.structs.replace(
+        run,
         wrong=tuple(_wrong(row, ran)),
         once=tuple(judging.marked_once(row, ran.marks, ran.timeline.levels)),
         verdict=str(ran.summary["verdict"]),
