@@ -131,9 +131,18 @@ def share_with_two_screens(run: OnTerminal, folder: Path) -> None:
     )
 
 
+def has_controls(screen: OnTerminal) -> bool:
+    """Whether the screen has been informed that it has the controls: a step before would have no effect."""
+    screen.type("c")
+    return "no other one asks for them" in screen.written
+
+
 def step_and_end_from_an_attached_screen(run: OnTerminal, folder: Path) -> None:
+    """The run's own terminal has hung up. A screen that attaches before the run has noticed would not get the controls."""
+    run.wait_for(lambda: holders_of_controls(run.events())[-1] is None, "the loss of the run's own screen")
     with command_on_terminal(folder, "attach", session_of(run)) as screen:
         screen.wait_for(lambda: level_label(run, 3) in screen.written, "the level of 3 users")
+        screen.wait_for(lambda: has_controls(screen), "the message that this screen has the controls")
         screen.type("+")
         screen.wait_for(lambda: level_label(run, 4) in screen.written, "the level of 4 users")
         screen.type("Q")

@@ -58,7 +58,7 @@ def why_not_ready(folder: Path, end: Exited | None = None) -> str:
 def test_containers_are_not_ready_before_all_are_well_even_if_another_process_answers_on_the_port(tmp_path: Path) -> None:
     assert why_not_ready(tmp_path).endswith("its services are not all well yet")
     write([], spec(tmp_path).containers_file)
-    assert why_not_ready(tmp_path).endswith("connection refused")
+    assert why_not_ready(tmp_path).endswith(("connection refused", "no answer")), "a busy machine may take 10 ms to refuse"
 
 
 def test_containers_that_end_at_the_start_are_reported_with_their_own_last_line(tmp_path: Path) -> None:
