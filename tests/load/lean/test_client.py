@@ -75,7 +75,7 @@ def test_the_timeout_limits_the_whole_request(seen: Played) -> None:
 
 
 def test_each_request_of_a_connection_has_the_whole_timeout(seen: Played) -> None:
-    assert seen["many_requests_on_one_connection"] == [200] * 8
+    assert seen["many_requests_on_one_connection"] == [200] * 12
 
 
 def test_a_killed_request_leaves_no_connection_and_later_requests_succeed(seen: Played) -> None:

@@ -155,8 +155,8 @@ def a_reply_that_trickles(echo: str) -> list[str]:
 
 def many_requests_on_one_connection(echo: str) -> list[Any]:
     """Requests that together take longer than the timeout, each far below it."""
-    client = _Reported(echo, network_timeout=0.5).client
-    return [client.get("/slow").status_code for _ in range(8)]
+    client = _Reported(echo, network_timeout=1.0).client
+    return [client.get("/slow").status_code for _ in range(12)]
 
 
 def killed_in_a_request(url: str) -> list[Any]:
