@@ -18,6 +18,7 @@ from ..model.conclusions import (
     HoldLevels,
     KneeFound,
     NoKneeYet,
+    RatesFound,
     RequestsFailed,
     RunInvalid,
     TargetDied,
@@ -42,12 +43,22 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     Costs one pass over the marks, and one over journal and levels for each cause that invalidates the run.
     """
     view = EpochView(timeline, epoch)
-    found = next(_candidates(view), None) or Conclusion((clauses.curve_alone(view),))
+    found = next(_candidates(view), None) or _curve_alone(view)
     if found.invalid:
         return found
     found = replace(found, clauses=(*found.clauses, *_added(view, found)))
     disturbed = clauses.cpu_used_by_others(view)
     return found if disturbed is None else _with_disturbance(found, disturbed)
+
+
+def _curve_alone(view: EpochView) -> Conclusion:
+    alone = clauses.curve_alone(view)
+    return Conclusion((alone, *_endpoint_of(view, alone)))
+
+
+def _endpoint_of(view: EpochView, curve: Clause) -> tuple[Clause, ...]:
+    """The endpoint that degrades first, after a verdict on offered rates."""
+    return clauses.first_endpoint_at_rates(view) if isinstance(curve, RatesFound) else ()
 
 
 def _with_disturbance(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusion:
@@ -124,7 +135,7 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     failed = (failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS))
     further = next(((clause,) for clause in (*deaths, *failed, *clauses.leaking(view))), ())
     marked = bool(found.blamed or further)
-    yield Conclusion((found, *further), "warning" if marked else "info", marked)
+    yield Conclusion((found, *clauses.first_endpoint_at_rates(view), *further), "warning" if marked else "info", marked)
 
 
 def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...]:
@@ -169,7 +180,8 @@ def _requests_failed(failure: RequestsFailed | TargetDied) -> int:
 def _bottleneck(view: EpochView) -> Iterator[Conclusion]:
     limited = clauses.service_limited(view)
     if limited is not None:
-        yield Conclusion((limited, clauses.curve(view) or NoKneeYet(), *clauses.first_leak(view)), "warning", marked=True)
+        curve = clauses.curve(view) or NoKneeYet()
+        yield Conclusion((limited, curve, *_endpoint_of(view, curve), *clauses.first_leak(view)), "warning", marked=True)
 
 
 def _waits(view: EpochView) -> Iterator[Conclusion]:

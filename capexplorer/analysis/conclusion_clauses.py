@@ -176,8 +176,14 @@ def _ends_early(view: EpochView, level: Level) -> bool:
 
 
 def first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
-    """The endpoint that degrades first; empty if none was found."""
+    """The endpoint that degrades first as users are added; empty if none was found."""
     first = view.verdict.first_endpoint if view.verdict is not None else None
+    return () if first is None else (EndpointDegrades(first),)
+
+
+def first_endpoint_at_rates(view: EpochView) -> tuple[EndpointDegrades, ...]:
+    """The endpoint that degrades first as the offered rate rises; empty if none was found."""
+    first = view.rates.first_endpoint if view.rates is not None else None
     return () if first is None else (EndpointDegrades(first),)
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from .grades import Confidence
 from .readings import Reading
+from .verdicts.epoch_verdict import EndpointDegradation
 from .verdicts.service_changes import RegimeVerdict
 
 LevelState = Literal["kept", "unsure", "queue_grows", "fails", "dropped", "generator"]
@@ -139,3 +140,5 @@ class RateVerdict(Reading, frozen=True, kw_only=True):
     recoveries: tuple[RateRecovery, ...] = ()
     regimes: tuple[RegimeVerdict, ...] = ()
     """Regimes in the order they began; empty if the service did not change at levels of rates."""
+    first_endpoint: EndpointDegradation | None = None
+    """The endpoint that degrades first as the rate rises; None if there is none, or only one endpoint."""

@@ -68,7 +68,7 @@ def _flat(level: dict[str, object]) -> dict[str, object]:
 
 ENDPOINT_COLUMNS = (
     "level", "epoch", "users", "method", "name", "requests", "failures", "failure_ratio", "goodput_rps",
-    "latency_mean_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "leaves_first",
+    "latency_mean_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "leaves_first", "offered_per_s",
 )  # fmt: skip
 
 
@@ -81,7 +81,8 @@ def _endpoint(row: EndpointAtLevel) -> list[object]:
     level, each, latency = row.level, row.endpoint, row.endpoint.latency_ms
     figures = [row.failure_ratio, row.goodput_rps, latency.mean, latency.p50, latency.p95, latency.p99]
     return [level.opened.index, level.opened.epoch, level.users, each.method, each.name, each.requests, each.failures,
-            *(None if value is None else round(value, 6) for value in figures), row.degrades_first]  # fmt: skip
+            *(None if value is None else round(value, 6) for value in figures),
+            row.degrades_first, level.offered_per_s]  # fmt: skip
 
 
 def seconds(timeline: Timeline) -> bytes:

@@ -14,6 +14,9 @@ from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
 from .rows import P95_LEAST, P99_LEAST, ReportedLevel, level_rows
 
+Degradations = tuple[EndpointDegradation, ...]
+"""The endpoint of one epoch that degrades first with users, and the one that does with the offered rate."""
+
 
 @dataclass(frozen=True, slots=True)
 class EndpointAtLevel:
@@ -54,7 +57,7 @@ def endpoint_levels(timeline: Timeline) -> list[EndpointAtLevel]:
     """The rows in the order of the session. Levels that never settled have none."""
     first = first_to_degrade(timeline)
     return [
-        EndpointAtLevel(row, each, degrades_first(each, row.users, first.get(row.opened.epoch)))
+        EndpointAtLevel(row, each, degrades_first(each, row.users, row.offered_per_s, first.get(row.opened.epoch, ())))
         for row in level_rows(timeline)
         if row.figures.settled
         for each in row.endpoints
@@ -69,14 +72,20 @@ def by_endpoint(rows: Sequence[EndpointAtLevel]) -> list[list[EndpointAtLevel]]:
     return sorted(found.values(), key=lambda own: -sum(row.endpoint.requests for row in own))
 
 
-def first_to_degrade(timeline: Timeline) -> Mapping[int, EndpointDegradation | None]:
-    """The endpoint that degrades first in each epoch; None if no endpoint was found to."""
-    return {epoch: verdict.first_endpoint for epoch, verdict in wording.reported(timeline).items()}
+def first_to_degrade(timeline: Timeline) -> Mapping[int, Degradations]:
+    """The endpoints that degrade first in each epoch."""
+    both = {
+        epoch: [verdict.first_to_degrade(at_rates=at_rates) for at_rates in (False, True)]
+        for epoch, verdict in wording.reported(timeline).items()
+    }
+    return {epoch: tuple(each for each in found if each is not None) for epoch, found in both.items()}
 
 
-def degrades_first(endpoint: LevelEndpoint, users: float, first: EndpointDegradation | None) -> bool:
-    """Whether this endpoint is the `first` to degrade and has degraded at this user count."""
-    return first is not None and (first.method, first.name) == (endpoint.method, endpoint.name) and users >= first.users
+def degrades_first(endpoint: LevelEndpoint, users: float, offered_per_s: float | None, first: Degradations) -> bool:
+    """Whether this endpoint is the first to degrade and has degraded at this load: users, or an offered rate."""
+    load = users if offered_per_s is None else offered_per_s
+    own = (each for each in first if each.at_rates is (offered_per_s is not None))
+    return any((each.method, each.name) == (endpoint.method, endpoint.name) and load >= each.users for each in own)
 
 
 def goodput_rps(endpoint: LevelEndpoint, settled_seconds: float) -> float | None:

@@ -38,6 +38,7 @@ from ..model.events import (
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.findings import AnyFinding, Blame, Cause
 from ..model.readings import PortsReading
+from ..model.verdicts import EndpointDegradation
 from .redacted_parts import RenamedParts
 
 HOST, ADDRESS, PATH = "redacted-host", "redacted-address", "redacted-path"
@@ -113,11 +114,15 @@ def _found(event: Verdict | Mark, text: Callable[[str], str]) -> Event:
     if isinstance(event, Mark):
         marked: Mark = replace(event, finding=_finding(event.finding, text))
         return marked
-    first = event.first_endpoint
-    if first is None:
-        return event
-    verdict: Verdict = replace(event, first_endpoint=replace(first, name=_endpoint_name(first.name, text)))
+    first, rates = _degrading(event.first_endpoint, text), event.rates
+    if rates is not None:
+        rates = replace(rates, first_endpoint=_degrading(rates.first_endpoint, text))
+    verdict: Verdict = replace(event, first_endpoint=first, rates=rates)
     return verdict
+
+
+def _degrading(first: EndpointDegradation | None, text: Callable[[str], str]) -> EndpointDegradation | None:
+    return None if first is None else replace(first, name=_endpoint_name(first.name, text))
 
 
 def _event(event: Event, text: Callable[[str], str]) -> Event:

@@ -10,8 +10,7 @@ from ..model.level import Level
 from ..model.reading_means import readings_of_parts
 from ..model.second_columns import READINGS
 from ..model.timeline import Timeline
-from ..model.verdicts import EndpointDegradation
-from .endpoint_levels import degrades_first, first_to_degrade, goodput_rps
+from .endpoint_levels import Degradations, degrades_first, first_to_degrade, goodput_rps
 from .iterations import offered
 from .rows import disturbed_levels, recovery_levels, service_states
 from .summary_values import rounded, whole
@@ -43,7 +42,7 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     states = service_states(timeline)
     entries = []
     for level in timeline.levels:
-        index, degraded = level.opened.index, first.get(level.opened.epoch)
+        index, degraded = level.opened.index, first.get(level.opened.epoch, ())
         kind = "ramp" if level.opened.ramp else "recovery" if index in recovery else "step"
         kind = "rate" if kind != "ramp" and level.offered_per_s is not None else kind
         for part in level.bins if level.opened.ramp else (level,):
@@ -58,11 +57,10 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
     return {"parts": {name: {key: rounded(value) for key, value in own.items()} for name, own in parts.items()}} if parts else {}
 
 
-def _entry(
-    level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: EndpointDegradation | None
-) -> dict[str, Any]:
+def _entry(level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: Degradations) -> dict[str, Any]:
     """One entry. `part`: the level itself or one of its bins, whichever has the figures."""
     users, figures = part.users if level.offered_per_s is None else 0.0, part.figures
+    per_s = figures.offered.offered_per_s if level.opened.ramp and figures.offered is not None else level.offered_per_s
     opened, counted = level.opened, figures.counted  # an imported table of levels has neither times nor counts
     return {
         "index": opened.index,
@@ -87,7 +85,7 @@ def _entry(
         "requests_per_task": rounded(figures.requests_per_task),
         "task_s": rounded(figures.task_s),
         "latency_ms": _latency(figures.latency_ms),
-        "endpoints": [_endpoint(each, users, figures.settled_seconds, degraded) for each in part.endpoints],
+        "endpoints": [_endpoint(each, figures.settled_seconds, (users, per_s), degraded) for each in part.endpoints],
         **{name: _figure(name, getattr(figures, name)) for name in _FIGURES},
         "others_cpu_ratio": rounded(others_cpu(figures)),
         "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
@@ -96,14 +94,15 @@ def _entry(
     }
 
 
-def _endpoint(endpoint: LevelEndpoint, users: float, settled_s: float, first: EndpointDegradation | None) -> dict[str, Any]:
+def _endpoint(endpoint: LevelEndpoint, settled_s: float, load: tuple[float, float | None], first: Degradations) -> dict[str, Any]:
+    """`load`: users, and the offered rate if the level has one."""
     return {
         "name": endpoint.name,
         "method": endpoint.method,
         "requests": endpoint.requests,
         "failures": endpoint.failures,
         "goodput_rps": rounded(goodput_rps(endpoint, settled_s)),
-        "leaves_first": degrades_first(endpoint, users, first),
+        "leaves_first": degrades_first(endpoint, *load, first),
         "mean_bytes": rounded(endpoint.mean_bytes),
         "latency_ms": _latency(endpoint.latency_ms),
     }

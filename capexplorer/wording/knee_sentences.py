@@ -108,8 +108,13 @@ def first_endpoint(found: EndpointDegradation) -> str:
         "latency": f"p95 {quantities.latencies((found.before, found.after))}",
         "failures": f"failures {numbers.percent(found.before)} → {numbers.percent(found.after)}",
     }[found.column]
-    where = f"from {numbers.counted(found.users)} on"
-    return f"{found.method} {found.name} degrades first, {where}: {pair}, the other endpoints do not change"
+    return f"{found.method} {found.name} {degrades_first(found)}: {pair}, the other endpoints do not change"
+
+
+def degrades_first(found: EndpointDegradation) -> str:
+    """`degrades first, from 21 users on`, or `from 120/s offered on`."""
+    load = quantities.load(None, found.users) if found.at_rates else numbers.counted(found.users)
+    return f"degrades first, from {load} on"
 
 
 def _fall(found: KneeVerdict) -> str:

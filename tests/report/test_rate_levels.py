@@ -27,7 +27,7 @@ from capexplorer.model.offered import OfferedFigures
 from capexplorer.model.percentiles import Latency
 from capexplorer.model.rate_verdicts import RateLevelVerdict, RateVerdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, RegimeVerdict
+from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
 from capexplorer.report import capacity, csv, hgrm, iterations, markdown
 from capexplorer.report.html_tables import levels_of_endpoints
 from capexplorer.report.rows import level_kinds, level_rows
@@ -170,3 +170,25 @@ def test_a_rate_of_recovery_is_not_part_of_a_curve() -> None:
 
 def test_latency_by_rate_has_levels_of_recovery_off_the_curve() -> None:
     assert [point.off_curve for point in level_latencies(recovering())] == [False, True]
+
+
+def test_the_endpoint_that_degrades_first_at_offered_rates_is_marked_in_all_tables_of_endpoints() -> None:
+    timeline = recovering()
+    first = EndpointDegradation(method="GET", name="/a", users=40.0, column="latency", before=1.0, after=9.0, at_rates=True)
+    timeline.apply(Verdict(t_s=40.0, rates=RateVerdict(first_endpoint=first)))
+    lines = csv.endpoints(timeline).decode().splitlines()
+    marked = [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
+    assert {(row["name"], row["leaves_first"], row["offered_per_s"]) for row in marked} == {
+        ("/a", "1", "40.0"),
+        ("/b", "0", "40.0"),
+    }
+    summary = summarise(timeline)
+    assert {(each["name"], each["leaves_first"]) for level in summary["levels"] for each in level["endpoints"]} == {
+        ("/a", True),
+        ("/b", False),
+    }
+    assert summary["rates"]["first_endpoint"]["users"] == 40.0
+    assert summary["first_endpoint"] is None
+    assert "**`GET /a`** | 40/s" in markdown.render(timeline).decode()
+    page = levels_of_endpoints(timeline)
+    assert page is not None and page.leaves

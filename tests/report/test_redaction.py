@@ -12,6 +12,7 @@ from capexplorer.model.events import Event, Header, LevelClosed, Log, Mark, Note
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.part_reading import PartReading
+from capexplorer.model.rate_verdicts import RateVerdict
 from capexplorer.model.readings import NeighboursReading
 from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report.formats import FORMATS, to_disk
@@ -39,7 +40,7 @@ def identifying_session() -> list[Event]:
     )
     endpoint = "http://db7.corp.internal:18080/orders"
     first = EndpointDegradation(method="GET", name=endpoint, users=20, column="latency", before=1.0, after=9.0)
-    verdict = Verdict(t_s=3.0, first_endpoint=first)
+    verdict = Verdict(t_s=3.0, first_endpoint=first, rates=RateVerdict(first_endpoint=first))
     return [
         *session(header=header, text=endpoint),
         verdict,

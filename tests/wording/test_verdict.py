@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from capexplorer import wording
-from capexplorer.model.events import Event, Mark, Note
+from capexplorer.model.events import Event, Mark, Note, Verdict
+from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
 
@@ -68,6 +69,22 @@ def test_a_verdict_has_the_highest_severity_of_its_findings(findings: list[Event
 def test_the_verdict_line_names_the_endpoint_that_degrades_first(endpoint: EndpointDegradation, clause: str) -> None:
     verdict = msgspec.structs.replace(knee_verdict("knee", 47), first_endpoint=endpoint)
     assert clause in wording.verdict(Timeline([*levels(20, 40, 60, 80), verdict]))
+
+
+def test_the_verdict_on_offered_rates_names_the_endpoint_that_degrades_first() -> None:
+    first = EndpointDegradation(method="GET", name="/pay", users=120, column="latency", before=12.0, after=480.0, at_rates=True)
+    for capacity in (RateCapacity(kind="capacity", per_s=100.0), RateCapacity(kind="departs", per_s=120.0)):
+        verdict = Verdict(t_s=200.0, rates=RateVerdict(capacity=capacity, first_endpoint=first))
+        sentence = wording.verdict(Timeline([*levels(20), verdict]))
+        assert "; GET /pay degrades first, from 120/s offered on: p95 12 → 480 ms, the other" in sentence, capacity.kind
+
+
+def test_the_endpoint_is_named_after_a_bottleneck_at_offered_rates_too() -> None:
+    first = EndpointDegradation(method="GET", name="/pay", users=100, column="latency", before=83.0, after=727.0, at_rates=True)
+    rates = RateVerdict(capacity=RateCapacity(kind="departs", per_s=138.0), first_endpoint=first)
+    limit = msgspec.structs.replace(mark("lock_or_pool_limit"), offered_per_s=140.0)
+    sentence = wording.verdict(Timeline([*levels(20), Verdict(t_s=200.0, rates=rates), limit]))
+    assert "; GET /pay degrades first, from 100/s offered on: p95 83 → 727 ms" in sentence
 
 
 def sentence_with(*marks: Mark) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from ...model.rate_verdicts import RateLevelVerdict, RateObjective, RateVerdict
+from ...model.verdicts import EndpointDegradation
+from ..knee.first_endpoint import first_endpoint_at_rates
 from ..knee.objectives import Name, capacity_at
 from ..ladder import LadderLevel
 from ..rates.level_state import low_load, state_of
@@ -39,7 +41,18 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
         recoveries=tuple(recoveries(ladder.timeline, _with_left_out(ladder), fit, down)),
         regimes=rate_regime_verdicts(ladder),
+        first_endpoint=_first_endpoint(ladder, fit),
     )
+
+
+def _first_endpoint(ladder: RateLadder, fit: Sequence[RateLevel]) -> EndpointDegradation | None:
+    """The endpoint that degrades first, of levels that did not change inside: figures of endpoints are of whole levels."""
+    steps = pooled([level for level in fit if not level.ramp])
+    if not steps or state_of(steps[0], low_load(steps)) not in ("kept", "unsure"):
+        return None
+    parts = {each.level.opened.index for each in ladder.measured if each.is_part}
+    used = {level.index for level in fit} - parts
+    return first_endpoint_at_rates([level for level in ladder.levels if level.opened.index in used])
 
 
 def _with_left_out(ladder: RateLadder) -> list[RateLevel]:

@@ -8,8 +8,10 @@ shared CPU multiplies each latency by the same factor. So the endpoint must lead
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from ...model.figures import LevelEndpoint
 from ...model.intervals import ONE_SIDED_95
@@ -100,17 +102,36 @@ def first_endpoint(levels: Sequence[Level], capacity: CapacityVerdict) -> Endpoi
     """
     if capacity.curve is None:
         return None
-    baseline = {round(users) for users in capacity.curve.baseline_users}
-    steps = [level for level in levels if not level.opened.ramp and level.figures.settled]
-    low_load = _figures_by_endpoint(each for level in steps if level.users in baseline for each in level.endpoints)
-    counts = sorted({level.users for level in steps if level.users > max(baseline, default=0)})
-    first: tuple[int, EndpointChange, bool] | None = None
-    for users in reversed(counts):
-        led = _leader(_changes(low_load, steps, users), _lag_ms(steps, users))
+    baseline = {float(round(users)) for users in capacity.curve.baseline_users}
+    return _first([(float(level.users), level) for level in levels], baseline)
+
+
+def first_endpoint_at_rates(levels: Sequence[Level]) -> EndpointDegradation | None:
+    """The same of levels of offered rates; low load is the lowest of their rates."""
+    loads = [(level.offered_per_s or 0.0, level) for level in levels]
+    found = _first(loads, {min((per_s for per_s, _ in loads), default=0.0)})
+    return None if found is None else replace(found, at_rates=True)
+
+
+def _first(levels: Iterable[tuple[float, Level]], baseline: Set[float]) -> EndpointDegradation | None:
+    """`levels`: each with its load; `baseline`: the loads that count as low."""
+    steps = [(load, level) for load, level in levels if not level.opened.ramp and level.figures.settled]
+    low_load = _figures_by_endpoint(_of(steps, baseline))
+    loads = sorted({load for load, _ in steps if load > max(baseline, default=0.0)})
+    first: tuple[float, EndpointChange, bool] | None = None
+    for load in reversed(loads):
+        # each latency may be too long by as much as the loop of the generator lags
+        lag_ms = max(level.figures.loop_lag_p99_ms or 0.0 for at, level in steps if at == load)
+        led = _leader(_changes(low_load, _figures_by_endpoint(_of(steps, {load}))), lag_ms)
         if led is None or (first is not None and led[0].key != first[1].key):
             break
-        first = (users, *led)
+        first = (load, *led)
     return _degradation(*first) if first is not None else None
+
+
+def _of(steps: Iterable[tuple[float, Level]], loads: Set[float]) -> Iterator[LevelEndpoint]:
+    """The endpoints of the levels with these loads."""
+    return (each for load, level in steps if load in loads for each in level.endpoints)
 
 
 def _figures_by_endpoint(endpoints: Iterable[LevelEndpoint]) -> dict[Key, EndpointFigures]:
@@ -133,18 +154,12 @@ def _mean(parts: Sequence[LevelEndpoint], figure: str) -> float | None:
     return math.fsum(v * w for v, w in weighed) / sum(w for _, w in weighed) if weighed else None
 
 
-def _changes(low_load: dict[Key, EndpointFigures], steps: Sequence[Level], users: int) -> list[EndpointChange]:
-    now = _figures_by_endpoint(each for level in steps if level.users == users for each in level.endpoints)
+def _changes(low_load: dict[Key, EndpointFigures], now: dict[Key, EndpointFigures]) -> list[EndpointChange]:
     return [
         EndpointChange(key, low_load[key], after)
         for key, after in now.items()
         if key in low_load and min(after.requests, low_load[key].requests) >= REQUESTS_LEAST
     ]
-
-
-def _lag_ms(steps: Sequence[Level], users: int) -> float:
-    """Greatest loop lag of the levels with these users: each latency may be too long by as much."""
-    return max((level.figures.loop_lag_p99_ms or 0.0 for level in steps if level.users == users), default=0.0)
 
 
 def _leader(changes: Sequence[EndpointChange], lag_ms: float) -> tuple[EndpointChange, bool] | None:
@@ -165,7 +180,7 @@ def _leader(changes: Sequence[EndpointChange], lag_ms: float) -> tuple[EndpointC
     return (slowest, False) if leads and slowest.added_ms >= LEAD_LEAST * most_ms else None
 
 
-def _degradation(users: int, change: EndpointChange, by_failures: bool) -> EndpointDegradation | None:
+def _degradation(load: float, change: EndpointChange, by_failures: bool) -> EndpointDegradation | None:
     method, name = change.key
     before, after = change.before, change.after
     if by_failures:
@@ -177,7 +192,7 @@ def _degradation(users: int, change: EndpointChange, by_failures: bool) -> Endpo
     return EndpointDegradation(
         method=method,
         name=name,
-        users=float(users),
+        users=load,
         column="failures" if by_failures else "latency",
         before=pair[0],
         after=pair[1],

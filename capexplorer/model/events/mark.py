@@ -58,10 +58,16 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     partial_levels: tuple[int, ...] = ()
     """Indices of settled levels that the fit does not use because their figures cover only a part of their users."""
     first_endpoint: EndpointDegradation | None = None
-    """The endpoint that degrades first."""
+    """The endpoint that degrades first at levels of users; `rates` has that of offered rates."""
 
     @property
     def rate_capacity(self) -> RateCapacity | None:
         """The capacity as a rate; None if the maximum of goodput was not measured."""
         found = self.rates.capacity if self.rates is not None else None
         return found if found is not None and found.kind == "capacity" else None
+
+    def first_to_degrade(self, *, at_rates: bool) -> EndpointDegradation | None:
+        """The endpoint that degrades first, at levels of offered rates or of users; None if there is none."""
+        if not at_rates:
+            return self.first_endpoint
+        return self.rates.first_endpoint if self.rates is not None else None

@@ -83,12 +83,14 @@ class EndpointDegradation(Reading, frozen=True, kw_only=True):
     name: str
     """Data from a target or its users: escape before display."""
     users: float
-    """Users of the lowest level at which they have risen."""
+    """Users of the lowest level at which they have risen; its offered rate if `at_rates`."""
     column: Literal["latency", "failures"]
     before: float
     """p95 in ms, or failure ratio, at low load."""
     after: float
     """p95 in ms, or failure ratio, at that level."""
+    at_rates: bool = False
+    """Whether it was found at levels of offered rates."""
 
 
 class SloVerdict(Reading, frozen=True, kw_only=True):

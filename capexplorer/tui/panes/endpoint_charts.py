@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ... import wording
 from ...model.endpoint_columns import EndpointKey
 from ...model.figures import LevelEndpoint
 from ...model.level import Level
@@ -23,6 +22,7 @@ from ..render.draw import draw_chart, message
 from ..render.legend import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Legend, latency_legend
 from ..render.raster import Pattern, Shape
 from ..render.timepage import TimePage, boundaries, page_of, phases
+from .endpoint_rows import first_to_degrade
 from .pane import Pane
 
 _NO_SECONDS = "no seconds of this endpoint are kept: only those of the first 50 endpoints are"
@@ -224,11 +224,9 @@ class EndpointCurve(EndpointPane):
 
 
 def _degradation(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tuple[Boundary, ...]:
-    """A boundary at the users from which this endpoint degrades, if it is the first that does."""
-    level = timeline.level
-    verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
-    first = verdict.first_endpoint if verdict is not None else None
-    if first is None or (first.method, first.name) != endpoint or timeline.offered_per_s is not None:
+    """A boundary at the load from which this endpoint degrades, if it is the first that does."""
+    first = first_to_degrade(timeline)
+    if first is None or (first.method, first.name) != endpoint:
         return ()
     return (Boundary(first.users, "degrades first", palette.warning, solid=True),)
 

@@ -71,10 +71,10 @@ def _named(level: Level) -> str:
 
 
 def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
-    """The endpoint of the level's epoch that degrades first."""
+    """The endpoint of the level's epoch that degrades first, at levels of users or of offered rates, as this level is."""
     level = timeline.level
     verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
-    return None if verdict is None else verdict.first_endpoint
+    return None if level is None or verdict is None else verdict.first_to_degrade(at_rates=level.offered_per_s is not None)
 
 
 def settled_rows(level: Level) -> list[Row]:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
+from ... import wording
 from ...model.endpoint_columns import EndpointKey
 from ..panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput
 from ..panes.endpoint_rows import first_to_degrade
@@ -83,7 +84,7 @@ class EndpointScreen(Overlay):
         first = first_to_degrade(self.source.timeline())
         is_first = first is not None and (first.method, first.name) == self._endpoint
         name = safe(" ".join(self._endpoint)).replace("[", "\\[")
-        words = f"  {DEGRADES}degrades first, from {first.users:g} users on" if is_first and first is not None else ""
+        words = f"  {DEGRADES}{wording.degrades_first(first)}" if is_first and first is not None else ""
         title = f"{name}  over levels{words}"
         if self._curve.border_title != title:
             self._curve.border_title = title

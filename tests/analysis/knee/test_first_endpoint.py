@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from session.samples import HEADER
 
-from capexplorer.analysis.knee.first_endpoint import first_endpoint
+from capexplorer.analysis.knee.first_endpoint import first_endpoint, first_endpoint_at_rates
 from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.timeline import Timeline
@@ -18,15 +18,16 @@ MeanAndFailures = tuple[float, float]
 """Mean latency in ms, failure ratio."""
 
 
-def degradation(
-    ladder: Mapping[int, Mapping[str, MeanAndFailures]], *, requests: int = REQUESTS, lag_ms: float = 2.0
-) -> EndpointDegradation | None:
-    """The first endpoint that degrades on a ladder of {users: {endpoint: ...}}; its first two levels are the baseline, and p95 is
-    twice the mean."""
+Ladder = Mapping[int, Mapping[str, MeanAndFailures]]
+"""The endpoints by load: users, or an offered rate."""
+
+
+def timeline_of(ladder: Ladder, *, at_rates: bool, requests: int = REQUESTS, lag_ms: float = 2.0) -> Timeline:
+    """A session with one level for each load of the ladder; p95 is twice the mean."""
     timeline = Timeline([HEADER])
-    for index, (users, endpoints) in enumerate(ladder.items()):
-        t_s = 20.0 * index
-        timeline.apply(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=1.0, by="plan"))
+    for index, (load, endpoints) in enumerate(ladder.items()):
+        t_s, users, per_s = 20.0 * index, 200 if at_rates else load, float(load) if at_rates else None
+        timeline.apply(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=1.0, by="plan", offered_per_s=per_s))
         served = tuple(
             LevelEndpoint(
                 name=name, method="GET", requests=requests, failures=round(failed * requests),
@@ -39,6 +40,12 @@ def degradation(
             t_s=t_s + 19, index=index, users=users, started_s=t_s, settled_s=3, figures=figures, endpoints=served
         )
         timeline.apply(closed)
+    return timeline
+
+
+def degradation(ladder: Ladder, *, requests: int = REQUESTS, lag_ms: float = 2.0) -> EndpointDegradation | None:
+    """The first endpoint that degrades on a ladder of users; its first two levels are the baseline."""
+    timeline = timeline_of(ladder, at_rates=False, requests=requests, lag_ms=lag_ms)
     baseline = tuple(float(users) for users in list(ladder)[:2])
     curve = CurveFit(low_load_rps_per_user=5.0, low_load_se=0.1, baseline_users=baseline)
     return first_endpoint(timeline.levels, CapacityVerdict(curve=curve))
@@ -109,3 +116,15 @@ def test_more_failures_than_requests_in_a_damaged_log_count_as_all_of_them() -> 
     found = degradation(damaged)
     assert found is not None
     assert (found.name, found.after) == ("/pay", 1.0)
+
+
+def test_at_offered_rates_the_lowest_rate_is_the_baseline_and_the_load_is_a_rate() -> None:
+    rates = ladder(search=(6, 7, 60, 240), item=(5, 5, 5.5, 6))
+    found = first_endpoint_at_rates(timeline_of(rates, at_rates=True).levels)
+    assert found == EndpointDegradation(
+        method="GET", name="/search", users=20, column="latency", before=12, after=120, at_rates=True
+    )
+
+
+def test_no_endpoint_is_named_without_levels_of_offered_rates() -> None:
+    assert first_endpoint_at_rates([]) is None
