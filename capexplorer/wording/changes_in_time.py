@@ -11,8 +11,9 @@ from .times import during, session_time
 
 A_FAULT = "a fault at that time, not a load limit"
 ANOTHER_SERVICE = "the service changed at that time, independently of load"
+CHANGED_BEFORE = "the service had changed by then, independently of load"
 UNDECIDED = "caused by load or by a change of the service"
-"""Interpretations of a change: the first two if no step of load explains it, the last if it began with a step of load."""
+"""Interpretations of a change: the first three if no step of load explains it, the last if it began with a step of load."""
 
 
 TIMES_MOST = 3
@@ -93,7 +94,7 @@ def _changed(found: RegimeVerdict) -> str:
         return f"{when} the mean time from plan at {_load(found, found.users)} {verb} {times}: {ANOTHER_SERVICE}"
     if found.before_rps is None:
         what = f"{at} goodput was {quantities.rate(found.after_rps)}, which the earlier levels do not explain"
-        return f"{what}: {_undecided(found)}"
+        return f"{what}: {CHANGED_BEFORE if found.inside else _undecided(found)}"
     verb = "rose" if found.after_rps > found.before_rps else "fell"
     rates = f"from {quantities.rates((found.before_rps, found.after_rps), ' to ')}"
     return f"{at} goodput {verb} {rates}{late}: {ANOTHER_SERVICE if found.inside else _undecided(found)}"

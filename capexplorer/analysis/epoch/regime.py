@@ -82,10 +82,11 @@ class Regime:
         Two exceptions may be explained by load: failures inside a level that had left the low-load line, since a queue takes time
         to fill, unless as many users ran before without failures; and failures at an offered rate after a queue had filled.
         Load never explains a change of latency, or less goodput than at the same load before: levels of the same load are
-        compared. `earlier`: the other regimes.
+        compared. Nor does it explain a rise of goodput per user with a step up. `earlier`: the other regimes.
         """
+        before = self._levels_before(earlier)
         if self.began == "latency" or (
-            self.began == "goodput" and was_served_better(self._levels_before(earlier), self.levels[0])
+            self.began == "goodput" and (was_served_better(before, self.levels[0]) or self.rose_above(before))
         ):
             return True
         failing = [level for level in self.levels if failure_ratio_of(level) >= FAILING]
@@ -98,10 +99,17 @@ class Regime:
             return True
         if not (self.began_inside and self.fails):
             return self.began_inside
-        first, before = self.measured[0], [each for regime in earlier for each in regime.measured if each is not self.measured[0]]
-        before = [each for each in before if each.rates.started_s < first.rates.started_s]
-        seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in before)
-        return seen or not before or is_on_line([each.rates for each in before])
+        first = self.measured[0]
+        ran = [each for regime in earlier for each in regime.measured if each.rates.started_s < first.rates.started_s]
+        seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in ran)
+        return seen or not ran or is_on_line([each.rates for each in ran])
+
+    def rose_above(self, before: Sequence[LadderLevel]) -> bool:
+        """Whether it began with a step up to more goodput than any level `before` it had, by more than the users explain."""
+        first, last = self.levels[0], max(before, key=lambda level: level.started_s, default=None)
+        if last is None or self.began != "goodput" or self.began_inside or first.users <= last.users:
+            return False
+        return first.goodput_rps > max(level.goodput_rps for level in before)
 
     def _levels_before(self, others: Sequence[Regime]) -> list[LadderLevel]:
         """Levels of other regimes that ran before this one, without an earlier part of its first level."""

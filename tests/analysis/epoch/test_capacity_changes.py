@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
 
 from ..loads import Load, closed_session
@@ -121,3 +122,26 @@ def test_a_return_with_less_goodput_after_a_collapse_contradicts_the_knee() -> N
     assert slower.verdict.capacity.knee is not None
     assert slower.verdict.capacity.knee.kind == "bend"
     assert slower.verdict.capacity.knee.evidence.return_agrees is False
+
+
+GREW = [
+    (6, clean(30)), (12, clean(60)), (24, clean(115)), (48, clean(120)), (58, clean(240)), (17, clean(85)), (29, clean(145)),
+    (52, clean(240)),
+]  # fmt: skip
+"""A capacity of 120/s, which doubles between the levels of 48 and of 58 users. The level of 17 users fits both services."""
+
+
+def test_levels_after_a_rise_that_load_does_not_explain_are_of_the_new_service_even_where_both_would_fit() -> None:
+    epoch = epoch_of(session(*GREW), 0)
+    assert [levels for _, levels in regimes(epoch)] == [[6, 12, 24, 48], [58, 17, 29, 52]]
+    assert epoch.verdict is not None
+    assert epoch.judged is epoch.regimes[1]
+
+
+def test_a_rise_of_goodput_per_user_with_a_step_up_is_a_change_of_the_service_and_never_caused_by_load() -> None:
+    epoch = epoch_of(session(*GREW), 0)
+    assert epoch.verdict is not None
+    rose = epoch.verdict.regimes[1]
+    assert (rose.began, rose.inside, rose.return_users) == ("goodput", True, None)
+    sentence = wording.first_change(epoch.verdict.regimes)
+    assert sentence.endswith("which the earlier levels do not explain: the service had changed by then, independently of load")
