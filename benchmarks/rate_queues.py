@@ -6,7 +6,8 @@ for the requests that it got, and that mean with theory: Erlang's C, for constan
 second comparison has the error of a sample of correlated waiting times, which is printed: 16% for 7,650 arrivals at 85% of the
 capacity of M/M/1.
 
-    SHARE=0.1 python -m benchmarks rate_queues        # a short form: a tenth of the seconds, at least 12
+    SHARE=0.1 python -m benchmarks rate_queues             # a short form: a tenth of the seconds, at least 12
+    KINDS=M/M/4 SHARE=6 python -m benchmarks rate_queues   # one queue, with six times the arrivals
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ KINDS = {
     "M/D/1": System(1 / CAPACITY_PER_S, 0, service_spread="constant"),
     "M/M/4": System(4 / CAPACITY_PER_S, 0, servers=4),
 }
+CHOSEN = os.environ.get("KINDS", " ".join(KINDS)).split()
 LOADS = {0.5: 40.0, 0.7: 60.0, 0.85: 90.0}
 """Seconds by the share of the capacity that is offered."""
 CLIMB = ", ".join(f"rate {share * CAPACITY_PER_S:g}/s 15s" for share in (0.2, 0.4, 0.6, 0.8, 1.2, 1.4, 1.6))
@@ -44,7 +46,7 @@ GOAL_WAIT, GOAL_CAPACITY = 0.1, 0.05
 
 def main() -> None:
     print(f"goals: waiting time within {GOAL_WAIT:.0%} of the queue's own and of theory, capacity within {GOAL_CAPACITY:.0%}")
-    for kind in KINDS:
+    for kind in CHOSEN:
         port = rig.free_port()
         with rig.running([sys.executable, "-m", "benchmarks.queue_server", str(port), kind, str(CAPACITY_PER_S)], port):
             for load, seconds in LOADS.items():
