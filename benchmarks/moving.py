@@ -3,7 +3,8 @@
 Capacity rises or falls, requests fail or stall, permanently or for a while, a neighbour uses a part of the machine, at a random
 time, or the service warms up until then, with and without a return to the first level. Sessions run through the product's live
 detectors. A knee is false if it is more than 25% from every N* that the service had (while it warms up: that of the start); an
-"at or below" if every N* is more than 15% above it. Rules were tuned on seeds 0-599 and 10,000-13,399; 700,000-700,999 were
+"at or below" if every N* is more than 15% above it. "No knee up to N users" is beyond the knee if N is more than 10% above
+every N*; its share is of these verdicts. Rules were tuned on seeds 0-599 and 10,000-13,399; 700,000-700,999 were
 checked once; 720,000-748,999 were reported before.
 
     python -m benchmarks moving [--ladders 1000] [--first-seed 749000]
@@ -29,8 +30,9 @@ FIRST_SEED = 749_000
 
 NEAR = 0.25
 AT_OR_BELOW = 1.15
+BEYOND = 1.10
 
-COLUMNS = ("ladders", "false", "false ever", "knees", "of those due", "covered", "changes found")
+COLUMNS = ("ladders", "false", "false ever", "knees", "of those due", "covered", "changes found", "no knee beyond")
 
 
 class Outcome:
@@ -50,6 +52,9 @@ class Outcome:
             any((knee.users_low or 0.0) <= truth <= (knee.users_high or np.inf) for truth in ladder.knees) for knee in found
         ]
         verdict = ladder.timeline.verdict
+        knee = verdict.capacity.knee if verdict is not None else None
+        no_knee_up_to = [knee.users or 0.0] if knee is not None and knee.kind == "no_knee" else []
+        self.beyond = [users > BEYOND * max(ladder.knees) for users in no_knee_up_to]
         self.changes = len(verdict.regimes) > 1 if verdict is not None else False
 
 
@@ -75,6 +80,7 @@ def row(name: str, outcomes: Sequence[Outcome]) -> None:
         share(each.found for each in due),
         share(hit for each in outcomes for hit in each.covered),
         share(each.changes for each in outcomes),
+        share(hit for each in outcomes for hit in each.beyond),
     )
     print_row(name, cells)
 

@@ -91,7 +91,15 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
                 return f"{falls}, but no knee is shown, since {changed}{_unaccounted(found)}."
             return f"{falls}, but its maximum was not reached: no knee yet{_unaccounted(found)}."
         case "latency_knee" | "no_knee":
-            return f"No knee up to {counted}{sure}{_unaccounted(found)}."
+            return f"No knee up to {counted}{sure}{_below_line(found)}{_unaccounted(found)}."
+
+
+def _below_line(found: KneeVerdict) -> str:
+    """`; at 58 users goodput is 82% of linear scaling`: a knee may be between the last level on the line and that one."""
+    top, share = found.evidence.top_users, found.evidence.top_efficiency
+    if top is None or share is None:
+        return ""
+    return f"; at {numbers.counted(top)} goodput is {share:.0%} of linear scaling"
 
 
 def _valid(found: KneeVerdict) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from capexplorer.model.events import Event
-from capexplorer.model.verdicts import Peak
+from capexplorer.model.verdicts import KneeEvidence, Peak
 
 from .judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
 
@@ -22,6 +22,10 @@ FEW_FINDINGS: dict[str, Case] = {
         "2 levels settled; the highest goodput was 39.8/s at 40 users. No detector has looked for a knee or a bottleneck.",
     ),
     "a curve without marks": ([*UP_TO_82, knee_verdict("no_knee", 82)], "No knee up to 82 users (high confidence)."),
+    "a curve whose top level is below the line": (
+        [*UP_TO_82, knee_verdict("no_knee", 60, evidence=KneeEvidence(top_users=82.0, top_efficiency=0.88))],
+        "No knee up to 60 users (high confidence); at 82 users goodput is 88% of linear scaling.",
+    ),
     "no limit reached up to 40 users, and a knee whose mark is the next event": (
         [*UP_TO_82, mark("not_saturated", 40, severity="info"), knee_verdict("knee", 47)],
         "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",

@@ -20,15 +20,13 @@ from .level_comparison import (
     expected_goodput,
     failure_ratio_of,
     latency_differs,
+    rises,
     was_served_better,
 )
 from .regime import Began, Regime, began_inside, has_backlog
 
 DEEP_FALL = 0.7
 """As FALL, if the level with fewer users was already below the low-load line: the curve between both levels is not known."""
-
-RISE = 0.15
-"""Significant rise of goodput per user, as a share, from a level to one with more users."""
 
 
 def change(found: Sequence[Regime], each: Measured) -> Began | None:
@@ -67,7 +65,7 @@ def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> B
     if falls(levels, now):
         return "failures" if more >= FAILING else "goodput"
     is_first = len(found) == 1 and len(levels) == 1  # its few requests met cold caches
-    return "goodput" if not is_first and _rises(last, now) else None
+    return "goodput" if not is_first and rises(last, now) else None
 
 
 def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = False) -> bool:
@@ -87,13 +85,6 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = F
     relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
     on_line = efficiency(under, best) * (1 + errors * relative) >= LINEAR_LIKELY
     return fallen > (FALL if on_line else DEEP_FALL) * best.goodput_rps
-
-
-def _rises(last: LadderLevel, now: LadderLevel) -> bool:
-    """Whether goodput per user is significantly higher than at the level with fewer users."""
-    own, before = now.goodput_rps / now.users, last.goodput_rps / last.users
-    error = math.hypot(now.counted_error_rps / now.users, last.counted_error_rps / last.users)
-    return own - before - ONE_SIDED_95 * error > RISE * before
 
 
 def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:

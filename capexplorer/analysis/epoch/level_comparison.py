@@ -19,6 +19,9 @@ FALL = 0.10
 flatten before they fall, and then continue to fall.
 """
 
+RISE = 0.15
+"""Significant rise of goodput per user, as a share, from a level to one with more users."""
+
 AGREES = 0.07
 """A level continues a regime if its goodput differs by at most this share of the expected one, or by two standard errors."""
 
@@ -120,6 +123,13 @@ def was_served_better(before: Sequence[LadderLevel], now: LadderLevel) -> bool:
     same = [level for level in before if level.users >= now.users * (1 - USERS_SAME)]
     expected = [(level.goodput_rps * now.users / level.users, error_of(level, now)) for level in same]
     return any(now.goodput_rps < rate_rps and differs(now.goodput_rps, rate_rps, error) for rate_rps, error in expected)
+
+
+def rises(before: LadderLevel, now: LadderLevel, errors: float = ONE_SIDED_95) -> bool:
+    """Whether goodput per user is higher than at a level with fewer users, by RISE and so many standard errors."""
+    own, earlier = now.goodput_rps / now.users, before.goodput_rps / before.users
+    error = math.hypot(now.counted_error_rps / now.users, before.counted_error_rps / before.users)
+    return own - earlier - errors * error > RISE * earlier
 
 
 def latency_differs(now: LadderLevel, before: LadderLevel) -> bool:

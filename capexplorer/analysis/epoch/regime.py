@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..ladder import LadderLevel, Measured
-from .level_comparison import FAILING, USERS_SAME, failure_ratio_of, is_on_line, was_served_better
+from .level_comparison import FAILING, USERS_SAME, failure_ratio_of, is_on_line, rises, was_served_better
 
 RETURN_LEAST = 0.6
 """Share of the most users served without failures before goodput fell at a step: a clean level between this share and that step
@@ -23,6 +23,10 @@ SLOWER = 1.5
 UNSTEADY, UNSTEADY_COUNTS = 0.2, 1.5
 """A level is not judged if the standard error of its goodput is above this share of goodput, and above this many times that of a
 Poisson count."""
+
+ROSE_ERRORS = 3.0
+"""Standard errors by which goodput per user must rise with a step up to show a change of the service for sure; with fewer it
+shows one that load may explain: of few arrivals some levels get more by chance."""
 
 Began = Literal["goodput", "failures", "latency"]
 
@@ -105,11 +109,11 @@ class Regime:
         return seen or not ran or is_on_line([each.rates for each in ran])
 
     def rose_above(self, before: Sequence[LadderLevel]) -> bool:
-        """Whether it began with a step up to more goodput than any level `before` it had, by more than the users explain."""
+        """Whether it began with a step up from the latest level `before`, with which goodput per user surely rose."""
         first, last = self.levels[0], max(before, key=lambda level: level.started_s, default=None)
         if last is None or self.began != "goodput" or self.began_inside or first.users <= last.users:
             return False
-        return first.goodput_rps > max(level.goodput_rps for level in before)
+        return rises(last, first, ROSE_ERRORS)
 
     def _levels_before(self, others: Sequence[Regime]) -> list[LadderLevel]:
         """Levels of other regimes that ran before this one, without an earlier part of its first level."""

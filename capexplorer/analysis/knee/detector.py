@@ -87,7 +87,7 @@ def judge(
             epoch=epoch, curve=_lines(curve, found, None), missing=missing(ladder[found.slower :], found, None)
         )
     else:
-        knee = verdict_kinds.no_knee(ladder, found, gates, epoch)
+        knee = verdict_kinds.no_knee(ladder, curve, found, gates, epoch)
     knee = _unless_unaccounted(knee, ladder)
     if any(level.goodput_disturbed for level in ladder) and sum(not level.goodput_disturbed for level in ladder) < LEVELS_LEAST:
         knee = msgspec.structs.replace(knee, confidence="low")  # other processes affected the low-load line itself

@@ -105,20 +105,23 @@ def bend(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, g
     )
 
 
-def no_knee(ladder: Sequence[LadderLevel], found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
-    """No knee up to the top level; more than low confidence only over a wide span of users.
+def no_knee(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, gates: Gates, epoch: int) -> KneeVerdict:
+    """No knee up to the last level on the low-load line; more than low confidence only over a wide span of users.
 
     Levels left out of the low-load line as slower show nothing of the service that the top level measured.
     """
-    on_line = ladder[found.slower :]
-    wide = on_line[-1].users >= WIDE_RATIO * on_line[0].users
+    shares, _ = efficiency(curve, found)
+    last = int(np.flatnonzero(shares >= LINEAR_LIKELY)[-1])
+    used = ladder[found.slower : last + 1]
+    wide = used[-1].users >= WIDE_RATIO * used[0].users
     sure = wide and 2 * gates.efficiency - gates.efficiency_high > BENT_MOST
+    top_users = ladder[-1].users if last < len(ladder) - 1 else None
     return KneeVerdict(
         kind="no_knee",
         epoch=epoch,
-        users=ladder[-1].users,
-        confidence="high" if sure and len(on_line) > LEVELS_LEAST else "medium" if sure else "low",
-        evidence=_with_gates(KneeEvidence(), found, gates),
+        users=used[-1].users,
+        confidence="high" if sure and len(used) > LEVELS_LEAST else "medium" if sure else "low",
+        evidence=_with_gates(KneeEvidence(top_users=top_users), found, gates),
     )
 
 

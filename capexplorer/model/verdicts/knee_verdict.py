@@ -66,6 +66,8 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """Loop lag (p99) of the generator beyond the knee."""
     knee_not_below_users: float | None = None
     """For a bend: a knee cannot be at fewer users."""
+    top_users: float | None = None
+    """For "no knee": users of the top level, if it is below the low-load line; a knee may be between `users` and it."""
     latency_ms: float | None = None
     low_load_latency_ms: float | None = None
     ratio: float | None = None

@@ -88,6 +88,19 @@ def test_a_straight_line_has_no_knee_up_to_its_top() -> None:
     assert (knee.kind, knee.users, knee.confidence) == ("no_knee", 40, "high")
 
 
+@pytest.mark.parametrize(
+    ("top_rps", "users", "top_users"),
+    [(57.0, 30.0, None), (54.0, 25.0, 30.0)],
+    ids=["95% of the line", "90% of the line"],
+)
+def test_no_knee_is_claimed_up_to_the_last_level_on_the_low_load_line_only(
+    top_rps: float, users: float, top_users: float | None
+) -> None:
+    climb = rates([(5, 10.0), (10, 20.0), (15, 30.0), (20, 40.0), (25, 50.0), (30, top_rps)], seconds=20)
+    knee = knee_of([replace(level, goodput_se_rps=0.01 * level.goodput_rps) for level in climb])
+    assert (knee.kind, knee.users, knee.evidence.top_users) == ("no_knee", users, top_users)
+
+
 def test_linear_scaling_over_a_narrow_span_of_users_has_low_confidence() -> None:
     assert knee_of(ideal([30, 31, 32])).confidence == "low"
 
