@@ -44,10 +44,6 @@ ports; services whose generator is saturated; services without a limit. Services
 capacity halves or doubles; another process (`neighbour`) takes 60% of the speed for 20 to 60 s; every reply fails for 20 to
 60 s (`fault`). The autopilot runs with the rest of the product (`trials/simulation/virtual_run.py`); only load and readings
 are simulated.
-
-In results of commit 51ad85e and earlier a neighbour did not change the simulated readings of the machine
-(`trials/simulation/machine.py`), by which the product recognises real ones ([faults.md](faults.md)), and a collapse in one
-step gave no knee; [measurements.md](measurements.md) has later figures.
 """
 
 MOVING = """\
