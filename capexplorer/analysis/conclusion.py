@@ -58,7 +58,7 @@ def _curve_alone(view: EpochView) -> Conclusion:
 
 def _endpoint_of(view: EpochView, curve: Clause) -> tuple[Clause, ...]:
     """The endpoint that degrades first, after a verdict on offered rates."""
-    return clauses.first_endpoint_at_rates(view) if isinstance(curve, RatesFound) else ()
+    return clauses.first_endpoint(view, at_rates=True) if isinstance(curve, RatesFound) else ()
 
 
 def _with_disturbance(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusion:
@@ -117,7 +117,7 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     further = next(((clause,) for clause in (*deaths, *failed, *clauses.leaking(view))), ())
     marked = bool(blamed or further)
     knee = KneeFound(view.capacity, tuple(blamed))
-    added = (*clauses.first_endpoint(view), *_first_of(clauses.judged_rates(view)), *further)
+    added = (*clauses.first_endpoint(view, at_rates=False), *_first_of(clauses.judged_rates(view)), *further)
     yield Conclusion((knee, *added), "warning" if marked else "info", marked)
 
 
@@ -135,7 +135,7 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     failed = (failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS))
     further = next(((clause,) for clause in (*deaths, *failed, *clauses.leaking(view))), ())
     marked = bool(found.blamed or further)
-    yield Conclusion((found, *clauses.first_endpoint_at_rates(view), *further), "warning" if marked else "info", marked)
+    yield Conclusion((found, *_endpoint_of(view, found), *further), "warning" if marked else "info", marked)
 
 
 def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...]:

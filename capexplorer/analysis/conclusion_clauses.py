@@ -175,15 +175,9 @@ def _ends_early(view: EpochView, level: Level) -> bool:
     return used is not None and (used.left_out or used.offered_per_s < RAMP_TOP * (level.offered_per_s or 0.0))
 
 
-def first_endpoint(view: EpochView) -> tuple[EndpointDegrades, ...]:
-    """The endpoint that degrades first as users are added; empty if none was found."""
-    first = view.verdict.first_endpoint if view.verdict is not None else None
-    return () if first is None else (EndpointDegrades(first),)
-
-
-def first_endpoint_at_rates(view: EpochView) -> tuple[EndpointDegrades, ...]:
-    """The endpoint that degrades first as the offered rate rises; empty if none was found."""
-    first = view.rates.first_endpoint if view.rates is not None else None
+def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegrades, ...]:
+    """The endpoint that degrades first as the offered rate rises, or as users are added; empty if none was found."""
+    first = view.verdict.first_to_degrade(at_rates=at_rates) if view.verdict is not None else None
     return () if first is None else (EndpointDegrades(first),)
 
 

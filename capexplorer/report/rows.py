@@ -58,9 +58,7 @@ class ReportedLevel:
     @property
     def offered_per_s(self) -> float | None:
         """The offered rate, or the mean rate of a bin; None: a level of users."""
-        if self.opened.offered_per_s is None or self.figures.offered is None or self.bin is None:
-            return self.opened.offered_per_s
-        return self.figures.offered.offered_per_s
+        return offered_rate(self.opened, self.figures)
 
     @property
     def successes(self) -> int:
@@ -92,6 +90,11 @@ class ReportedLevel:
         """Half of the 95% interval of goodput; None if the error is unknown."""
         se_rps = self.figures.goodput_se_rps
         return None if se_rps is None else Z95 * se_rps
+
+
+def offered_rate(opened: LevelOpened, figures: LevelFigures) -> float | None:
+    """The rate of a level of offered rates, in iterations a second; of a bin of a ramp its mean. None: a level of users."""
+    return figures.offered.offered_per_s if opened.ramp and figures.offered is not None else opened.offered_per_s
 
 
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:

@@ -12,7 +12,7 @@ from ..model.second_columns import READINGS
 from ..model.timeline import Timeline
 from .endpoint_levels import Degradations, degrades_first, first_to_degrade, goodput_rps
 from .iterations import offered
-from .rows import disturbed_levels, recovery_levels, service_states
+from .rows import disturbed_levels, offered_rate, recovery_levels, service_states
 from .summary_values import rounded, whole
 
 _STATES = {"other_service": "other", "changed": "changed"}
@@ -60,7 +60,6 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
 def _entry(level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: Degradations) -> dict[str, Any]:
     """One entry. `part`: the level itself or one of its bins, whichever has the figures."""
     users, figures = part.users if level.offered_per_s is None else 0.0, part.figures
-    per_s = figures.offered.offered_per_s if level.opened.ramp and figures.offered is not None else level.offered_per_s
     opened, counted = level.opened, figures.counted  # an imported table of levels has neither times nor counts
     return {
         "index": opened.index,
@@ -85,7 +84,9 @@ def _entry(level: Level, part: Level | LevelBin, last_s: float, kind: str, degra
         "requests_per_task": rounded(figures.requests_per_task),
         "task_s": rounded(figures.task_s),
         "latency_ms": _latency(figures.latency_ms),
-        "endpoints": [_endpoint(each, figures.settled_seconds, (users, per_s), degraded) for each in part.endpoints],
+        "endpoints": [
+            _endpoint(each, figures.settled_seconds, (users, offered_rate(opened, figures)), degraded) for each in part.endpoints
+        ],
         **{name: _figure(name, getattr(figures, name)) for name in _FIGURES},
         "others_cpu_ratio": rounded(others_cpu(figures)),
         "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,

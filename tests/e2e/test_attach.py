@@ -131,8 +131,8 @@ def share_with_two_screens(run: OnTerminal, folder: Path) -> None:
     )
 
 
-def has_controls(screen: OnTerminal) -> bool:
-    """Whether the screen has been informed that it has the controls: a step before would have no effect."""
+def says_that_it_has_controls(screen: OnTerminal) -> bool:
+    """Type `c`, and whether the screen has answered that it has the controls. A step before that would have no effect."""
     screen.type("c")
     return "no other one asks for them" in screen.written
 
@@ -142,7 +142,7 @@ def step_and_end_from_an_attached_screen(run: OnTerminal, folder: Path) -> None:
     run.wait_for(lambda: holders_of_controls(run.events())[-1] is None, "the loss of the run's own screen")
     with command_on_terminal(folder, "attach", session_of(run)) as screen:
         screen.wait_for(lambda: level_label(run, 3) in screen.written, "the level of 3 users")
-        screen.wait_for(lambda: has_controls(screen), "the message that this screen has the controls")
+        screen.wait_for(lambda: says_that_it_has_controls(screen), "the message that this screen has the controls")
         screen.type("+")
         screen.wait_for(lambda: level_label(run, 4) in screen.written, "the level of 4 users")
         screen.type("Q")

@@ -1,4 +1,4 @@
-"""`make moving`: every row with both clients; each run's result is saved as it ends, and docs/moving.md at the end.
+"""`make moving`: every row with both clients; results and docs/moving.md are written as each run ends.
 
     python -m trials.moving [ROW...] [--axis users|rates] [--client C] [--workers N] [--repeats N] [--parallel N] [--unsaved]
 

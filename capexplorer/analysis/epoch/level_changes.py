@@ -98,11 +98,6 @@ def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     return now.users < lowest.users and lowest.goodput_rps * now.users / lowest.users <= now.goodput_rps <= most_rps
 
 
-def _before(found: Sequence[Regime]) -> list[LadderLevel]:
-    """The levels that ran before the latest regime began."""
-    return [level for regime in found[:-1] for level in regime.levels if level.started_s < found[-1].started_s]
-
-
 def _at_step_down(
     found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel, *, may_be_above: bool
 ) -> Began | None:
@@ -121,7 +116,7 @@ def _at_step_down(
     is_between = rate_rps < now.goodput_rps <= best.goodput_rps + ONE_SIDED_95 * error_of(best, now)
     is_other = is_other and not (may_be_above and is_between)
     current = found[-1]  # where requests fail, a clean level of less load shows that load made them fail
-    changed = (current.began_inside and not current.fails) or current.rose_above(_before(found))
+    changed = (current.began_inside and not current.fails) or current.rose(found[:-1])
     is_other = is_other and not (changed and _may_be_under(levels, now))
     fails = failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING
     if not (is_other or fails):

@@ -88,10 +88,11 @@ class Regime:
         Load never explains a change of latency, or less goodput than at the same load before: levels of the same load are
         compared. Nor does it explain a rise of goodput per user with a step up. `earlier`: the other regimes.
         """
-        before = self._levels_before(earlier)
         if self.began == "latency" or (
-            self.began == "goodput" and (was_served_better(before, self.levels[0]) or self.rose_above(before))
+            self.began == "goodput" and was_served_better(self._levels_before(earlier), self.levels[0])
         ):
+            return True
+        if self.rose(earlier):
             return True
         failing = [level for level in self.levels if failure_ratio_of(level) >= FAILING]
         goes_on = any(level.users < (1 - USERS_SAME) * self.levels[0].users for level in failing)
@@ -108,8 +109,9 @@ class Regime:
         seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in ran)
         return seen or not ran or is_on_line([each.rates for each in ran])
 
-    def rose_above(self, before: Sequence[LadderLevel]) -> bool:
-        """Whether it began with a step up from the latest level `before`, with which goodput per user surely rose."""
+    def rose(self, others: Sequence[Regime]) -> bool:
+        """Whether it began with a step up with which goodput per user surely rose. `others`: the other regimes."""
+        before = self._levels_before(others)
         first, last = self.levels[0], max(before, key=lambda level: level.started_s, default=None)
         if last is None or self.began != "goodput" or self.began_inside or first.users <= last.users:
             return False
