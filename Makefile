@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test slow-tests quick-tests $(QUICK) short-trials check lint pictures bench experiments faults parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
-	$(BIN)/capexplorer run
+	$(BIN)/capexplorer run mixed
 
 # Slow tests mostly wait for processes; the others compute, at a lower priority, while they wait. All always run to their end.
 test: setup built

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 
@@ -41,6 +41,17 @@ def host_and_port(text: str) -> tuple[str, int] | None:
 
 
 _HOST_AND_PORT = re.compile(r"[^/]*//(?:\[[^]]*\]|[^@:/?#\s]+)(?::\d*)?[/?#]")
+
+
+def is_same_service(one: str, other: str) -> bool:
+    """Whether both URLs name one service; all loopback names count as one host."""
+    parts, others = urlsplit(one), urlsplit(other)
+    is_one_host = parts.hostname == others.hostname or (is_loopback(parts.hostname or "") and is_loopback(others.hostname or ""))
+    return is_one_host and (parts.scheme, _port(parts)) == (others.scheme, _port(others))
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def without_userinfo(url: str) -> str:

@@ -47,6 +47,13 @@ def profiles() -> dict[str, Path]:
     return found
 
 
+def own_profiles() -> dict[str, Path]:
+    """Those of the working folder, without the ones that come with capexplorer if that is a checkout."""
+    here = Path.cwd().resolve()
+    shipped = here / "profiles" if checkout() == here else None
+    return {name: path for name, path in profiles().items() if path.is_relative_to(here) and path.parent != shipped}
+
+
 def _has_users(path: Path) -> bool:
     """Whether a TOML file is meant as a profile, even if invalid: it has a table `users`, unlike pyproject.toml."""
     try:
@@ -69,7 +76,7 @@ def profile(name_or_path: str) -> Path:
     path = Path(name_or_path)
     if path.suffix == ".toml" or "/" in name_or_path:
         if not os.path.isfile(path):  # False, too, for a name that is too long
-            raise InputError(f"{path}: no such profile")
+            raise InputError(f"{name_or_path}: no such profile")
         return path
     known = profiles()
     if name_or_path not in known:

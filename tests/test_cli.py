@@ -49,10 +49,10 @@ REFUSED = {
         "variable.toml: users.task[0].headers.Authorization: expected the environment variable CAPEXPLORER_TEST_TOKEN, which is"
         " not set",
     ),
-    "missing compose file": (["run", "--compose", "gone.yaml", *PLAN], "--compose: no such file: "),
-    "compose file and host": (["run", *URL, "--compose", "x", *PLAN], "--compose: cannot be combined with --host"),
+    "missing compose file": (["run", "--compose", "gone.yaml", "--request", "/", *PLAN], "--compose: no such file: "),
+    "compose file and host": (["run", "mixed", *URL, "--compose", "x", *PLAN], "--compose: cannot be combined with --host"),
     "compose file and command": (
-        ["run", "--target-cmd", "x {port}", "--compose", "x", *PLAN],
+        ["run", "mixed", "--target-cmd", "x {port}", "--compose", "x", *PLAN],
         "--compose: cannot be combined with --target-cmd",
     ),
     "init with two services": (["init", *URL, "--target-cmd", "x"], "--target-cmd: cannot be combined with --host"),
@@ -61,8 +61,21 @@ REFUSED = {
         ["init", "--request", "/", "-f", "x.py"],
         "--request: cannot be combined with --locustfile",
     ),
+    "init with a URL and a command": (
+        ["init", "http://127.0.0.1:9", "--target-cmd", "x"],
+        "URL: cannot be combined with --target-cmd",
+    ),
+    "URL in place of a profile": (["doctor", "http://127.0.0.1:9//x"], "http://127.0.0.1:9//x: no such profile"),
+    "URL in place of a locustfile": (
+        ["run", "-f", "http://127.0.0.1/x.py"],
+        "-f: expected a file of this machine, got http://127",
+    ),
+    "URL in place of a locustfile of init": (["init", "-f", "http://127.0.0.1/x.py"], "-f: expected a file of this machine"),
+    "URL in place of a Compose file": (["run", "--compose", "http://a/x"], "--compose: expected a file of this machine"),
+    "URL in place of a table": (["import", "http://127.0.0.1/x.csv"], "FILE: expected a file of this machine, got http://127"),
+    "service without requests": (["run", *URL, *PLAN], "--host: which requests do users make?"),
     "init with a missing locustfile": (["init", *URL, "-f", "gone.py"], "gone.py: no such locustfile"),
-    "init without a terminal": (["init", "--request", "/"], "there is no terminal to ask on: expected --target-cmd"),
+    "init without a terminal": (["init", "--request", "/"], "there is no terminal to ask on: expected a URL or --target-cmd"),
     "init into another kind of file": (
         ["init", *URL, "--request", "/", "-o", "x.yaml"],
         "-o: expected a name that ends with .toml",
@@ -74,7 +87,7 @@ REFUSED = {
     ),
     "init for a host that is not loopback": (
         ["init", "--host", "http://192.0.2.1", "--request", "/"],
-        "--host: load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1",
+        "load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1",
     ),
     "init with a password in the URL": (
         ["init", "--host", "http://me:hunter2@127.0.0.1", "--request", "/"],

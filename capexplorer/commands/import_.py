@@ -17,10 +17,11 @@ from ..model.timeline import Timeline
 from ..session.importers import imported
 from ..session.names import SUFFIX, make_folder
 from ..session.writer import SessionWriter
+from .local_file import LocalFile
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=LocalFile())
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The session's file; without it one among the sessions.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Where the session is saved.")
 @click.option("--label", help="Label stored in the session.")

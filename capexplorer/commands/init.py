@@ -19,11 +19,13 @@ from .afterwards import program_name
 from .asking import ask
 from .init_requests import Requests
 from .init_service import NewService
+from .local_file import LocalFile
 
-NO_TERMINAL = "there is no terminal to ask on: expected --target-cmd COMMAND or --host URL, and --request or -f"
+NO_TERMINAL = "there is no terminal to ask on: expected a URL or --target-cmd COMMAND, and --request or -f"
 
 
 @click.command()
+@click.argument("url", required=False)
 @click.option("--target-cmd", metavar="COMMAND", help='A command that starts the service, e.g. "./server --port {port}".')
 @click.option("--host", metavar="URL", help="URL of a service that runs already.")
 @click.option(
@@ -34,9 +36,9 @@ NO_TERMINAL = "there is no terminal to ask on: expected --target-cmd COMMAND or 
     "requests",
     multiple=True,
     metavar="REQUEST",
-    help="/PATH, METHOD /PATH, a curl command, or a file: HAR, OpenAPI (JSON or YAML), curl commands. Repeatable.",
+    help="/PATH, METHOD /PATH [BODY], a curl command, or a file: HAR, OpenAPI (JSON or YAML), curl commands. Repeatable.",
 )
-@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="A Locust file in place of requests.")
+@click.option("-f", "--locustfile", type=LocalFile(), help="A Locust file in place of requests.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The profile's file; default: NAME.toml in this folder.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--no-send", is_flag=True, help="Do not send the requests.")
@@ -45,6 +47,7 @@ NO_TERMINAL = "there is no terminal to ask on: expected --target-cmd COMMAND or 
     "--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host other than loopback that may receive requests."
 )
 def command(
+    url: str | None,
     target_cmd: str | None,
     host: str | None,
     ready: str | None,
@@ -58,11 +61,13 @@ def command(
 ) -> None:
     """Write a profile for your own service: what starts it, and the requests that users make.
 
+    URL is that of a service that runs already, as --host; with a path it is a request, too.
+
     Asks for what the options leave open, sends each request once and shows the answer. Secrets (Authorization, cookies, tokens)
     become references to environment variables.
     """
-    _check(target_cmd, host, ready, requests, locustfile)
-    is_complete = (target_cmd is not None or host is not None) and bool(requests or locustfile)
+    _check(url, target_cmd, host, ready, requests, locustfile)
+    is_complete = any((url, target_cmd, host)) and bool(requests or locustfile or (url and init_service.is_request(url)))
     asks = not is_complete
     if asks and not os.isatty(0):
         raise InputError(NO_TERMINAL)
@@ -70,7 +75,7 @@ def command(
         _check_new(output, force=force)
     guard = HostGuard(allow_hosts)
     with ExitStack() as stack:
-        service = _service(stack, target_cmd, host, ready, guard, allow_hosts, asks=asks)
+        service = _service(stack, url, target_cmd, host, ready, guard, allow_hosts, asks=asks)
         described = Requests(
             service.reached_at,
             service.url,
@@ -82,7 +87,7 @@ def command(
         )
         for each in (*filter(None, [service.first_request]), *requests):
             described.add(each, "--request")
-        if not requests and locustfile is None:
+        if asks and not requests and locustfile is None:
             init_requests.ask_for(described)
     if not described.tasks and described.locustfile is None:
         raise InputError("no profile written: no request was answered with 2xx or 3xx")
@@ -92,6 +97,7 @@ def command(
 
 def _service(
     stack: ExitStack,
+    url: str | None,
     target_cmd: str | None,
     host: str | None,
     ready: str | None,
@@ -105,12 +111,23 @@ def _service(
         return init_service.from_command(stack, target_cmd, ready, guard, asks=asks)
     if host is not None:
         return init_service.running(host, allow_hosts, "--host")
+    if url is not None:
+        return init_service.named(url, allow_hosts, "URL")
     return init_service.asked_for(stack, guard, allow_hosts)
 
 
 def _check(
-    target_cmd: str | None, host: str | None, ready: str | None, requests: tuple[str, ...], locustfile: Path | None
+    url: str | None,
+    target_cmd: str | None,
+    host: str | None,
+    ready: str | None,
+    requests: tuple[str, ...],
+    locustfile: Path | None,
 ) -> None:
+    if url is not None and (target_cmd is not None or host is not None):
+        raise InputError(
+            f"URL: cannot be combined with {'--host' if host is not None else '--target-cmd'}: both name the service"
+        )
     if target_cmd is not None and host is not None:
         raise InputError("--target-cmd: cannot be combined with --host, which names a running service")
     if ready is not None and target_cmd is None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
-from ..addresses import is_loopback
+from ..addresses import is_same_service
 from ..drafting import reading, references
 from ..errors import InputError
 from ..load.guard import HostGuard
@@ -46,7 +45,7 @@ class Requests:
         """A path, a curl command or a file. Raises InputError."""
         described = reading.read(text, where, self.origin)
         for found in described.requests:
-            if found.origin is not None and not _is_same(found.origin, self.url):
+            if found.origin is not None and not is_same_service(found.origin, self.url):
                 click.echo(f"{found.method} {found.path}: sent to {self.url} instead of {found.origin}")
             self._try(references.task(found, self.secrets))
         if described.left_out:
@@ -66,13 +65,6 @@ class Requests:
             self.tasks.append((task, line))
         else:
             click.echo("left out: expected 2xx or 3xx (--keep-failing keeps such requests)")
-
-
-def _is_same(origin: str, url: str) -> bool:
-    """Whether both URLs name one service; all loopback names count as one host."""
-    one, other = urlsplit(origin), urlsplit(url)
-    is_one_host = one.hostname == other.hostname or (is_loopback(one.hostname or "") and is_loopback(other.hostname or ""))
-    return is_one_host and (one.scheme, one.port) == (other.scheme, other.port)
 
 
 def ask_for(requests: Requests) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from ..addresses import is_http_url, without_userinfo
-from ..drafting import curl
+from ..drafting import curl, reading
 from ..errors import CapexplorerError, InputError, TargetError
 from ..load.guard import HostGuard
 from ..profile import Task
@@ -40,7 +40,7 @@ class NewService:
     command: str | None = None
     ready: str | None = None
     first_request: str | None = None
-    """The curl command that was given in place of a URL."""
+    """The curl command, or the URL with a path, that was given in place of the service's URL."""
 
 
 def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) -> NewService:
@@ -48,30 +48,40 @@ def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) 
     click.echo("How is your service started, or what is its URL? For example:")
     click.echo("  ./server --port {port}   {port}: a free port, so that runs disturb nobody")
     click.echo("  python app.py            a command with a port of its own")
-    click.echo("  http://127.0.0.1:8000    runs already; a curl command for it will do, too")
+    click.echo("  http://127.0.0.1:8000    runs already; a URL with a path or a curl command is the first request, too")
     while True:
         answer = ask("service")
         if not answer:
             continue
         try:
             if curl.is_curl(answer) or is_http_url(answer):
-                return running(answer, allow_hosts)
+                return named(answer, allow_hosts)
             return from_command(stack, answer, None, guard, asks=True)
         except CapexplorerError as error:
             print_error(str(error), error.output if isinstance(error, TargetError) else ())
 
 
-def running(text: str, allow_hosts: tuple[str, ...], where: str = "service") -> NewService:
-    """A service that runs already, by its URL or by a curl command. Raises InputError."""
-    url, first = text.rstrip("/"), None
-    if curl.is_curl(text):
-        first = text
-        url = curl.parse(text, where).origin or ""
+def is_request(text: str) -> bool:
+    """Whether it is a curl command, or a URL with a path: it names the service and a request."""
+    return curl.is_curl(text) or (is_http_url(text) and urlsplit(text).path not in ("", "/"))
+
+
+def named(text: str, allow_hosts: tuple[str, ...], where: str = "service") -> NewService:
+    """A service that runs already, by its URL or by a request to it. Raises InputError."""
+    if not is_request(text):
+        return running(text, allow_hosts, where)
+    url = reading.read(text, where).requests[0].origin or ""
+    return replace(running(url, allow_hosts, where), first_request=text)
+
+
+def running(text: str, allow_hosts: tuple[str, ...], where: str) -> NewService:
+    """A service that runs already, by its URL; all requests are below its path. Raises InputError."""
+    url = text.rstrip("/")
     if without_userinfo(url) != url:
         raise InputError(f"{where}: expected a URL without a password; give the requests as curl commands with -u USER:PASSWORD")
-    check_url(url, allow_hosts)
+    check_url(url, allow_hosts, where)
     parts = urlsplit(url)
-    return NewService(name=slug(f"{parts.hostname}-{parts.port or parts.scheme}"), reached_at=url, url=url, first_request=first)
+    return NewService(name=slug(f"{parts.hostname}-{parts.port or parts.scheme}"), reached_at=url, url=url)
 
 
 def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostGuard, *, asks: bool) -> NewService:

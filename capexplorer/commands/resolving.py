@@ -25,13 +25,14 @@ from . import adhoc
 from .limiting import OPTION, check_here, check_loopback_alone, check_of_containers, limits_of
 from .parts_to_watch import watches_of
 from .run_arguments import RunArguments
-from .run_profile import profile_of
+from .run_profile import profile_of, with_service_and_users
 from .run_target import commit_of, target_to_start
 from .worker_setup import workers_wanted
 
 
 def resolve(asked: RunArguments) -> RunOptions:
     """The checked options of a run. Raises InputError: one line with the file or option, the key, and what was expected."""
+    asked = with_service_and_users(asked)
     name, found, where = profile_of(asked)
     sessions_dir = asked.sessions_dir or paths.sessions()
     spec, port = target_to_start(asked, found, where, sessions_dir)
@@ -132,13 +133,13 @@ def _settings(settings: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-def check_url(url: str, allow_hosts: tuple[str, ...]) -> None:
+def check_url(url: str, allow_hosts: tuple[str, ...], named_by: str = "--host") -> None:
     """Raises InputError: not an HTTP URL, or of a host that may not receive load."""
     if not is_http_url(url):
-        raise InputError(f"--host: expected http://HOST[:PORT] or https://..., got {shown(without_userinfo(url))}")
+        raise InputError(f"{named_by}: expected http://HOST[:PORT] or https://..., got {shown(without_userinfo(url))}")
     host = urlsplit(url).hostname or ""
     if not is_loopback(host) and host not in {allowed.lower().strip("[]") for allowed in allow_hosts}:
-        raise InputError(f"--host: load to {host} is not allowed: only loopback, or add --allow-host {host}")
+        raise InputError(f"load to {host} is not allowed: only loopback, or add --allow-host {host}")
 
 
 def _steps(asked: RunArguments, found: Profile, where: str) -> tuple[Step, ...]:

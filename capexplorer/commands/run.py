@@ -9,6 +9,7 @@ import click
 
 from ..commands import completing
 from ..commands.exploring import explore
+from ..commands.local_file import LocalFile
 from ..commands.resolving import resolve
 from ..commands.run_arguments import RunArguments
 from ..commands.screen_options import ScreenOptions
@@ -34,8 +35,16 @@ class Run(click.Command):
 
 @click.command(cls=Run)
 @click.argument("profile", required=False, shell_complete=completing.profiles)
-@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="A Locust file; it needs no change.")
+@click.option("-f", "--locustfile", type=LocalFile(), help="A Locust file; it needs no change.")
 @click.option("--host", metavar="URL", help="URL of a running service; no target is started.")
+@click.option(
+    "--request",
+    "requests",
+    multiple=True,
+    metavar="REQUEST",
+    help="In place of a profile, what users request: /PATH, METHOD /PATH [BODY], a curl command, or a file of them (HAR,"
+    " OpenAPI). Repeatable.",
+)
 @click.option("--pid", type=click.IntRange(min=1), help="With --host: the id of the process to watch.")
 @click.option(
     "--port-of", type=click.IntRange(1, 65535), metavar="PORT", help=("With --host: watch the process that listens on this port.")
@@ -51,7 +60,7 @@ class Run(click.Command):
 @click.option("--target-cmd", metavar="COMMAND", help='A command that starts the target, e.g. "./server --port {port}".')
 @click.option(
     "--compose",
-    type=click.Path(path_type=Path),
+    type=LocalFile(),
     metavar="FILE",
     help="A Compose file whose services are started, watched and removed; ${CAPEXPLORER_PORT} in it is a free port.",
 )
@@ -138,7 +147,8 @@ class Run(click.Command):
 def command(baseline: str | None, mouse: bool, headless: bool, detach: bool, **given: Any) -> int:
     """Explore a service on the live screen, or without a screen by a plan or the autopilot.
 
-    PROFILE is a name (see `capexplorer profiles`) or a path; default: `mixed`, unless there is a locustfile.
+    PROFILE is a name (see `capexplorer profiles`), a path, or the URL of a running service: `run http://127.0.0.1:8000/items`
+    requests that URL. Default: what this folder has, a locustfile.py or a profile, else the sample `mixed`.
 
     A closed terminal or a lost SSH connection ends the screen, not the run: a plan or the autopilot continues to its end, load
     by hand for [guards] unattended_s (300 s). `capexplorer attach` shows the run again.

@@ -13,6 +13,9 @@ class RunArguments:
     """The options of `capexplorer run` as given on the command line."""
 
     profile: str | None = None
+    """A name or a path; a URL or a curl command as it was typed."""
+    requests: tuple[str, ...] = ()
+    """Paths, curl commands, or files of them."""
     locustfile: Path | None = None
     host: str | None = None
     users: int | None = None
@@ -40,3 +43,9 @@ class RunArguments:
     expect_workers: int | None = None
     plain_workers: bool = False
     keep_bodies: bool = False
+
+    @property
+    def names_service(self) -> str | None:
+        """The option that names the service; None: the profile does."""
+        given = (("--host", self.host), ("--target-cmd", self.target_cmd), ("--compose", self.compose))
+        return next((option for option, value in given if value is not None), None)

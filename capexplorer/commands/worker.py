@@ -10,6 +10,7 @@ import click
 from ..addresses import host_and_port
 from ..errors import InputError
 from .error_output import print_line
+from .local_file import LocalFile
 from .signals import signals_to
 
 JOIN_WITHIN_S = 30.0
@@ -20,7 +21,7 @@ TOKEN = "CAPEXPLORER_WORKER_TOKEN"
 
 @click.command()
 @click.option("--join", required=True, metavar="HOST:PORT", help="Where the run waits for workers (`run --bind`).")
-@click.option("-f", "--locustfile", type=click.Path(path_type=Path), help="The run's locustfile on this machine.")
+@click.option("-f", "--locustfile", type=LocalFile(), help="The run's locustfile on this machine.")
 @click.option(
     "--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host other than loopback that may receive load."
 )

@@ -21,7 +21,7 @@ MB_MOST = 64
 REQUESTS_MOST = 50
 """More would be sent for a minute, and read by nobody in a profile."""
 
-_LINE = re.compile(rf"(?:(?P<method>{'|'.join(METHODS)})\s+)?(?P<url>/\S*|https?://\S+)")
+_LINE = re.compile(rf"(?:(?P<method>(?i:{'|'.join(METHODS)}))\s+)?(?P<url>/\S*|https?://\S+)(?:\s+(?P<body>.*))?", re.DOTALL)
 _COMMANDS = re.compile(r"^(?=\s*(?:\$\s+)?curl(?:\.exe)?\s)", re.MULTILINE)
 
 
@@ -42,9 +42,24 @@ def read(text: str, where: str, origin: str | None = None) -> Described:
         return _bounded(_read_file(path, origin))
     line = _LINE.fullmatch(text.strip())
     if line is None:
-        expected = "a path that starts with /, METHOD /PATH, a curl command, or a HAR or OpenAPI file"
+        expected = "a path that starts with /, METHOD /PATH [BODY], a curl command, or a HAR or OpenAPI file"
         raise InputError(f"{where}: expected {expected}, got {shown(text)}")
-    return Described([request(line["method"] or "GET", line["url"], {}, None, where)])
+    body = line["body"]
+    kind = {"Content-Type": _kind(body, where)} if body is not None else {}
+    return Described([request(line["method"] or ("GET" if body is None else "POST"), line["url"], kind, body, where)])
+
+
+def _kind(body: str, where: str) -> str:
+    """The Content-Type of a body that is JSON, or a form such as `a=1&b=2`. Raises InputError: neither."""
+    if body.startswith(("{", "[")):
+        try:
+            json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}: body: expected JSON, since it begins with {body[0]}: {error}") from None
+        return "application/json"
+    if "=" in body and not re.search(r"\s", body):
+        return curl.FORM
+    raise InputError(f'{where}: body: expected JSON such as {{"item": 1}} or a form such as a=1&b=2, got {shown(body)}')
 
 
 def _read_file(path: Path, origin: str | None) -> Described:

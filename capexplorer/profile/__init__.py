@@ -13,11 +13,11 @@ from .profile_table import READY_TIMEOUT_S, ComposeTarget, Profile, Work
 from .rules import mistakes
 from .run_limits import Guards, MetricLimit, Objectives, StopRules
 from .users_table import MAX_BODY_MB, Task, Users, Wait
-from .values import METHODS, WORKERS_MOST
+from .values import METHODS, TITLE_MOST, WORKERS_MOST
 
 __all__ = [
-    "MAX_BODY_MB", "METHODS", "READY_TIMEOUT_S", "WORKERS_MOST", "ComposeTarget", "Guards", "MetricLimit", "Objectives",
-    "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "load", "plain",
+    "MAX_BODY_MB", "METHODS", "READY_TIMEOUT_S", "TITLE_MOST", "WORKERS_MOST", "ComposeTarget", "Guards", "MetricLimit",
+    "Objectives", "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "load", "plain",
 ]  # fmt: skip
 
 

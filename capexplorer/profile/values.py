@@ -11,6 +11,8 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 USERS_MOST = 1_000_000
 WORKERS_MOST = 256
 DAY_S = 86_400.0
+TITLE_MOST = 1_000
+"""Characters."""
 PATH_PATTERN = r"(?#a path that starts with /, or a URL)^(?:/|https?://)[^\x00-\x1f\x7f]*\Z"
 
 Param = str | int | float | bool
@@ -27,7 +29,7 @@ Method = Annotated[str, Meta(pattern=rf"(?#one of {', '.join(METHODS)})^(?i:{'|'
 RequestPath = Annotated[str, Meta(pattern=PATH_PATTERN)]
 HeaderName = Annotated[str, Meta(pattern=r"(?#a header name)^[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")]
 HeaderValue = Annotated[str, Meta(pattern=r"(?#a header value in one line)^[^\x00\r\n]*\Z")]
-Title = Annotated[str, Meta(max_length=1_000)]
+Title = Annotated[str, Meta(max_length=TITLE_MOST)]
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

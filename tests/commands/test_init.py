@@ -89,7 +89,7 @@ def test_questions_are_asked_again_until_the_service_answers(
     assert left == []
     assert "ended before it listened on a port (exit code 3)" in err
     assert "expected 2xx or 3xx: another path?" in out
-    assert "request: expected a path that starts with /, METHOD /PATH, a curl command" in err
+    assert "request: expected a path that starts with /, METHOD /PATH [BODY], a curl command" in err
     assert (written("mine").ready, [task.name for task in written("mine").users.task]) == ("/health", ["/items"])
 
 
@@ -117,6 +117,20 @@ def test_a_locustfile_replaces_requests(folder: Path) -> None:
 def test_init_asks_no_questions_without_requests_to_send(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["init", "--host", "http://127.0.0.1:9", "--request", "/a", "--no-send"]) == 0
     assert "not sent yet" in Path("127.0.0.1-9.toml").read_text()
+
+
+@pytest.mark.parametrize("given", ["http://127.0.0.1:9/items?page=2", "curl http://127.0.0.1:9/items?page=2"])
+def test_a_url_with_a_path_names_the_service_and_its_first_request(given: str) -> None:
+    assert cli.run(["init", given, "--request", "/more", "--no-send", "-o", "x.toml"]) == 0
+    assert cli.run(["init", given, "--no-send", "-o", "one.toml"]) == 0, "complete, so that nothing is asked"
+    assert written("x").url == written("one").url == "http://127.0.0.1:9"
+    assert [task.name for task in written("x").users.task] == ["/items", "/more"]
+    assert [task.path for task in written("one").users.task] == ["/items?page=2"]
+
+
+def test_a_url_without_a_path_is_the_service_and_no_request() -> None:
+    assert cli.run(["init", "http://127.0.0.1:9/", "--request", "/more", "--no-send", "-o", "x.toml"]) == 0
+    assert [task.name for task in written("x").users.task] == ["/more"]
 
 
 def test_a_service_that_answers_nothing_gets_no_profile(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,10 +82,10 @@ def test_the_compose_file_of_a_profile_is_started_in_its_folder_on_a_free_port(c
 
 def test_a_compose_file_with_a_fixed_port_is_checked_at_that_port(compose: Path) -> None:
     (compose / "compose.yaml").write_text("services: {web: {image: x, ports: ['8123:80']}}")
-    found = resolve(RunArguments(compose=compose / "compose.yaml", ready="http://127.0.0.1:8123/up"))
+    found = resolve(RunArguments(compose=compose / "compose.yaml", ready="http://127.0.0.1:8123/up", requests=("/items",)))
     assert found.spec is not None
     assert (found.port, found.spec.ready.path) == (8123, "/up")
-    assert [task.name for task in found.profile.users.task] == ["/up"]
+    assert [task.name for task in found.profile.users.task] == ["/items"], "and not the readiness path"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_compose_file_with_a_fixed_port_is_checked_at_that_port(compose: Path)
 def test_a_compose_file_whose_port_is_unknown_is_refused(compose: Path, given: dict[str, str], message: str) -> None:
     (compose / "compose.yaml").write_text("services: {web: {image: x, ports: ['8123:80']}}")
     with pytest.raises(InputError, match=message):
-        resolve(RunArguments(compose=compose / "compose.yaml", **given))  # type: ignore[arg-type]
+        resolve(RunArguments(compose=compose / "compose.yaml", requests=("/",), **given))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,4 @@ def test_a_compose_file_whose_port_is_unknown_is_refused(compose: Path, given: d
 )
 def test_limits_that_containers_do_not_have_are_refused(compose: Path, given: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        resolve(RunArguments(compose=compose / "compose.yaml", **given))  # type: ignore[arg-type]
+        resolve(RunArguments(compose=compose / "compose.yaml", requests=("/",), **given))  # type: ignore[arg-type]

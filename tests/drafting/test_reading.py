@@ -59,6 +59,35 @@ paths:
 REQUESTS_OF_OPENAPI = [Request("GET", "/v1/items?page=3&kind=new"), Request("GET", "/v1/items/1")]
 
 
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('POST /orders {"item": 1}', Request("POST", "/orders", None, {"Content-Type": "application/json"}, '{"item": 1}')),
+        ("put /orders/1 [1, 2]", Request("PUT", "/orders/1", None, {"Content-Type": "application/json"}, "[1, 2]")),
+        ("/orders item=1&count=2", Request("POST", "/orders", None, {"Content-Type": FORM}, "item=1&count=2")),
+        (f"{HERE}/orders {{}}", Request("POST", "/orders", HERE, {"Content-Type": "application/json"}, "{}")),
+    ],
+)
+def test_a_path_may_have_a_body_of_json_or_of_a_form(text: str, expected: Request) -> None:
+    assert read(text, "--request").requests == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("POST /orders {item: 1}", "--request: body: expected JSON, since it begins with {: "),
+        ("POST /orders item", "--request: body: expected JSON such as"),
+    ],
+)
+def test_a_body_that_is_neither_json_nor_a_form_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(text, "--request")
+    assert str(refused.value).startswith(message)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -104,7 +133,7 @@ def test_requests_beyond_the_maximum_are_listed_as_left_out(tmp_path: Path) -> N
 
 
 REFUSED = {
-    "no file": (None, "gone.har", "--request: expected a path that starts with /, METHOD /PATH, a curl command"),
+    "no file": (None, "gone.har", "--request: expected a path that starts with /, METHOD /PATH [BODY], a curl command"),
     "not JSON": ("{", "x.har", "x.har: not valid JSON: "),
     "not YAML": ("a: [", "x.yaml", "x.yaml: not valid YAML: "),
     "other JSON": ('{"a": 1}', "x.json", "x.json: expected a HAR file (key `log`), an OpenAPI file (key `openapi`) or curl"),

@@ -25,7 +25,7 @@ HEADLESS_PLAN = ("--headless", "--plan", "3:4s")
 
 
 def test_a_command_with_a_port_is_started_loaded_and_ended(tmp_path: Path) -> None:
-    with started_run(tmp_path, "--target-cmd", HTTP_SERVER_COMMAND, "--ready", "/", *HEADLESS_PLAN) as run:
+    with started_run(tmp_path, "--target-cmd", HTTP_SERVER_COMMAND, "--request", "/", *HEADLESS_PLAN) as run:
         assert run.exit_code() == 0
         run.marked.assert_no_process_left()
     [header] = events_of(run.events(), Header)
@@ -50,7 +50,7 @@ def assert_secret_is_not_written(run: Run) -> None:
 def test_secrets_in_a_target_command_are_not_written(tmp_path: Path) -> None:
     shell = f"MY_TOKEN={SECRET} DB_PASSW0RD={SECRET} exec {HTTP_SERVER_COMMAND}"
     command = f'env PASSW0RD={SECRET} sh -c "{shell} # --pw {SECRET} SESSION_SECRET={SECRET}"'
-    with started_run(tmp_path, "--target-cmd", command, "--ready", "/", *HEADLESS_PLAN) as run:
+    with started_run(tmp_path, "--target-cmd", command, "--ready", "/", "--request", "/", *HEADLESS_PLAN) as run:
         assert run.exit_code() == 0, run.stderr
     assert_secret_is_not_written(run)
 
@@ -82,7 +82,7 @@ def test_the_process_given_by_pid_is_watched_although_another_one_listens_at_the
 def test_the_process_to_watch_is_found_by_port_of() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        assert resolve(RunArguments(host="http://127.0.0.1:7", port_of=port)).watched_pid == os.getpid()
+        assert resolve(RunArguments(host="http://127.0.0.1:7", requests=("/",), port_of=port)).watched_pid == os.getpid()
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_the_process_to_watch_is_found_by_port_of() -> None:
     ],
 )  # fmt: skip
 def test_invalid_target_options_are_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = run_in_process("run", *arguments, *HEADLESS_PLAN, "--sessions-dir", str(tmp_path / "sessions"))
+    done = run_in_process("run", "actor", *arguments, *HEADLESS_PLAN, "--sessions-dir", str(tmp_path / "sessions"))
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr

@@ -41,7 +41,7 @@ def error_lines(stderr: str) -> list[str]:
 def test_a_target_that_does_not_start_ends_the_run_with_exit_code_4_and_its_reason(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    run, code = run_to_end(tmp_path, "--target-cmd", *arguments, *SHORT_PLAN)
+    run, code = run_to_end(tmp_path, "actor", "--target-cmd", *arguments, *SHORT_PLAN)
     assert code == 4
     [line] = error_lines(run.stderr)
     assert message in line
