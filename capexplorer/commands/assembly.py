@@ -79,7 +79,9 @@ def _install_guard(options: RunOptions, run: LiveRun) -> HostGuard:
     from ..load import proxies
     from ..load.guard import HostGuard
 
-    guard = HostGuard(options.allow_hosts, run.on_host_refused)
+    workers = options.workers
+    bound = workers.bind[0] if workers is not None and workers.bind is not None else None
+    guard = HostGuard(options.allow_hosts, run.on_host_refused, joined=bound)
     guard.install()
     proxies.install(guard.check)
     for name in proxies.forget_environment():

@@ -50,8 +50,12 @@ class HostNotAllowed(PermissionError):
 class HostGuard:
     """Decides which hosts are allowed; `install` applies it to gevent's sockets for the life of the process."""
 
-    def __init__(self, allowed: Iterable[str] = (), on_refused: Callable[[str], None] = lambda host: None) -> None:
+    def __init__(
+        self, allowed: Iterable[str] = (), on_refused: Callable[[str], None] = lambda host: None, *, joined: str | None = None
+    ) -> None:
+        """`joined`: where workers join. Locust looks it up, for a socket in C; it gets no load unless it is allowed, too."""
         self.allowed = {_plain(host) for host in allowed}
+        self._joined = joined
         self._addresses: set[str] = set()
         """Addresses that allowed names resolved to."""
         self._on_refused = on_refused
@@ -113,8 +117,11 @@ class HostGuard:
 
     def _getaddrinfo(self, host: Any, *args: Any, **kwargs: Any) -> list[Entry]:
         name = host.decode() if isinstance(host, bytes) else str(host or "")
+        look_up = _of_address if _is_address(name) else self._resolve
+        if name == self._joined and not self.permits(name):
+            return list(look_up(host, *args, **kwargs))
         self.check(name)
-        return self.reachable(name, (_of_address if _is_address(name) else self._resolve)(host, *args, **kwargs))
+        return self.reachable(name, look_up(host, *args, **kwargs))
 
     def _checked(self, sock: Any, address: Any) -> Any:
         """The address with its host looked up, and allowed. Other families than IP pass."""

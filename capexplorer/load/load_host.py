@@ -174,10 +174,13 @@ class LoadHost:
         self._note_ending("quit")
 
     def prepare(self, make: MakeEngine) -> None:
-        """Make another engine, while the present one goes on running the users. `adopt` replaces it."""
-        self.next_engine = make(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, self._on_report))
+        """Make another engine, while the present one goes on running the users. `adopt` replaces it. Raises InputError if workers
+        cannot join.
+        """
+        engine = make(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, self._on_report))
         self._next_environment = self._make_environment()
-        self.next_engine.create_runner(self._next_environment)
+        engine.create_runner(self._next_environment)
+        self.next_engine = engine
 
     def adopt(self) -> None:
         """Stop the users of the present engine, and start as many in the one that was prepared."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from ..analysis.causes.episode import Episode
 from ..analysis.causes.occurrence import Occurrence
+from ..errors import InputError
 from ..load.engine import MakeEngine
 from ..load.load_host import LoadHost
 from ..load.worker_changes import WorkersChanged
@@ -113,8 +114,12 @@ class LoadWorkers:
         if self.why_not(add=True):
             return
         if self.engine is None:
+            try:
+                self.host.call(lambda: self.host.prepare(self.make_engine))
+            except InputError as error:
+                self._log("capexplorer", "error", str(error))
+                return
             self._first = min(self.most, FIRST_ADDED)
-            self.host.call(lambda: self.host.prepare(self.make_engine))
             if self._boundary_s is not None:
                 self.align_seconds(self._boundary_s)
             self.begin()

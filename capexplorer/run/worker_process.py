@@ -82,7 +82,9 @@ class WorkerProcess:
         self._check(job)
         native.bound_bodies(job.max_body_mb)
         guard = HostGuard(
-            (*options.allow_hosts,), lambda host: self._print_line(f"load to {host} is not allowed and was refused")
+            options.allow_hosts,
+            lambda host: self._print_line(f"load to {host} is not allowed and was refused"),
+            joined=options.host,
         )
         guard.install()
         proxies.install(guard.check)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,14 +111,19 @@ def test_a_worker_joins_only_with_the_secret_and_the_locustfile_of_the_run(tmp_p
     assert {mark.id for mark in events_of(events, Mark)} >= {"user_code_error"}
 
 
+SERVICE, RUN_NAME = "10.77.0.3", "run.example"
+
+
 def _ip(*args: str) -> bool:
     """Whether `ip ARGS` succeeded."""
     return subprocess.run(["ip", *args], capture_output=True, check=False, timeout=20).returncode == 0
 
 
 @pytest.fixture
-def two_machines() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Two linked network namespaces, 10.77.0.1 and 10.77.0.2, in place of machines: the words that run a command in each."""
+def two_machines(tmp_path: Path) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Two linked network namespaces in place of machines, that of the run (10.77.0.1, fd77::1, and RUN_NAME) and that of the
+    worker: the words that run a command in each. The service is at SERVICE, another address of the run's machine.
+    """
     require("ip")
     run, worker = (f"cap-{side}-{os.getpid()}" for side in ("run", "worker"))  # unique: a killed test leaves its namespaces
     if os.geteuid() != 0 or not _ip("netns", "add", run):
@@ -126,11 +133,17 @@ def two_machines() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
             _ip("netns", "add", worker),
             _ip("link", "add", "cap-a", "netns", run, "type", "veth", "peer", "name", "cap-b", "netns", worker),
         ]
-        for name, end, address in ((run, "cap-a", "10.77.0.1/24"), (worker, "cap-b", "10.77.0.2/24")):
-            made += [_ip("-n", name, "link", "set", "lo", "up"), _ip("-n", name, "addr", "add", address, "dev", end)]
-            made.append(_ip("-n", name, "link", "set", end, "up"))
+        for name, end, *addresses in (
+            (run, "cap-a", "10.77.0.1/24", f"{SERVICE}/24", "fd77::1/64"),
+            (worker, "cap-b", "10.77.0.2/24", "fd77::2/64"),
+        ):
+            made += [_ip("-n", name, "link", "set", "lo", "up"), _ip("-n", name, "link", "set", end, "up")]
+            made += [_ip("-n", name, "addr", "add", each, "dev", end, *(["nodad"] if ":" in each else [])) for each in addresses]
         assert all(made), "a command of ip failed"
-        yield ("ip", "netns", "exec", run), ("ip", "netns", "exec", worker)
+        hosts = tmp_path / "hosts"
+        hosts.write_text(f"127.0.0.1 localhost\n10.77.0.1 {RUN_NAME}\n")
+        with_hosts = ("sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts))
+        yield ("ip", "netns", "exec", run, *with_hosts), ("ip", "netns", "exec", worker, *with_hosts)
     finally:
         for name in (run, worker):
             _ip("netns", "del", name)
@@ -156,26 +169,35 @@ class JoinedFromAnotherMachine:
         return any(level.figures.settled for level in events_of(self.events, LevelClosed))
 
 
+LOADED = ("--host", f"http://{SERVICE}:8123", "--allow-host", SERVICE)
+
+
+@contextmanager
+def service_on(on_run_machine: tuple[str, ...], folder: Path) -> Iterator[None]:
+    """A service at SERVICE."""
+    command = [*on_run_machine, sys.executable, "-m", "http.server", "8123", "--bind", SERVICE, "--directory", str(folder)]
+    service = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        service.terminate()
+        service.wait()
+
+
 def join_from_another_machine(
     folder: Path, on_run_machine: tuple[str, ...], on_worker_machine: tuple[str, ...]
 ) -> JoinedFromAnotherMachine:
     folder.mkdir()
     locustfile = folder / "visits.py"
     locustfile.write_text(LOCUSTFILE.replace('get("/work")', 'get("/")'))
-    command = [*on_run_machine, sys.executable, "-m", "http.server", "8123", "--bind", "10.77.0.1", "--directory", str(folder)]
-    service = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url, bind = ("--host", "http://10.77.0.1:8123", "--allow-host", "10.77.0.1"), "10.77.0.1:5557"
-    args = ("-f", str(locustfile), *url, "--bind", bind, "--expect-workers", "1", "--headless", "--plan", "3:15s")
+    bind = "10.77.0.1:5557"
+    args = ("-f", str(locustfile), *LOADED, "--bind", bind, "--expect-workers", "1", "--headless", "--plan", "3:15s")
     join = ("worker", "--join", bind, "-f", str(locustfile))
-    try:
-        with started_run(folder, *args, before=(*on_run_machine, "env", SECRET)) as run:
-            refused = run_command(*join, before=(*on_worker_machine, "env", SECRET))
-            worker = run_command(*join, "--allow-host", "10.77.0.1", before=(*on_worker_machine, "env", SECRET))
-            exit_code = run.exit_code()
-            return JoinedFromAnotherMachine(run.events(), exit_code, refused, worker)
-    finally:
-        service.terminate()
-        service.wait()
+    with service_on(on_run_machine, folder), started_run(folder, *args, before=(*on_run_machine, "env", SECRET)) as run:
+        refused = run_command(*join, before=(*on_worker_machine, "env", SECRET))
+        worker = run_command(*join, "--allow-host", SERVICE, before=(*on_worker_machine, "env", SECRET))
+        exit_code = run.exit_code()
+        return JoinedFromAnotherMachine(run.events(), exit_code, refused, worker)
 
 
 def test_a_worker_on_another_machine_must_allow_the_host_itself(
@@ -188,7 +210,7 @@ def test_a_worker_on_another_machine_must_allow_the_host_itself(
         tmp_path,
     )
     assert joined.without_allowed_host.returncode == 2
-    assert joined.without_allowed_host.stderr.splitlines()[-1].endswith("or add --allow-host 10.77.0.1")
+    assert joined.without_allowed_host.stderr.splitlines()[-1].endswith(f"or add --allow-host {SERVICE}")
     assert joined.with_allowed_host.returncode == 0, joined.with_allowed_host.stderr
     assert joined.exit_code == 0
     assert joined.has_settled
@@ -196,6 +218,46 @@ def test_a_worker_on_another_machine_must_allow_the_host_itself(
         if sample.settled:
             assert sample.duration_s == 1.0
             assert sample.ports is not None
+
+
+@pytest.mark.parametrize(
+    ("bind", "join"),
+    [("0.0.0.0", "10.77.0.1"), ("[::]", "[fd77::1]"), ("[fd77::1]", "[fd77::1]"), ("*", RUN_NAME), (RUN_NAME, RUN_NAME)],
+)
+def test_a_worker_joins_at_every_kind_of_address_without_it_being_allowed_as_a_host_for_load(
+    tmp_path: Path, two_machines: tuple[tuple[str, ...], tuple[str, ...]], bind: str, join: str
+) -> None:
+    on_run_machine, on_worker_machine = two_machines
+    locustfile = tmp_path / "visits.py"
+    locustfile.write_text(LOCUSTFILE.replace('get("/work")', 'get("/")').partition("        if ")[0])
+    args = ("-f", str(locustfile), *LOADED, "--bind", f"{bind}:5557", "--expect-workers", "1", "--headless", "--plan", "1:3s")
+    with (
+        service_on(on_run_machine, tmp_path),
+        started_run(tmp_path, *args, before=(*on_run_machine, "env", SECRET)) as run,
+    ):
+        options = ("--join", f"{join}:5557", "-f", str(locustfile), "--allow-host", SERVICE, "--wait", "60")
+        worker = run_command("worker", *options, before=(*on_worker_machine, "env", SECRET))
+        run.exit_code()
+    assert worker.stderr.splitlines() == [f"joined the run at {join}:5557"]
+    assert worker.returncode == 0
+    [ended] = events_of(run.events(), Ended)
+    assert ended.requests
+    assert not ended.failures
+
+
+def test_an_address_at_which_workers_cannot_join_is_refused_in_one_line() -> None:
+    """In new processes, since the refusal needs Locust, which must not be imported into this one."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for address, why in (
+            (f"127.0.0.1:{taken.getsockname()[1]}", "address already in use"),
+            ("192.0.2.1:5557", "cannot assign requested address"),
+        ):
+            args = ("run", "actor", "--headless", "--plan", "1:1s", "--bind", address)
+            done = run_command(*args, before=("env", SECRET))
+            assert done.returncode == 2
+            assert done.stderr.splitlines() == [
+                f"capexplorer: workers cannot join at {address}: {why}; expected an address of this machine and a free port"
+            ]
 
 
 @pytest.mark.parametrize(

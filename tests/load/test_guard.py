@@ -83,6 +83,7 @@ HOSTS = """
 10.99.0.1 localhost
 127.0.0.1 localhost.localdomain
 10.99.0.7 service.example
+10.99.0.9 run.example
 """
 ELSEWHERE_HOSTS = 'mount --bind "$0" /etc/hosts && ip link set lo up && exec "$@"'
 REFUSED = [f"HostNotAllowed {errno.EACCES}", f"PermissionError {errno.EACCES}", *[f"HostNotAllowed {errno.EACCES}"] * 3]
@@ -110,4 +111,8 @@ def test_a_localhost_that_resolves_elsewhere_is_refused_by_its_address(names: Pl
 def test_an_allowed_name_allows_the_addresses_that_it_resolves_to_and_no_others(names: Played) -> None:
     assert names["address_of_an_allowed_name"] == NO_ROUTE
     assert names["address_of_no_allowed_name"] == REFUSED
-    assert names["reported"] == ["10.99.0.1 (localhost)", "10.99.0.8"]
+    assert names["reported"] == ["10.99.0.1 (localhost)", "10.99.0.8", "run.example", "10.99.0.9"]
+
+
+def test_the_name_at_which_workers_join_may_be_looked_up_and_gets_no_load(names: Played) -> None:
+    assert names["the_name_at_which_workers_join"] == ["10.99.0.9", REFUSED]

@@ -11,8 +11,11 @@ from typing import Any
 
 import gevent
 import msgspec
+import zmq
 from gevent.lock import BoundedSemaphore
 from locust.env import Environment
+from locust.exception import RPCError
+from zmq.error import ZMQError
 
 from ...errors import InputError
 from ...model.kept_request import PlacedRequest
@@ -86,10 +89,15 @@ class MasterEngine:
         return int(self.runner.server.port)
 
     def create_runner(self, environment: Environment) -> None:
-        """Make a MasterRunner, which listens for workers."""
-        self.runner = environment.runner = self.registry.master = Master(
-            environment, self._options.bind_host, self._options.port, self.registry
-        )
+        """Make a MasterRunner, which listens for workers. Raises InputError if it cannot listen at this address."""
+        host, port = self._options.bind_host, self._options.port
+        try:
+            self.runner = environment.runner = self.registry.master = Master(environment, host, port, self.registry)
+        except (RPCError, ZMQError) as error:
+            failed = error.__context__ if isinstance(error, RPCError) else error
+            why = zmq.strerror(failed.errno).lower() if isinstance(failed, ZMQError) and failed.errno is not None else str(error)
+            at = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            raise InputError(f"workers cannot join at {at}: {why}; expected an address of this machine and a free port") from None
         if environment.shape_class is not None:
             environment.shape_class.runner = self.runner
 

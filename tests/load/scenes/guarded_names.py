@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import requests
 from gevent import socket
 
@@ -10,7 +12,7 @@ from capexplorer.load.guard import HostGuard
 from .outcome import error_of
 
 _shown: list[str] = []
-_guard = HostGuard(["service.example", "nowhere.invalid"], _shown.append)
+_guard = HostGuard(["service.example", "nowhere.invalid"], _shown.append, joined="run.example")
 _guard.install()
 
 
@@ -63,6 +65,11 @@ def address_of_an_allowed_name() -> list[str]:
 
 def address_of_no_allowed_name() -> list[str]:
     return _to("10.99.0.8")
+
+
+def the_name_at_which_workers_join() -> list[Any]:
+    """Its address, and the errors of load to it."""
+    return [socket.getaddrinfo("run.example", 9, proto=socket.IPPROTO_TCP)[0][4][0], _to("run.example")]
 
 
 def reported() -> list[str]:

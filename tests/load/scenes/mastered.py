@@ -11,6 +11,7 @@ import zmq
 from locust import User, __version__, task
 from locust.rpc import protocol
 
+from capexplorer.errors import InputError
 from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
@@ -186,6 +187,24 @@ def workers_take_over_the_users_of_this_process() -> list[Any]:
     found = [here, joined, still_here, over, local.users, sum(one.counts.values()), spawned]
     host.set_users(1, 100.0)
     return [*found, rig.until(lambda: host.users == 1, one), host.stop()]
+
+
+def workers_cannot_take_over_where_they_cannot_join() -> list[Any]:
+    """A port that is taken: the users go on running in this process, and workers at another port take them over."""
+    reports: list[Report] = []
+    host = LoadHost(reports.append)
+    host.start()
+    host.load(lambda: Workload((_Someone,)), None, own_events=True)
+    taken = _Rig()
+    found: list[Any] = []
+    for port in (taken.engine.port, 0):
+        options = MasterOptions(port=port, here="here")
+        try:
+            host.call(partial(host.prepare, partial(MasterEngine, options=options, job=JOB_GIVEN)))
+        except InputError as error:
+            found.append(str(error).replace(str(port), "PORT"))
+        found.append(host.next_engine is not None)
+    return [*found, taken.host.stop(), host.stop()]
 
 
 def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:

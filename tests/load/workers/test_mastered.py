@@ -31,6 +31,11 @@ def test_workers_take_over_the_users_of_this_process_once_they_have_joined(seen:
     assert seen["workers_take_over_the_users_of_this_process"] == [True, True, 4, True, 0, 4, True, True, True]
 
 
+def test_workers_cannot_take_over_where_they_cannot_join(seen: Played) -> None:
+    refusal = "workers cannot join at 127.0.0.1:PORT: address already in use; expected an address of this machine and a free port"
+    assert seen["workers_cannot_take_over_where_they_cannot_join"] == [refusal, False, True, True, True]
+
+
 def test_seconds_of_workers_with_other_clocks_make_one_tick(seen: Played) -> None:
     found = seen["seconds_of_workers_with_other_clocks_make_one_tick"]
     assert found == [True, True, False, True, 7, True, ["1", "2@there"], False, 2]
