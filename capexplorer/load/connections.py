@@ -1,5 +1,5 @@
-"""Facts of a connection that FastHttpUser and HttpUser do not report: whether it had carried a request, whether it was ever
-established, and how long that took.
+"""Facts of a connection that FastHttpUser and HttpUser do not report: whether it had carried a request, with which status that
+ended, whether it was ever established, and how long that took.
 
 Observed inside the clients at little cost for successful requests; their behaviour does not change, except for the name of one
 exception type.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -17,6 +18,7 @@ import urllib3.connectionpool
 from gevent import getcurrent
 from geventhttpclient.client import HTTPClient
 from geventhttpclient.connectionpool import ConnectionPool
+from geventhttpclient.response import HTTPSocketPoolResponse
 
 from .keep_alive import CLOSED
 
@@ -29,6 +31,11 @@ _fresh: set[int] = set()
 """`id` of each of FastHttpUser's sockets that has received no reply yet (sockets take no attributes). The id of a closed
 socket may stay here; a new socket that has the same id is added anyway."""
 
+_after_error: dict[int, int] = {}
+"""By `id` of those sockets: the status of the latest reply on it, if that was an error (400 or more)."""
+
+ERROR_LEAST = 400
+"""Least HTTP status of an error."""
 
 _OPENED = "capexplorer_opened"
 """Attribute of a greenlet: its latest attempt to open a connection."""
@@ -51,6 +58,7 @@ def _mark_sockets() -> None:
     def marking_create(pool: Any) -> Any:
         sock = _timed(create, pool)
         _fresh.add(id(sock))
+        _after_error.pop(id(sock), None)
         return sock
 
     def naming_connect(pool: Any, sock: Any, address: Any) -> Any:
@@ -64,6 +72,18 @@ def _mark_sockets() -> None:
         give_back(pool, sock)
 
     kind._create_socket, kind._connect_socket, kind.return_socket = marking_create, naming_connect, marking_give_back
+    replies: Any = HTTPSocketPoolResponse
+    release = replies.release
+
+    def noting_release(reply: Any) -> None:
+        status = reply.get_code()  # 0 if the connection broke in place of a reply
+        if status >= ERROR_LEAST:
+            _after_error[id(reply._sock)] = status
+        elif status and _after_error:
+            _after_error.pop(id(reply._sock), None)
+        release(reply)
+
+    replies.release = noting_release
 
 
 def _mark_connections() -> None:
@@ -71,12 +91,12 @@ def _mark_connections() -> None:
     connect, respond = kind._new_conn, kind.getresponse
 
     def marking_connect(connection: Any) -> Any:
-        connection.has_answered = False
+        connection.has_answered, connection.latest_status = False, None
         return connect(connection)
 
     def marking_respond(connection: Any) -> Any:
         response = respond(connection)
-        connection.has_answered = True
+        connection.has_answered, connection.latest_status = True, response.status
         return response
 
     kind._new_conn, kind.getresponse = marking_connect, marking_respond
@@ -104,33 +124,48 @@ def connected_in_s(since_s: float) -> float | None:
     return None if opened is None or opened[0] < since_s else opened[1]
 
 
-def reused(chain: Iterable[BaseException]) -> bool | None:
-    """Whether the connection that was closed in place of a reply had carried an earlier request. None if the failure is another
-    one, or if the client does not show it.
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a connection had carried before the service closed it in place of a reply; None: another failure, or not known."""
+
+    reused: bool | None = None
+    """Whether it had carried an earlier request."""
+    after_status: int | None = None
+    """Status of the reply before, if that was an error."""
+
+
+def past_of(chain: Iterable[BaseException]) -> Past:
+    """The past of the connection that was closed in place of a reply.
 
     Read from the frame of the client's function that used the connection, so it costs time only after a failure.
     """
     for link in chain:
         if not isinstance(link, CLOSED):
             continue
-        noted: bool | None = getattr(link, "reused", None)  # by the lean client
+        noted: Past | None = getattr(link, "past", None)  # by the lean client
         if noted is not None:
             return noted
         traceback = link.__traceback__
         while traceback is not None:
-            found = _reused(traceback)
+            found = _past(traceback)
             if found is not None:
                 return found
             traceback = traceback.tb_next
-    return None
+    return Past()
 
 
-def _reused(traceback: TracebackType) -> bool | None:
+def past(has_answered: bool | None, latest_status: int | None) -> Past:
+    """Of a connection by whether it has answered, and with which status at last."""
+    return Past(has_answered, latest_status if (latest_status or 0) >= ERROR_LEAST else None)
+
+
+def _past(traceback: TracebackType) -> Past | None:
     code, within = traceback.tb_frame.f_code, traceback.tb_next
     if code is _FAST_CODE and (within is None or within.tb_frame.f_code is not _GET_SOCKET_CODE):
         sock = traceback.tb_frame.f_locals.get("sock")
-        return None if sock is None else id(sock) not in _fresh
+        return None if sock is None else past(id(sock) not in _fresh, _after_error.get(id(sock)))
     if code is _REQUESTS_CODE:
-        answered: bool | None = getattr(traceback.tb_frame.f_locals.get("conn"), "has_answered", None)
-        return answered
+        connection = traceback.tb_frame.f_locals.get("conn")
+        answered: bool | None = getattr(connection, "has_answered", None)
+        return None if answered is None else past(answered, getattr(connection, "latest_status", None))
     return None

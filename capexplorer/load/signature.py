@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from ..model.events import FailureSignature
-from .connections import reused
+from .connections import past_of
 from .reply_line import first_line, message
 
 TEXT_LENGTH = 200
@@ -54,13 +54,15 @@ def signature_of(exception: BaseException | str, response: object = None) -> Fai
         status = _status_code(response)
     errno_link = next((link for link in chain if _errno(link) is not None), None)
     text = text_of(exception if errno_link is None else errno_link)
+    past = past_of(chain)
     reply_text = "" if checked or errno_link is not None else _reply_text(chain, response)
     return FailureSignature(
         types=tuple(dict.fromkeys(type(link).__name__[:60] for link in chain))[:TYPES],
         errno=_errno(errno_link) if errno_link is not None else None,
         status=status,
         text=f"{fold(text, status)}: {fold(reply_text, status)}"[:TEXT_LENGTH] if reply_text else fold(text, status),
-        reused=reused(chain),
+        reused=past.reused,
+        after_status=past.after_status,
     )
 
 

@@ -24,6 +24,10 @@ _REUSE = {
     "Darwin": "free them sooner (`sysctl -w net.inet.tcp.msl=1000`)",
     "Windows": "free them sooner (registry: Tcpip\\Parameters\\TcpTimedWaitDelay=30)",
 }
+_PROXY_PORTS = (
+    "Let the proxy keep its connections to the upstream (nginx: `keepalive 64` in `upstream`), or widen the range of ports on "
+    "its machine (`net.ipv4.ip_local_port_range`)."
+)
 _OWN_WIDER = "`--limit network.ip_local_port_range=[10000,65535]`"
 """The range leaves ports below 10000 to the target."""
 _OWN_REUSE = "reuse ports (`--limit network.tcp_tw_reuse=1`)"
@@ -42,7 +46,9 @@ def advice(finding: Finding, header: Header | None = None) -> str:
     limits = limits_in_profile(header.profile) if header is not None else {}
     at_rate = finding.offered_at_per_s if isinstance(finding, Bottleneck) else None
     readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
-    return advice_for(_named(finding), readings, system, limits)
+    advised = advice_for(_named(finding), readings, system, limits)
+    logged = finding.logged if isinstance(finding, Cause) else ""
+    return f"Its log: {logged.rstrip('.')}. {advised}" if logged else advised
 
 
 def _named(finding: Blame) -> str:
@@ -57,6 +63,8 @@ def advice_for(name: str, readings: Readings, system: str | None = None, limits:
     `system`: Linux (the default), Darwin or Windows. `limits`: keys that the session's profile sets
     (`model.limits.limits_in_profile`); changing a sysctl of the machine does not raise those.
     """
+    if readings.get("proxy") == "no_local_port":
+        return _PROXY_PORTS
     limited, built = _LIMITED.get(name), _BUILT.get(name)
     own = limited(readings, limits) if limited is not None else ""
     return own or (built(readings, system or "Linux") if built is not None else advice_of(name))

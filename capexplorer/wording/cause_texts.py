@@ -177,7 +177,7 @@ _CAUSES = {
         "the service refuses requests (HTTP 503)",
         "If only at high load: this is the capacity; add workers or a longer queue. If at any load: read the reply's body.",
     ),
-    "server_error": CauseText("server errors (HTTP 5xx)", "Read the traceback in the target's log."),
+    "server_error": CauseText("server errors (HTTP 5xx)", "Read the traceback in the target's log (key o)."),
     "bad_gateway": CauseText(
         "bad gateway (HTTP 502)", "Check the upstream behind the proxy: is it running, does it close connections early?"
     ),

@@ -12,7 +12,7 @@ from ..analysis.epoch_view import last_s, since_s
 from ..model import conclusions as found
 from ..model.events import Mark
 from ..model.figures import LevelFigures
-from ..model.findings import Blame, Leak
+from ..model.findings import Blame, Cause, Leak
 from . import numbers, quantities
 from .cause_texts import limiter
 from .changes_in_time import changes
@@ -41,7 +41,7 @@ def _(each: found.RunInvalid) -> str:
 
 @clause.register
 def _(each: found.KneeFound) -> str:
-    return capacity(each.capacity, " and ".join(map(title, each.blamed)))
+    return capacity(each.capacity, " and ".join(title(mark) + logged(mark) for mark in each.blamed))
 
 
 @clause.register
@@ -72,7 +72,7 @@ def _between(loads: Sequence[str]) -> str:
 @clause.register
 def _(each: found.TargetDied) -> str:
     """`the target crashed at 03:05 and 82 users`."""
-    return f"{title(each.mark)} at {session_time(since_s(each.mark))}{at_load(each.mark, ' and ')}"
+    return f"{title(each.mark)} at {session_time(since_s(each.mark))}{at_load(each.mark, ' and ')}{logged(each.mark)}"
 
 
 @clause.register
@@ -80,7 +80,7 @@ def _(each: found.RequestsFailed) -> str:
     """`client errors (HTTP 4xx), 4.6% of requests, from 03:05 to 03:20 at 5 users`; without an end while they go on."""
     part = f", {numbers.percent(each.share_ratio)} of requests," if each.share_ratio is not None else ""
     when = "at every load" if each.at_every_load else _during(each.mark)
-    return f"{title(each.mark)}{part} {when}" + ": this is its capacity" * each.is_capacity
+    return f"{title(each.mark)}{part} {when}{logged(each.mark)}" + ": this is its capacity" * each.is_capacity
 
 
 # -- limits
@@ -209,7 +209,13 @@ def _p95(figures: LevelFigures) -> str:
     return "" if p95_ms is None else f" (p95 {quantities.latency(p95_ms)})"
 
 
-# -- when and where
+# -- when, where and why
+
+
+def logged(mark: Mark) -> str:
+    """` (its log: TimeoutError: QueuePool limit of size 5 overflow 10 reached)`; empty if its log says nothing."""
+    text = mark.finding.logged if isinstance(mark.finding, Cause) else ""
+    return f" (its log: {text})" if text else ""
 
 
 def _during(mark: Mark) -> str:

@@ -24,6 +24,7 @@ CAUSES: dict[str, str | None] = {
     "reset-post": "connection_reset",
     "silence": "connection_reset",
     "closed-when-reused": "keepalive_race",
+    "closed-after-503": "keepalive_race",
     "hang": "read_timeout",
     "refused": "connection_refused",
     "connect-timeout": "connect_timeout",

@@ -72,6 +72,13 @@ def test_whether_a_connection_was_used_before_is_known(seen: Played, client: str
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+def test_the_error_after_which_a_connection_was_closed_is_known(seen: Played, client: str) -> None:
+    conditions = ("closed-after-503", "closed-when-reused", "silence", "status-503")
+    found = {name: seen[client][name]["signature"].get("after_status") for name in conditions}
+    assert found == {"closed-after-503": 503, "closed-when-reused": None, "silence": None, "status-503": None}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_check_carries_the_status_of_the_reply(seen: Played, client: str) -> None:
     assert seen[client]["check-of-status"]["signature"]["status"] == 503
     assert seen[client]["check"]["signature"]["text"] == "lost_updates"

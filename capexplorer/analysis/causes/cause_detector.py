@@ -51,6 +51,10 @@ EXPECTED_OF_DEAD_TARGET = BROKEN | TIMEOUTS
 """Failures that are ignored while the target is down on request, and counted for its death once it has died."""
 
 
+OF_PROXIES = ("bad_gateway", "load_shedding", "gateway_timeout")
+"""Replies of a proxy that did not reach the service behind it; its log may say why."""
+
+
 class CauseDetector:
     """Processes events, in order. The marks that `process` returns are logged after the event, those of `Ended` before it."""
 
@@ -233,6 +237,8 @@ class CauseDetector:
     def _add(self, found: str, occurrence: Occurrence, part: str = "") -> None:
         if ENTRIES[found].where == "target":
             occurrence = replace(occurrence, logged=self._target_log.around(occurrence.t_s))
+        if found in OF_PROXIES and self._target_log.says_no_ports(occurrence.t_s):
+            occurrence = replace(occurrence, readings={**occurrence.readings, "proxy": "no_local_port"})
         self._episodes.add(found, self._epoch, occurrence, part)
 
 

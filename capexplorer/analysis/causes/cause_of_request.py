@@ -13,7 +13,7 @@ from ...model.findings import Cause
 from ...model.kept_request import BRIEF_TEXT_MOST, RequestBrief
 from ...model.timeline import Timeline
 from .catalogue import DEATHS, ENTRIES
-from .classify import classify
+from .classify import by_status, classify
 from .confirmation import ESTABLISHED, TIME_WAIT
 from .resolve import BROKEN, DNS_FAILURE, FAILED_TASK, PORT_EXHAUSTION, TIMEOUTS, needs_readings
 
@@ -67,6 +67,8 @@ def belongs_to_mark(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], 
 def _may_be(cause: Cause, signature: FailureSignature, system: str | None) -> bool:
     found = classify(signature, system)
     found = found if found in ENTRIES else "unknown"
+    if signature.after_status is not None and found in BROKEN:
+        return cause.name in (by_status(signature.after_status), *DEATHS)
     if needs_readings(found, signature):
         return cause.name in RESOLVED_TO[found]
     return cause.name == found and (found != "failed_check" or cause.check == signature.text)

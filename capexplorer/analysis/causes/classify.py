@@ -126,21 +126,22 @@ def _by_type(signature: FailureSignature) -> str | None:
 
 def _by_status_and_check(signature: FailureSignature) -> str:
     """A check with a name, or one about a task, decides; else the status does."""
-    by_status = _by_status(signature.status) if signature.status is not None else None
+    found = by_status(signature.status) if signature.status is not None else None
     if CHECKS.isdisjoint(signature.types):
-        return by_status or _by_exception(signature)
+        return found or _by_exception(signature)
     if signature.text.startswith("unexpected_status"):
-        return by_status or "unexpected_status"
+        return found or "unexpected_status"
     if _TASK_TIMEOUT.match(signature.text):
         return "task_timeout"
     if _TASK_FAILED.match(signature.text) or SAYS_NO_FDS in signature.text.lower():
         return "task_failed_result"
-    if by_status in (None, "unexpected_status") or _NAMED_CHECK.match(signature.text):
+    if found in (None, "unexpected_status") or _NAMED_CHECK.match(signature.text):
         return "failed_check"
-    return by_status or "failed_check"
+    return found or "failed_check"
 
 
-def _by_status(status: int) -> str:
+def by_status(status: int) -> str:
+    """The id that a status by itself indicates."""
     if status in _STATUSES:
         return _STATUSES[status]
     if status >= 500:

@@ -151,23 +151,24 @@ def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """Users open about as many connections as they send requests, and most requests succeed (after a failure a new connection is
-    normal). The cause is the service if it closes most of the connections, else the generator.
+    """Users open about as many connections as they send requests, without one for each failure, after which a new connection is
+    normal. The cause is the service if it closes most of the connections, else the generator.
     """
     ticks = _settled(recent, CHURN_OVER)
     opens, done = connects(ticks), requests(ticks)
     if any(tick.offered is not None for tick in ticks):  # a pool that grows, or uses its spare users, opens first connections
         opens = min(opens, sum((tick.closed_by_service or 0) + (tick.closed_by_users or 0) for tick in ticks))
-    if len(ticks) < CHURN_OVER or not done or failures(ticks) > done / 2:
+    churned = opens - failures(ticks)
+    if len(ticks) < CHURN_OVER or not done:
         return None
-    if opens < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > AMPLIFIED_LEAST / 2 * done:
+    if churned < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > AMPLIFIED_LEAST / 2 * done:
         return None
     readings: Readings = {"connects": opens, "requests": done, "connects_per_request": round(opens / done, 3)}
     closed = closed_by_service(ticks)
     if ticks[-1].closed_by_service is not None:
         readings["closed_by_service"] = closed
     by_service = closed >= CLOSED_BY_SERVICE_LEAST * opens
-    return Proof("service_closes_connections" if by_service else "connection_churn", opens >= CHURN_LEAST * done, readings)
+    return Proof("service_closes_connections" if by_service else "connection_churn", churned >= CHURN_LEAST * done, readings)
 
 
 def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:

@@ -16,6 +16,7 @@ from ...model.findings import Cause, Readings
 from ...model.grades import SEVERITIES, Confidence, Severity
 from ...model.load import Load
 from .occurrence import Counted, Occurrence
+from .target_log import Logged
 
 ENDED_AFTER_S = 10.0
 """A cause has ended after so many seconds without an occurrence, unless the gaps between its occurrences are longer."""
@@ -55,7 +56,7 @@ class Episode:
         self._count = self._since_count = self._ticks = self._opened = 0
         self._kinds: Counter[Counted] = Counter()
         self._endpoints: Counter[str] = Counter()
-        self._example = self._logged = ""
+        self._example, self._logged = "", Logged()
         self._statuses: Counter[str] = Counter()
         self._symptoms: Counter[str] = Counter()
         self._check: str | None = None
@@ -76,7 +77,8 @@ class Episode:
         if occurrence.endpoint and (occurrence.endpoint in self._endpoints or len(self._endpoints) < NAMES_MOST):
             self._endpoints[occurrence.endpoint] += occurrence.count
         self._example = self._example or occurrence.example
-        self._logged = self._logged or occurrence.logged
+        if not self._logged.text or (occurrence.logged.is_reason and not self._logged.is_reason):
+            self._logged = occurrence.logged
         self._statuses.update(occurrence.statuses)
         self._symptoms.update(occurrence.symptoms)
         self._check = occurrence.check or self._check
@@ -140,6 +142,8 @@ class Episode:
         """Whether the mark changed enough for an update."""
         assert isinstance(now.finding, Cause) and isinstance(before.finding, Cause)
         since_s, count, published = now.t_s - before.t_s, now.finding.count, before.finding.count
+        if now.finding.logged != before.finding.logged:
+            return True  # once or twice: when a line of the log is found, and when that is replaced by the reason of a traceback
         if count == published:
             return False
         same = (before.severity, before.confidence) == (now.severity, now.confidence)
@@ -173,7 +177,7 @@ class Episode:
             rate_per_s=round(self._since_count / lasted_s, 3),
             endpoints=dict(self._endpoints.most_common(ENDPOINTS_MOST)),
             example=self._example,
-            logged=self._logged,
+            logged=self._logged.text,
             check=self._check,
             statuses=dict(self._statuses),
             symptoms=dict(self._symptoms),

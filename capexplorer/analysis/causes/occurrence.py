@@ -12,6 +12,7 @@ from ...model.grades import Confidence, Severity
 from ...model.load import Load, load_of
 from .confirmation import Proof
 from .resolve import Resolved, Symptom
+from .target_log import Logged
 
 Counted = Literal["failures", "retried", "seconds", "deaths"]
 
@@ -26,8 +27,8 @@ class Occurrence:
     counted: Counted = "failures"
     endpoint: str = ""
     example: str = ""
-    logged: str = ""
-    """A line of the target's own log that may explain it (`target_log.folded`)."""
+    logged: Logged = Logged()
+    """A line of the target's own log that may explain it."""
     readings: Readings = field(default_factory=dict)
     check: str | None = None
     """Name of the user's own check that failed."""

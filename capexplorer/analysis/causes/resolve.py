@@ -18,7 +18,7 @@ from ...model.grades import Confidence, Severity
 from ...model.load import Load
 from ...model.readings import TargetReading
 from . import confirmation, recent_readings
-from .classify import SAYS_NO_FDS
+from .classify import SAYS_NO_FDS, by_status
 from .confirmation import Check, Proof
 from .process_ends import oom_kills
 from .recent_readings import RecentReadings, Ticks
@@ -129,6 +129,8 @@ def resolve(symptom: Symptom, recent: RecentReadings, host: HostFacts) -> Resolv
     if symptom.id in TIMEOUTS:
         proofs = [check(ticks, host) for check in CAUSES_OF_TIMEOUTS]
         return _confirmed(proofs) or _unknown(proofs)
+    if symptom.signature.after_status is not None:
+        return Resolved(by_status(symptom.signature.after_status), {"closed_after_status": symptom.signature.after_status})
     proofs = [check(ticks, host) for check in CAUSES_OF_RESETS]
     return _confirmed(proofs) or _worker_ended(ticks, recent) or _broken(symptom, ticks, recent)
 

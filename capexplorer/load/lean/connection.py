@@ -8,7 +8,7 @@ from typing import Any
 import gevent.socket
 from gevent import get_hub, getcurrent
 
-from ..connections import ConnectTimedOut
+from ..connections import ConnectTimedOut, past
 from ..keep_alive import CLOSED, closes, is_quiet
 from .prepared import Origin, Prepared
 from .reply import Reply
@@ -45,20 +45,20 @@ class Connection:
     def __init__(self, sock: Any, timeout_s: float) -> None:
         self._sock, self._timeout_s = sock, timeout_s
         self.is_open = True
-        self._has_answered = False
+        self._latest_status: int | None = None
 
     def exchange(self, prepared: Prepared, reply: Reply) -> None:
         """Send the request and read its whole reply. Raises OSError, TimeoutError, HTTPParseError, BodyTooLarge."""
         try:
             self._exchange(prepared.data, reply)
         except CLOSED as error:
-            error.reused = self._has_answered  # type: ignore[union-attr]  # `connections.reused` reads it
+            error.past = past(self._latest_status is not None, self._latest_status)  # type: ignore[union-attr]
             self.end(by_service=True)
             raise
         except BaseException:
             self.end(by_service=reply.has_ended)
             raise
-        self._has_answered = True
+        self._latest_status = reply.status
         if not reply.should_keep_alive():
             self.end(by_service=not prepared.asks_to_close)
 

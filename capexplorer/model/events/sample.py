@@ -34,6 +34,9 @@ class FailureSignature(Reading, frozen=True, kw_only=True):
     """At most 200 characters; numbers and addresses are replaced by placeholders. Data from a target: escape before display."""
     reused: bool | None = None
     """Whether the connection had carried a request before; None: not known."""
+    after_status: int | None = None
+    """Status of the connection's reply before, if that was an error: services often close a connection after one. None also in
+    older logs."""
 
     @property
     def kind(self) -> str:

@@ -74,6 +74,7 @@ def _reported(ask: Client, url: str, refused: str, full: str, tls: str) -> dict[
     return found | {
         "reset-post": ask(url, "/reset", "POST"),
         "closed-when-reused": ask(url, "/silence", "POST", first="/ok"),
+        "closed-after-503": ask(url, "/silence", "POST", first="/503"),
         "hang": ask(url, "/hang"),
         "refused": ask(refused),
         "connect-timeout": ask(full, impatient=True),
