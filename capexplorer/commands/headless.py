@@ -105,12 +105,20 @@ def _print(events: Sequence[Event], timeline: Timeline, console: Console) -> Non
                 console.print(Text(f"target {event.state}"))
             case Mark(kind="bottleneck", severity="info"):
                 pass  # findings that nothing limits the service: the verdict says it once
-            case Mark(state="open" | "closed" | "retracted"):
+            case Mark(state="updated") if not _contradicts(event, timeline):
+                pass
+            case Mark():
                 name = wording.epoch_name(timeline, event.epoch)
                 sentence = wording.mark(event, timeline.header)
                 console.print(Text(printable(f"{event.severity}: {f'{name}: ' if name else ''}{sentence}")))
             case Log(level="error", source="capexplorer"):
                 console.print(Text(printable(event.text)))
+
+
+def _contradicts(mark: Mark, timeline: Timeline) -> bool:
+    """Whether this revision is the opposite of what was printed: the service has recovered after all, or has not."""
+    revisions = (each for each in timeline.journal if isinstance(each, Mark) and each.key == mark.key)
+    return any(each.revision == mark.revision - 1 and each.kind == mark.kind and each.id != mark.id for each in revisions)
 
 
 def level_line(closed: LevelClosed) -> str:

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from textual.geometry import Size
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
-from capexplorer.model.findings import Bend
+from capexplorer.model.findings import Bend, Recovered
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Missing
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Missing, Recovery
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.status_view import View
@@ -174,4 +174,20 @@ def test_the_journal_lists_a_bend_and_the_knee_that_it_becomes() -> None:
 
 
 def test_the_journal_lists_that_a_mark_is_retracted() -> None:
-    assert "retracted" in journal(knee_mark(10.0, 1, 47.0), knee_mark(20.0, 2, 47.0, state="retracted"))
+    text = journal(knee_mark(10.0, 1, 47.0), knee_mark(20.0, 2, 47.0, state="retracted"))
+    assert text.count("knee") == 1
+    assert "00:20 ◇ knee at 47 users (medium confidence): retracted" in text
+
+
+def test_the_journal_lists_a_recovery_in_place_of_the_failed_one_that_it_contradicts() -> None:
+    recoveries = [
+        replace(knee_mark(t_s, revision, 20.0), key="recovery:level7", finding=Recovered(recovery=found))
+        for t_s, revision, found in (
+            (10.0, 1, Recovery(from_users=80, to_users=20, recovered=False, latency_ratio=1.5)),
+            (20.0, 2, Recovery(from_users=80, to_users=20, recovered=True, after_s=9.0)),
+        )
+    ]
+    assert "did not recover" in journal(recoveries[0])
+    text = journal(*recoveries)
+    assert "did not recover" not in text
+    assert "recovered 9 s after stepping down" in text

@@ -42,15 +42,15 @@ RECOVERED_WORK = 300
 
 RECOVERED_GOODPUT = 0.90
 RECOVERED_LATENCY = 1.25
-"""The service has recovered if goodput is at least this share, and latency at most this many times, of that at the same load
-before. One bad second in five is allowed."""
+"""The service has not recovered if goodput is below this share, or latency surely above this many times, of that at the same load
+before (`_Before.latency_most_ms`). One bad second in five is allowed."""
 
 MEASURED_USERS_LEAST = 0.9
 """The figures of the lowest level also serve loads down to this share of its users."""
 
 BACKLOG_GOODPUT = 1.20
-"""Goodput above this many times that of before is still work from a backlog: a task queue at 60 users finished 1.5 times as
-much as was sent."""
+"""Where the target counts its own work: goodput above this many times that of before is still work from a backlog. A task queue
+at 60 users finished 1.5 times as much as was sent. Users' own requests have no backlog: more of them are better than before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +153,20 @@ def recovery_of(
     RECOVERED_S (longer if requests are few) has the figures that this load had before.
     """
     expected = _expected(before, to_users)
-    if expected is None or not expected[0] or len(goodput) < RECOVERED_S:
+    if expected is None or not expected.goodput_rps or len(goodput) < RECOVERED_S:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)
-    rate, expected_ms = expected
+    rate, expected_ms = expected.goodput_rps, expected.latency_ms
     rates, slow = np.asarray(goodput, float), np.asarray(latency_ms, float)
     latency_from: int | None = 0
     if expected_ms is not None:
         weights = np.nan_to_num(rates) + 1e-12
         means = _means(np.nan_to_num(slow) * weights, RECOVERED_S) / _means(weights, RECOVERED_S)
-        latency_from = _true_from(means <= max(RECOVERED_LATENCY * expected_ms, expected_ms + _median(loop_lag_ms)))
+        latency_from = _true_from(means <= max(expected.latency_most_ms, expected_ms + _median(loop_lag_ms)))
     seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / rate))
     if latency_from is not None and len(rates) < seconds:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to compare goodput
     rates = _means(rates, min(seconds, len(rates)))
-    goodput_from = _true_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= BACKLOG_GOODPUT * rate))
+    goodput_from = _true_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= expected.backlog_least * rate))
     recovered = latency_from is not None and goodput_from is not None
     after = max(latency_from or 0, goodput_from or 0)
     last = slow[-RECOVERED_S:]
@@ -198,12 +198,41 @@ def _true_from(back: NDArray[np.bool_]) -> int | None:
     return after if after < len(back) else None
 
 
-def _expected(before: Sequence[LadderLevel], users: float) -> tuple[float, float | None] | None:
-    """(goodput, mean latency in ms) at these users before the overload, interpolated; None outside the measured range."""
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The figures of a load before the overload, interpolated between its levels."""
+
+    goodput_rps: float
+    latency_ms: float | None
+    """Mean; None: not measured."""
+    latency_error_ms: float
+    """Standard error of the difference between that mean and one over RECOVERED_S seconds at this load: at one user of a service
+    with several endpoints these means vary by half."""
+    backlog_least: float
+    """Goodput above this many times that of before is work from a backlog; infinite if there can be none."""
+
+    @property
+    def latency_most_ms(self) -> float:
+        """The most that a mean over RECOVERED_S seconds is by chance, at RECOVERED_LATENCY times the latency of before."""
+        return RECOVERED_LATENCY * (self.latency_ms or 0.0) + ONE_SIDED_95 * self.latency_error_ms
+
+
+def _expected(before: Sequence[LadderLevel], users: float) -> _Before | None:
+    """The figures at these users before the overload; None outside the measured range."""
     known = sorted(before, key=lambda level: level.users)
     if not known or users < MEASURED_USERS_LEAST * known[0].users or users > known[-1].users:
         return None
-    at = [level.users for level in known]
-    timed = [(level.users, level.latency_ms) for level in known if level.latency_ms is not None]
-    latency = float(np.interp(users, [u for u, _ in timed], [ms for _, ms in timed])) if timed else None
-    return float(np.interp(users, at, [level.goodput_rps for level in known])), latency
+    timed = [(level.users, level.latency_ms, _of_windows_ms(level)) for level in known if level.latency_ms is not None]
+    at = [each[0] for each in timed]
+    return _Before(
+        goodput_rps=float(np.interp(users, [level.users for level in known], [level.goodput_rps for level in known])),
+        latency_ms=float(np.interp(users, at, [each[1] for each in timed])) if timed else None,
+        latency_error_ms=float(np.interp(users, at, [each[2] for each in timed])) if timed else 0.0,
+        backlog_least=BACKLOG_GOODPUT if any(level.work_is_metric for level in known) else math.inf,
+    )
+
+
+def _of_windows_ms(level: LadderLevel) -> float:
+    """Standard error of the difference between a level's mean latency and that of RECOVERED_S seconds of it."""
+    error_ms = level.latency_error_ms or 0.0
+    return error_ms * math.sqrt(1 + (level.seconds or RECOVERED_S) / RECOVERED_S)

@@ -76,6 +76,7 @@ def entries(timeline: Timeline) -> list[JournalEntry]:
     - commands that wrote a note, which has an entry itself;
     - all but the last of several steps in quick succession;
     - revisions of a knee between the first and the latest;
+    - what was retracted, or replaced by its opposite (a recovery after all), except for the entry that says so;
     - marks that a later finding superseded.
     """
     kept: list[JournalEntry] = []
@@ -108,9 +109,12 @@ def _superseded(timeline: Timeline) -> set[str]:
 
 
 def _with_mark(kept: list[JournalEntry], before: Mark | None, mark: Mark) -> list[JournalEntry]:
-    """`kept` with this revision of a mark; `before` is its previous revision. A change of kind, a retraction and a return each
-    add an entry. A further change of a mark whose kind is in MOVING replaces the entry of the change before.
+    """`kept` with this revision of a mark; `before` is its previous revision. A change of kind and a return each add an entry. A
+    retraction, or another id (`recovered` after `not_recovered`), replaces the entries of the mark: they would contradict it. A
+    further change of a mark whose kind is in MOVING replaces the entry of the change before.
     """
+    if before is not None and (mark.state == "retracted" or (before.kind == mark.kind and before.id != mark.id)):
+        return [*(each for each in kept if each.key != mark.key), JournalEntry(mark, wording.journal_mark(mark))]
     if before is None or before.kind != mark.kind or "retracted" in (before.state, mark.state):
         return [*kept, JournalEntry(mark, wording.journal_mark(mark))]
     if mark.kind not in MOVING:
@@ -163,6 +167,6 @@ def glyph_of(entry: Entry, palette: Palette) -> tuple[str, Style]:
             return "✗" if bad else "■", Style(color=colors.get(entry.state, palette.muted), bold=bad)
         case Mark():
             colors = {"critical": palette.error, "error": palette.error, "warning": palette.warning}
-            return "◆" if entry.severity != "info" else "◇", Style(
-                color=colors.get(entry.severity, palette.text), strike=entry.state == "retracted"
-            )
+            is_gone = entry.state == "retracted"
+            color = palette.muted if is_gone else colors.get(entry.severity, palette.text)
+            return "◆" if entry.severity != "info" and not is_gone else "◇", Style(color=color, strike=is_gone)

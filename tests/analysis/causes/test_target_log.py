@@ -182,7 +182,7 @@ def test_a_proxy_without_local_ports_is_named_and_not_its_upstream() -> None:
     assert "Its log: connect() to" in wording.mark(marks["bad_gateway"])
 
 
-def test_a_proxy_whose_upstream_is_down_is_not_said_to_have_no_ports() -> None:
+def test_a_proxy_whose_upstream_is_down_has_local_ports() -> None:
     refused = logged(2.5, NGINX.replace("99: Cannot assign requested address", "111: Connection refused"))
     marks = latest_by_id(cause_marks([refused, second(3, failed("LocustBadStatusCode", status=502))]))
     assert "no local port" not in wording.mark(marks["bad_gateway"])

@@ -76,7 +76,7 @@ def test_recovery_takes_until_goodput_and_latency_are_back_permanently() -> None
 
 def test_a_backlog_that_is_still_worked_off_is_not_recovery() -> None:
     """Measured: the task queue at 60 users after 200: it finishes 18.5 tasks/s for 75 s, of which the 60 users send 12/s."""
-    before = rates([(20, 4.0), (60, 12.0), (90, 18.0), (200, 18.5)])
+    before = [replace(level, work_is_metric=True) for level in rates([(20, 4.0), (60, 12.0), (90, 18.0), (200, 18.5)])]
     found = recovery_of(before, 200, 60, [18.5] * 75 + [12.0] * 45, [5.0] * 120)
     assert found.recovered is True
     assert found.after_s == pytest.approx(75, abs=15)
@@ -90,6 +90,26 @@ def test_latency_that_is_higher_by_no_more_than_the_lag_of_the_generators_timers
     assert recovery_of(*after, [11.0] * 40).recovered is True
     assert recovery_of(*after, [0.5] * 40).recovered is False
     assert recovery_of(*after).recovered is False
+
+
+def noisy(mean_ms: float, error_ms: float) -> list[LadderLevel]:
+    """Low loads of a service whose latency varies much: a mean over eight seconds has this standard error."""
+    levels = rates([(1, 2.5), (6, 14.0), (58, 59.0)], seconds=8.0)
+    return [replace(level, latency_ms=mean_ms, latency_se_ms=error_ms) for level in levels]
+
+
+def test_latency_at_a_return_that_differs_by_no_more_than_its_own_error_is_no_failed_recovery() -> None:
+    """Recorded: one user of a service with lognormal times, 21 requests in 8 s: 83 ms, then 121 and 141 ms on its return."""
+    for returned_ms in (121.0, 141.0):
+        assert recovery_of(noisy(83.0, 22.0), 29, 1, [2.4] * 10, [returned_ms] * 10).recovered is not False
+    assert recovery_of(noisy(83.0, 22.0), 29, 1, [2.4] * 10, [240.0] * 10).recovered is False
+    assert recovery_of(noisy(83.0, 2.0), 29, 1, [2.4] * 10, [141.0] * 10).recovered is False
+
+
+@pytest.mark.parametrize("share", [1.12, 1.5])
+def test_a_return_that_is_better_than_before_is_no_failed_recovery(share: float) -> None:
+    found = recovery_of(ideal([10, 20, 40, 80]), 80, 20, [40.0 * share] * 40, [50.0 / share] * 40)
+    assert (found.recovered, found.after_s) == (True, 0.0)
 
 
 def test_a_service_whose_figures_stay_worse_has_not_recovered() -> None:
