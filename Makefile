@@ -21,7 +21,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials check lint pictures bench experiments faults parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials check lint pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -65,10 +65,18 @@ built: setup
 	$(BIN)/python targets/kv-go/start.py -build || ! command -v go >/dev/null
 
 lint: setup
-	$(BIN)/ruff format --check capexplorer tests benchmarks targets profiles docs trials
-	$(BIN)/ruff check capexplorer tests benchmarks targets profiles docs trials
+	$(BIN)/ruff format --check capexplorer tests benchmarks targets profiles docs trials lab
+	$(BIN)/ruff check capexplorer tests benchmarks targets profiles docs trials lab
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Two minutes: judges 500 sessions again and compares with what they were judged to be; digests of exports are compared by `make test`.
+net: setup
+	$(BIN)/python -m lab.net check
+
+# OLD=before.jsonl NEW=after.jsonl, each written by `python -m lab.net freeze`: what changed between two commits, by kind.
+verdicts-diff: setup
+	$(BIN)/python -m lab.net diff $(OLD) $(NEW)
 
 # SAVE=before.json keeps what is printed; NAMES="look paint" for some. Two such files: .venv/bin/python -m benchmarks compare OLD NEW.
 bench: setup

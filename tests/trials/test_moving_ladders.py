@@ -33,7 +33,7 @@ def test_live_detectors_and_reanalysis_agree() -> None:
 def test_a_neighbour_that_begins_inside_a_level_disturbs_that_part_of_it() -> None:
     busy = Trouble(46.0, math.inf, speed=0.3, by_neighbour=True)
     service = System(service_s=0.02, think_s=0.5, service_spread="constant", think_spread="constant", trouble=busy)
-    timeline = explored(service, [5, 10, 20, 24], 18, np.random.default_rng(FIRST_SEED))
+    timeline = explored(service, [5, 10, 20, 24], 18, np.random.default_rng(FIRST_SEED)).timeline
     third = [level for level in epoch_of(timeline, 0).ladder if round(level.users) == 20]
     assert [level.goodput_disturbed for level in third] == [False, True]
     assert knee_marks(timeline) == []
@@ -42,7 +42,7 @@ def test_a_neighbour_that_begins_inside_a_level_disturbs_that_part_of_it() -> No
 def test_a_neighbour_whose_share_of_a_level_is_too_small_to_split_it_still_disturbs_it() -> None:
     busy = Trouble(90.0, math.inf, speed=0.4, by_neighbour=True)
     service = System(service_s=0.07, think_s=1.56, servers=2, trouble=busy)
-    timeline = explored(service, [8, 16, 24, 32, 37], 20, np.random.default_rng(FIRST_SEED + 1))
+    timeline = explored(service, [8, 16, 24, 32, 37], 20, np.random.default_rng(FIRST_SEED + 1)).timeline
     last = [level for level in epoch_of(timeline, 0).ladder if round(level.users) == 37]
     assert [level.goodput_disturbed for level in last] == [True]
     assert knee_marks(timeline) == []

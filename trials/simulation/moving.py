@@ -48,8 +48,12 @@ class MovingLadder:
     """Every N* that the service had."""
     users: tuple[int, ...]
     changed_s: float | None
-    timeline: Timeline
+    session: VirtualRun
     """With the marks and verdicts of the live detectors."""
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.session.timeline
 
 
 def moving_ladder(world: World, seed: int) -> MovingLadder:
@@ -66,8 +70,8 @@ def moving_ladder(world: World, seed: int) -> MovingLadder:
     if system.trouble.speed != 1.0:
         cycle_s = system.think_s + system.service_s / system.trouble.speed
         knees.append(system.servers / system.service_s * system.trouble.speed * cycle_s)
-    timeline = explored(system, users, level_s, rng)
-    return MovingLadder(world, seed, system, tuple(knees), users, at_s, timeline)
+    session = explored(system, users, level_s, rng)
+    return MovingLadder(world, seed, system, tuple(knees), users, at_s, session)
 
 
 def changed(system: System, world: World, length_s: float, rng: np.random.Generator) -> tuple[System, float | None]:
@@ -91,12 +95,12 @@ def changed(system: System, world: World, length_s: float, rng: np.random.Genera
     return replace(system, trouble=troubles[world]), None if world == "still" else at_s
 
 
-def explored(system: System, users: Sequence[int], level_s: int, rng: np.random.Generator) -> Timeline:
+def explored(system: System, users: Sequence[int], level_s: int, rng: np.random.Generator) -> VirtualRun:
     """The session of a plan with these levels, with the marks of the live detectors."""
     session = VirtualRun(run(system, rng))
     session.climb(users, level_s)
     session.end()
-    return session.timeline
+    return session
 
 
 def knee_marks(timeline: Timeline) -> list[Mark]:

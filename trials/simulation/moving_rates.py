@@ -35,7 +35,11 @@ class MovingRates:
     """Every capacity that the service had, 1/s."""
     rates: tuple[float, ...]
     changed_s: float | None
-    timeline: Timeline
+    session: VirtualRates
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.session.timeline
 
     @property
     def verdict(self) -> RateVerdict | None:
@@ -84,8 +88,8 @@ def moving_rates(world: World, seed: int) -> MovingRates:
     rates = (*climb, climb[0]) if rng.random() < 0.5 else tuple(climb)
     system, at_s = changed(system, world, level_s * len(rates), rng)
     capacities = [capacity] if system.trouble.speed == 1.0 else [capacity, capacity * system.trouble.speed]
-    timeline = climbed(system, rates, level_s, rng)
-    return MovingRates(world, seed, system, tuple(capacities), rates, at_s, timeline)
+    session = climbed(system, rates, level_s, rng)
+    return MovingRates(world, seed, system, tuple(capacities), rates, at_s, session)
 
 
 RAMPED_KINDS: tuple[Kind | Literal["linear"], ...] = ("queue", "shedding", "timeouts", "linear")
@@ -108,7 +112,7 @@ def ramped_rates(kind: Kind | Literal["linear"], seed: int) -> MovingRates:
     elif then == 2:
         session.climb([round(0.4 * top, 1)], 20)
     session.end()
-    return MovingRates("still", seed, system, (capacity,), (top,), None, session.timeline)
+    return MovingRates("still", seed, system, (capacity,), (top,), None, session)
 
 
 def steady_rate(seed: int) -> MovingRates:
@@ -117,13 +121,13 @@ def steady_rate(seed: int) -> MovingRates:
     system, _ = random_system(MOVING_KINDS[int(rng.integers(len(MOVING_KINDS)))], rng)
     capacity = system.servers / system.service_s
     rate = round(float(rng.uniform(0.2, 1.2)) * capacity, 1)
-    timeline = climbed(system, [rate], int(rng.integers(40, 240)), rng)
-    return MovingRates("still", seed, system, (capacity,), (rate,), None, timeline)
+    session = climbed(system, [rate], int(rng.integers(40, 240)), rng)
+    return MovingRates("still", seed, system, (capacity,), (rate,), None, session)
 
 
-def climbed(system: System, rates: Sequence[float], level_s: int, rng: np.random.Generator) -> Timeline:
+def climbed(system: System, rates: Sequence[float], level_s: int, rng: np.random.Generator) -> VirtualRates:
     """The session of a plan with these levels, with the marks of the live detectors."""
     session = VirtualRates(OpenRun(system, rng))
     session.climb(rates, level_s)
     session.end()
-    return session.timeline
+    return session

@@ -145,7 +145,7 @@ class Run:
 
     def busy_s(self, second: int) -> float:
         """Time for which servers were busy in that second of the run, summed over servers, including requests that timed out."""
-        return self._busy_s.get(second, 0.0)
+        return float(self._busy_s.get(second, 0.0))  # a plain number, which can be written to a log
 
     def _count_busy(self, from_s: float, until_s: float) -> None:
         """Count the time for which one server is busy, by second."""

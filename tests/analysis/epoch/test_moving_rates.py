@@ -32,7 +32,7 @@ LEVEL_S = 20
 
 @cache
 def session(rates: tuple[float, ...], trouble: Trouble, level_s: int = LEVEL_S, timeout_s: float | None = None) -> Timeline:
-    return climbed(System(0.01, 0, trouble=trouble, timeout_s=timeout_s), rates, level_s, np.random.default_rng(SEED))
+    return climbed(System(0.01, 0, trouble=trouble, timeout_s=timeout_s), rates, level_s, np.random.default_rng(SEED)).timeline
 
 
 def verdict(timeline: Timeline) -> RateVerdict:
@@ -96,7 +96,7 @@ def test_a_rate_that_was_served_and_is_not_when_it_returns_shows_a_change_of_the
         (20.0, 40.0, 80.0, 20.0, 80.0, 20.0),
         14,
         np.random.default_rng(SEED),
-    )
+    ).timeline
     found = verdict(timeline)
     assert found.capacity is not None
     assert found.capacity.kind == "keeps_up"
@@ -157,7 +157,7 @@ def test_a_fall_that_came_with_a_step_is_open_until_a_return_shows_what_caused_i
 def test_a_backlog_that_times_out_after_a_return_is_overload_and_no_fault() -> None:
     """Failures begin late in a level, once the queue has grown to the timeout, and go on at a lower rate until it is gone."""
     impatient, rates = System(0.01, 0, timeout_s=2.0), (30.0, 60.0, 140.0, 130.0, 30.0)
-    found = verdict(climbed(impatient, rates, 14, np.random.default_rng(7)))
+    found = verdict(climbed(impatient, rates, 14, np.random.default_rng(7)).timeline)
     (overload,) = [each for each in found.regimes if each.began is not None]
     assert overload.began == "failures"
     assert not overload.inside
@@ -302,7 +302,7 @@ def test_a_cause_names_the_offered_rate_and_not_the_users_of_its_pool() -> None:
 @pytest.mark.parametrize("speed", [0.4, 2.5], ids=["slower", "faster"])
 def test_a_service_that_changes_its_speed_at_a_rate_that_it_serves_is_a_shift_of_latency(speed: float) -> None:
     slow = System(1 / 30, 0, servers=1, service_spread="uniform", trouble=Trouble(60.0, speed=speed))
-    timeline = climbed(slow, (9.0,), 110, np.random.default_rng(SEED))
+    timeline = climbed(slow, (9.0,), 110, np.random.default_rng(SEED)).timeline
     (shift,) = current_marks(timeline, "shift")
     assert shift.id == ("latency_rose" if speed < 1 else "latency_fell")
     assert shift.offered_per_s == 9.0
@@ -310,12 +310,12 @@ def test_a_service_that_changes_its_speed_at_a_rate_that_it_serves_is_a_shift_of
 
 
 def test_latency_that_grows_with_a_queue_is_no_shift() -> None:
-    timeline = climbed(System(1 / 30, 0), (36.0,), 90, np.random.default_rng(SEED))
+    timeline = climbed(System(1 / 30, 0), (36.0,), 90, np.random.default_rng(SEED)).timeline
     assert current_marks(timeline, "shift") == []
 
 
 def test_clients_that_time_out_once_a_queue_has_filled_are_no_fault_in_time() -> None:
     """Near the capacity a queue wanders until it is as long as clients wait: what still succeeds is nearly as slow."""
     near = System(0.0184, 0, servers=2, service_spread="constant", noise=0.097, timeout_s=0.384)
-    found = verdict(climbed(near, (21.6, 43.1, 64.7, 86.2, 107.8, 129.4, 21.6), 30, np.random.default_rng(SEED)))
+    found = verdict(climbed(near, (21.6, 43.1, 64.7, 86.2, 107.8, 129.4, 21.6), 30, np.random.default_rng(SEED)).timeline)
     assert [each for each in found.regimes if each.inside] == []

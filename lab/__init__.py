@@ -1,0 +1,1 @@
+"""Workbenches: what proves that a change makes nothing worse."""
