@@ -35,11 +35,14 @@ POOL = "geventhttpclient.connectionpool:ConnectionPool"
 URLLIB3_POOL = "urllib3.connectionpool:HTTPConnectionPool"
 DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 FAST_HTTP_RESPONSE = "geventhttpclient.useragent:CompatResponse"
+USER_AGENT = "geventhttpclient.useragent:UserAgent"
+FAST_SESSION, HTTP_SESSION = "locust.contrib.fasthttp:FastHttpSession", "locust.clients:HttpSession"
 POOL_RESPONSE = "geventhttpclient.response:HTTPSocketPoolResponse"
 
 # Files that use several names.
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal_driver.py",)
 KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/session.py")
+RESULTS = ("load/results.py",)
 MASTER = ("load/workers/master.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
 QUEUE_FILES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
@@ -62,7 +65,7 @@ USED_NAMES = (
     Private("locust.user:User", "_state", ("load/offered/offering.py",), "is set: Locust may stop users that wait for arrivals"),
     Private("locust.runners:MasterRunner", "_users_dispatcher", MASTER, "is called: a worker gets no users any more"),
     Private("geventhttpclient.client", "_may_retry_after_send_error", ("load/attempts.py",), "is wrapped: it allows a resend"),
-    Private("geventhttpclient.useragent:UserAgent", "_handle_error", ("load/attempts.py",), "is wrapped: it allows a retry"),
+    Private(USER_AGENT, "_handle_error", ("load/attempts.py",), "is wrapped: it allows a retry"),
     Private(POOL, "_create_socket", CONNECTIONS, "is wrapped: marks fresh sockets"),
     Private(POOL, "_connect_socket", CONNECTIONS, "is wrapped: names connect timeouts"),
     Private(POOL, "_is_socket_alive", KEEP_ALIVE, "is replaced: select() refuses descriptors above 1,023"),
@@ -82,9 +85,14 @@ USED_NAMES = (
     Private("requests.models:Response", "_content_consumed", BODIES, "is whether user code has read it in parts"),
     Private("geventhttpclient.response:HTTPResponse", "_on_body", BODIES, "is wrapped: it takes each part that arrives"),
     Private("geventhttpclient.response:HTTPResponse", "_body_buffer", BODIES, "is what arrived and was not read yet"),
-    Private(FAST_HTTP_RESPONSE, "_content", BODIES, "is wrapped: it decompresses the body"),
+    Private(FAST_HTTP_RESPONSE, "_content", BODIES, "is replaced: it decompresses the body"),
     Private(FAST_HTTP_RESPONSE, "_response", BODIES, "is the response as it arrived"),
-    Private(FAST_HTTP_RESPONSE, "_cached_content", BODIES, "is emptied if the body was too large"),
+    Private(USER_AGENT, "_conversation_str", BODIES, "is replaced: it decodes the body of each error as UTF-8"),
+    Private(FAST_SESSION, "_send_request_safe_mode", RESULTS, "is wrapped: any exception of a started request is its failure"),
+    Private(HTTP_SESSION, "_send_request_safe_mode", RESULTS, "is wrapped in the same way"),
+    Private("locust.contrib.fasthttp:ResponseContextManager", "_report_request", RESULTS, "is wrapped: counts what is reported"),
+    Private("locust.clients:ResponseContextManager", "_report_request", RESULTS, "is wrapped in the same way"),
+    Private(USER_AGENT, "_make_request", RESULTS, "makes the request of a reply that did not arrive"),
     Private("gevent._socketcommon", "_resolve_addr", ("load/guard.py",), "looks up the address that is checked"),
     Private("gevent.hub:Hub", "_normalize_exception", ("load/user_code.py",), "makes the exception of what a greenlet raised"),
     Private("sys", "_current_frames", ("load/hub_thread.py",), "has the stack of a load thread that does not respond"),

@@ -44,7 +44,7 @@ def install(most_bytes: int) -> None:
     body_limit.most_bytes = most_bytes  # for the lean client
     _bound_requests(most_bytes)
     _bound_buffer(most_bytes)
-    _bound_unzipped(most_bytes)
+    _unpack_bounded(most_bytes)
 
 
 def _bound_requests(most_bytes: int) -> None:
@@ -86,32 +86,45 @@ def _bound_buffer(most_bytes: int) -> None:
     kind._on_body = bounded
 
 
-def _bound_unzipped(most_bytes: int) -> None:
-    """FastHttpUser: bound the decompressed body, since 300 KB of gzip may become 300 MB."""
+def _unpack_bounded(most_bytes: int) -> None:
+    """FastHttpUser: bound the decompressed body, since 300 KB of gzip may become 300 MB. An encoding that it does not know is no
+    failure: user code has the body as it was sent, as with the other clients."""
     kind: Any = geventhttpclient.useragent.CompatResponse
+    agent: Any = geventhttpclient.useragent.UserAgent
 
-    def unzipped(response: Any, gzip: bool = True, br: bool = False) -> bytes:
-        return unpacked(response._response.read(), "gzip" if gzip else "br" if br else "deflate", most_bytes)
+    def content(response: Any) -> bytes:
+        encoding = ",".join(response.headers.getlist("content-encoding"))
+        body = unpacked(response._response.read(), encoding.lower(), most_bytes)
+        response.release()
+        return body
 
-    content = kind._content
+    def conversation(url: str, response: Any, **_: Any) -> str:
+        """In place of a text for debugging of each failed request: it decodes the body as UTF-8, and raises if it is not."""
+        response.content  # noqa: B018 - read while the connection is open
+        return ""
 
-    def emptied(response: Any) -> Any:
-        try:
-            return content(response)
-        except BodyTooLarge:
-            response._cached_content = b""  # a second read finds an empty body instead of trying again
-            raise
-
-    kind.unzipped, kind._content = unzipped, emptied
+    kind._content, agent._conversation_str = content, staticmethod(conversation)
 
 
-def unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes:
-    """A whole body, decompressed. With an unknown encoding it stays as it is. Raises BodyTooLarge, zlib.error, brotli.error."""
+def unpacked(body: bytes, encodings: str, most_bytes: int) -> bytes:
+    """A whole body, decompressed. With an unknown encoding it stays as it is. Raises BodyTooLarge, zlib.error.
+
+    `encodings`: separated by commas, in the order in which the service applied them, in lower case.
+    """
+    for encoding in reversed(encodings.split(",")):
+        body = _unpacked(body, encoding.strip(), most_bytes) if body else body
+    return body
+
+
+def _unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes:
     match encoding:
         case "gzip" | "x-gzip":
             return _inflated(body, 16 + zlib.MAX_WBITS, most_bytes)
         case "br":
-            return _unbrotlied(body, most_bytes)
+            try:
+                return _unbrotlied(body, most_bytes)
+            except brotli.error as error:
+                raise zlib.error(str(error)) from error
         case "deflate":
             try:  # servers send deflate with or without a zlib header
                 return _inflated(body, -zlib.MAX_WBITS, most_bytes)

@@ -7,6 +7,7 @@ from locust.env import Environment
 
 from ..model.events import ClientOverhead
 from ..model.histogram import LatencyHistogram
+from .request_counts import uncounted
 
 REQUESTS = 200
 UNCOUNTED = 20
@@ -27,8 +28,9 @@ def measure(kind: type[locust.User], url: str) -> ClientOverhead | None:
 
     environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
     user = type("FloorUser", (kind,), {"host": url, "abstract": False})(environment)
-    for _ in range(UNCOUNTED + REQUESTS):
-        user.client.get("/")
+    with uncounted():
+        for _ in range(UNCOUNTED + REQUESTS):
+            user.client.get("/")
     if len(latencies_ms) < UNCOUNTED + REQUESTS:
         return None
     histogram = LatencyHistogram()

@@ -26,6 +26,7 @@ from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from .local_engine import LocalEngine
 from .offered.offering import Offering
 from .recorder import Recorder
+from .request_counts import request_counts
 from .user_code import UserErrors
 from .worker_changes import UsersMovedToWorkers
 from .workload import Workload
@@ -43,7 +44,7 @@ class LoadHost:
         self.recorder = Recorder(work_endpoints=work_endpoints)
         self.offering = Offering(self.recorder.iterations)
         self.errors = UserErrors()
-        self.recorder.on_invalid_event = self.errors.add
+        self.recorder.on_invalid_event = request_counts.on_dropped = self.errors.add
         self.thread = HubThread(self.errors, self._is_user)
         self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
         self.next_engine: LoadEngine | None = None

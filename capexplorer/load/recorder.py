@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ..model.events import EndpointTick, FailureSignature, FailureTick, OfferedTick
+from ..model.events import ClientTick, EndpointTick, FailureSignature, FailureTick, OfferedTick
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
 from . import attempts
@@ -21,6 +21,7 @@ from .keep_alive import Closes, closes
 from .kept.request_sampling import RequestSampling
 from .offered.iteration import current_iteration
 from .offered.ledger import Ledger
+from .request_counts import request_counts
 from .signature import full_text, signature_of
 from .user_activity import ActivitySums, UserActivity
 from .user_code import UserCodeFault
@@ -38,6 +39,7 @@ class Tick:
     """From `FailureStream`: some may belong to an earlier second."""
     retried: tuple[FailureTick, ...] = ()
     """Attempts that a client retried by itself."""
+    clients: ClientTick | None = None
     connects: int = 0
     closed_by_service: int = 0
     closed_by_users: int = 0
@@ -110,6 +112,7 @@ class Recorder:
         """Whether the next drain is the last one."""
         self._connects = 0
         self._closes = replace(closes)
+        self._counts = replace(request_counts)
         self._with_text: set[FailureSignature] = set()
 
     def on_request(
@@ -186,6 +189,15 @@ class Recorder:
         before, self._closes = self._closes, replace(closes)
         return Closes(self._closes.by_service - before.by_service, self._closes.by_users - before.by_users)
 
+    def _of_clients(self) -> ClientTick:
+        before, self._counts = self._counts, replace(request_counts)
+        now = self._counts
+        return ClientTick(
+            started=now.started - before.started,
+            reported=now.reported - before.reported,
+            abandoned=now.abandoned - before.abandoned,
+        )
+
     def _count_failures(self, key: tuple[str, str], request: _Request) -> None:
         method, name = key
         if request.signature is not None:
@@ -207,6 +219,7 @@ class Recorder:
             endpoints=tuple(ticks),
             failures=failures,
             retried=retried,
+            clients=self._of_clients(),
             connects=self._new_connects(),
             closed_by_service=closed.by_service,
             closed_by_users=closed.by_users,

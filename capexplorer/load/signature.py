@@ -137,8 +137,8 @@ def _unwrapped(exception: BaseException) -> BaseException:
 
 
 def _first(exception: BaseException) -> str | None:
-    """Of several arguments the first text (`HTTPParseError('Invalid EOF state', 14)`)."""
-    if len(exception.args) < 2 or isinstance(exception, OSError):
+    """Of several arguments the first text (`HTTPParseError('Invalid EOF state', 14)`), unless it is a URL."""
+    if len(exception.args) < 2 or isinstance(exception, OSError) or hasattr(exception, "url"):
         return None
     return next((each for each in exception.args if isinstance(each, str)), None)
 

@@ -11,16 +11,14 @@ from typing import Any
 
 import gevent
 import gevent.hub
-from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser
 from locust.user.task import DefaultTaskSet, TaskSet
 
 from .offered.offering import Offering
+from .results import LEAVING
 from .user_activity import UserActivity
 from .workload import seconds_of
 
 _sleep = gevent.hub.sleep
-_LEAVING = (InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser)
-"""Exceptions by which user code ends a task early; they are no failures."""
 _executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}
 """The original functions, so that a second installation replaces the first."""
 
@@ -72,7 +70,7 @@ def _executing(
         except Exception as error:  # a failure, or Locust's own way to leave a task set
             activity.on_task_end(began_s)
             if iteration is not None:
-                offering.ended(iteration, failed=not isinstance(error, _LEAVING))
+                offering.ended(iteration, failed=not isinstance(error, LEAVING))
             raise
         except BaseException:  # the user is stopped
             if iteration is not None:

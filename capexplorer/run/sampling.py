@@ -62,6 +62,7 @@ def build(
         endpoints=tick.endpoints,
         failures=tick.failures,
         retried=tick.retried,
+        clients=tick.clients,
         connects=tick.connects,
         closed_by_service=tick.closed_by_service,
         closed_by_users=tick.closed_by_users,

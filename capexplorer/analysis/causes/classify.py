@@ -57,12 +57,13 @@ _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
         "malformed_response",
         frozenset(
             ("BadStatusLine", "LineTooLong", "UnknownProtocol", "HTTPProtocolViolationError", "HeaderParsingError",
-             "ContentDecodingError", "DecodeError", "error")
+             "ContentDecodingError", "DecodeError", "UnsupportedRedirectSchemeError",
+             "UnusableReply", "error")
         ),
     ),
 )  # fmt: skip
 """Tested in this order, types nearer to the socket first: TLS errors are OSErrors, and timeouts wrap one another. `error` is the
-type of zlib and brotli. `closed` and `parsed` are no ids: `_by_type` replaces them by one that depends on more than the type."""
+type of zlib. `closed` and `parsed` are no ids: `_by_type` replaces them by one that depends on more than the type."""
 
 _CUT_SHORT = re.compile(
     r"incomplete response|invalid eof state|before end of the headers|after interim response|ended prematurely|got length b''",
@@ -73,7 +74,7 @@ _TLS_RECORD = "\\x15\\x03"
 
 _STATUSES = {429: "rate_limited", 500: "server_error", 502: "bad_gateway", 503: "load_shedding", 504: "gateway_timeout"}
 
-CHECKS = frozenset(("CatchResponseError", "ResponseError", "AssertionError", "str"))
+CHECKS = frozenset(("CatchResponseError", "ResponseError", "AssertionError", "JSONDecodeError", "str"))
 """Exception types by which user code rejects a reply."""
 
 _NAMED_CHECK = re.compile(r"[A-Za-z_][\w.-]{0,59}(?=$|: )")

@@ -74,12 +74,11 @@ class Reply(HTTPResponseParser):
             raise BodyTooLarge(self._most_bytes)
 
     def content(self) -> bytes:
-        """The decompressed body. Raises BodyTooLarge, zlib.error, brotli.error."""
+        """The decompressed body. Raises BodyTooLarge, zlib.error."""
         body = bytes(self.body)
         if not body or not self._may_be_encoded():
             return body
-        encoding = self.headers().get("content-encoding")
-        return unpacked(body, encoding.strip().lower(), self._most_bytes) if isinstance(encoding, str) else body
+        return unpacked(body, ",".join(self.headers().getlist("content-encoding")).lower(), self._most_bytes)
 
     def _may_be_encoded(self) -> bool:
         """Whether the body may be compressed, by a cheap check: False is certain, True needs the headers to be parsed."""

@@ -13,6 +13,8 @@ from locust.contrib.fasthttp import LocustBadStatusCode
 from locust.exception import CatchResponseError, LocustError, ResponseError
 from requests.utils import get_encoding_from_headers
 
+from ..request_counts import drop, request_counts
+from ..results import LEAVING
 from .prepared import Prepared
 from .reply import Reply
 
@@ -113,7 +115,9 @@ class CaughtResponse(LeanResponse):
     status or error."""
 
     _report: Any
-    """Called once with the error, or None for a success. The session sets it."""
+    """Called once with this response and the error, or None for a success. The session sets it."""
+    _is_decided = False
+    """Whether its with-block has ended."""
     _manual_result: bool | Exception | None = None
     """User code's decision. The name is Locust's, whose `RestMixin.rest` reads it."""
 
@@ -121,16 +125,25 @@ class CaughtResponse(LeanResponse):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> bool:
-        """Report the request. If user code raised an exception other than ResponseError before any decision, nothing is
-        reported.
+        """Report the request. If user code raised an exception before any decision, the request has failed. If user code left a
+        task early, as by InterruptTaskSet, nothing is reported.
         """
+        self._is_decided = True
         if self._manual_result is not None:
-            self._report(self._manual_result if isinstance(self._manual_result, Exception) else None)
+            self._report(self, self._manual_result if isinstance(self._manual_result, Exception) else None)
             return kind is None
-        if value is not None and not isinstance(value, ResponseError):
-            return False
-        self._report(value if value is not None else self.error)
-        return True
+        if isinstance(value, ResponseError):
+            self._report(self, value)
+            return True
+        if value is None or (isinstance(value, Exception) and not isinstance(value, LEAVING)):
+            self._report(self, self.error or value)
+        else:
+            request_counts.abandoned += 1
+        return value is None
+
+    def __del__(self) -> None:
+        if not self._is_decided:
+            drop()
 
     def raise_for_status(self) -> None:
         """Raises the request's error, unless user code has decided about the request already."""

@@ -10,11 +10,13 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urljoin
 
-import brotli
 import gevent.ssl
+from gevent import Timeout
 from geventhttpclient._parser import HTTPParseError
 
 from ..bodies import BodyTooLarge, body_limit
+from ..request_counts import request_counts
+from ..results import UnusableReply
 from .connection import Connection, connect
 from .cookies import Cookies
 from .prepared import Origin, Prepared, prepare
@@ -25,8 +27,8 @@ REDIRECTS_MOST = 30
 """The same limit as that of the other clients."""
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_FAILURES = (OSError, HTTPParseError, BodyTooLarge, zlib.error, brotli.error)
-"""Exceptions that make a request fail; any other is an error of user code."""
+_FAILURES = (OSError, HTTPParseError, BodyTooLarge, zlib.error, Timeout)
+"""Exceptions that a request is expected to fail with; any other but a user's end is reported as UnusableReply."""
 
 _prepare_plain = lru_cache(maxsize=4096)(prepare)
 """Prepared requests that consist only of method and URL."""
@@ -155,6 +157,7 @@ class LeanSession:
         content: bytes | None = None
         error: Exception | None = None
         request = prepared
+        request_counts.started += 1
         try:
             reply = self._reply_to(request)
             if follow is not None:
@@ -163,6 +166,11 @@ class LeanSession:
             attempted: Reply | None = reply
         except _FAILURES as failure:
             attempted, reply, error = getattr(failure, "reply", reply), None, failure
+        except Exception as unexpected:  # whatever a reply leads to is a failure of its request, as of a redirect to `http://[`
+            attempted, reply, error = reply, None, UnusableReply(unexpected)
+        except BaseException:  # the user is stopped
+            request_counts.abandoned += 1
+            raise
         response_ms = (time.perf_counter() - started_s) * 1000
         if reply is not None and reply.status >= 400:
             error = status_error(request, reply)
@@ -170,7 +178,8 @@ class LeanSession:
         response = kind(request, reply, content, error, attempted, started_s)
         user_context = self._user.context()
 
-        def report(exception: Exception | None) -> None:
+        def report(response: LeanResponse, exception: Exception | None) -> None:
+            request_counts.reported += 1
             self._event.fire(
                 request_type=prepared.method,
                 name=name,
@@ -186,7 +195,7 @@ class LeanSession:
         if isinstance(response, CaughtResponse):
             response._report = report
         else:
-            report(error)
+            report(response, error)
         return response
 
     def _reply_to(self, prepared: Prepared) -> Reply:
@@ -225,8 +234,8 @@ class LeanSession:
         """Follow redirects. Returns the last request and its reply."""
         for _ in range(REDIRECTS_MOST):
             location = reply.headers().get("location") if reply.status in _REDIRECTS else None
-            if not isinstance(location, str):
+            if not isinstance(location, str) or not location:
                 return prepared, reply
             prepared = prepared.moved(urljoin(prepared.url, location), as_get=reply.status not in (307, 308))
             reply = self._reply_to(prepared)
-        raise TooManyRedirects(f"more than {REDIRECTS_MOST} redirects")
+        raise TooManyRedirects(f"redirection limit reached ({REDIRECTS_MOST})")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...model.events import EndpointTick
+from ...model.events import ClientTick, EndpointTick
 from ...model.histogram import LatencyHistogram, merged
 from ..endpoints import EndpointNames
 from ..failures import FailureStream
@@ -43,6 +43,7 @@ class Merging:
             endpoints=tuple(endpoints),
             failures=failures,
             retried=retried,
+            clients=_clients(seconds),
             connects=sum(second.connects for second in seconds),
             closed_by_service=sum(second.closed_by_service for second in seconds),
             closed_by_users=sum(second.closed_by_users for second in seconds),
@@ -90,6 +91,14 @@ def _merged(key: tuple[str, str], ticks: Sequence[EndpointTick]) -> tuple[Endpoi
 def _activity(seconds: Sequence[WorkerSecond]) -> ActivitySums:
     fields = Activity.__struct_fields__
     return ActivitySums(*(sum(getattr(second.activity, field) for second in seconds) for field in fields))
+
+
+def _clients(seconds: Sequence[WorkerSecond]) -> ClientTick | None:
+    """Requests as all clients count them; None if a worker does not."""
+    known = [second.clients for second in seconds if second.clients is not None]
+    if len(known) < len(seconds):
+        return None
+    return ClientTick(**{field: sum(getattr(each, field) for each in known) for field in ClientTick.__struct_fields__})
 
 
 def _warm_users(seconds: Sequence[WorkerSecond]) -> int | None:

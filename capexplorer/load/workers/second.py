@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import InputError
-from ...model.events import EndpointTick, FailureTick, OfferedTick
+from ...model.events import ClientTick, EndpointTick, FailureTick, OfferedTick
 from ...model.kept_request import PlacedRequest
 from ...model.readings import GeneratorReading, PortsReading
 
@@ -54,6 +54,7 @@ class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     retried: tuple[FailureTick, ...] = ()
     all_requests: int = 0
     all_latency_sum_ms: float = 0.0
+    clients: ClientTick | None = None
     connects: int = 0
     closed_by_service: int = 0
     closed_by_users: int = 0

@@ -95,6 +95,7 @@ def second_of(
         retried=tick.retried,
         all_requests=tick.all_requests,
         all_latency_sum_ms=tick.all_latency_sum_ms,
+        clients=tick.clients,
         connects=tick.connects,
         closed_by_service=tick.closed_by_service,
         closed_by_users=tick.closed_by_users,

@@ -12,7 +12,7 @@ from .part import PartState
 from .process_events import Ended, Log, Target, TargetState
 from .proposed import Proposed
 from .reanalysed import FigureChange, MarkChange, Reanalysed
-from .sample import EndpointTick, FailureSignature, FailureTick, Phase, Sample
+from .sample import ClientTick, EndpointTick, FailureSignature, FailureTick, Phase, Sample
 from .session_header import SCHEMA, ClientOverhead, Engine, Header, HostFacts, TargetFacts
 from .user_events import Command, Note
 
@@ -35,7 +35,7 @@ KnownEvent = (
 """All types of events in a log of this version; others are read as `Unknown`."""
 
 __all__ = [
-    "SCHEMA", "Arrivals", "By", "ClientOverhead", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
+    "SCHEMA", "Arrivals", "By", "ClientOverhead", "ClientTick", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
     "FailureSignature", "FailureTick", "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed",
     "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "PartState", "Phase", "Proposed", "Reanalysed", "Sample",
     "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",

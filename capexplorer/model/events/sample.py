@@ -85,6 +85,20 @@ class FailureTick(Reading, frozen=True, kw_only=True):
     and only if it contains more than the signature. Data from a target: escape before display."""
 
 
+class ClientTick(Reading, frozen=True, kw_only=True):
+    """Requests as the clients count them, where they start and end, as a check of those that are reported one by one.
+
+    Requests in flight are what was started in all ticks so far, less what was reported and abandoned: none is left once all users
+    have ended. Without events that user code fires itself, `reported` is the number of requests of all endpoints.
+    """
+
+    started: int = 0
+    reported: int = 0
+    """Ended as a success or a failure."""
+    abandoned: int = 0
+    """Without a result: the user was stopped meanwhile, or user code ended the task early within the request's with-block."""
+
+
 class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """One tick: requests and readings in the `duration_s` seconds before `t_s`."""
 
@@ -110,6 +124,8 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """Finished work in this tick: successful requests, or the target's own count. None: it could not be measured."""
     warmup_work: float = 0.0
     """Finished work of warm-up requests: shown in the time chart, but in no level's figures."""
+    clients: ClientTick | None = None
+    """None in older logs, and if a worker is plain Locust."""
     connects: int = 0
     """Connections that users tried to open. Also 0 in older logs, which did not count them."""
     closed_by_service: int | None = None

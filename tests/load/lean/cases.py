@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from typing import NamedTuple
+
+import brotli
 
 
 class Case(NamedTuple):
@@ -17,6 +20,8 @@ class Case(NamedTuple):
     """The service closes the connection behind it."""
     kept: bool = True
     """The lean client uses the connection again."""
+    follows: bool = False
+    """Redirects are followed."""
     others: dict[str, tuple[int, str] | str] = {}
     """Results of other clients, where they differ."""
 
@@ -39,6 +44,18 @@ HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
 INCOMPLETE, MALFORMED = "incomplete_response", "malformed_response"
 
 ZIPPED = gzip.compress(b"ok")
+BR: bytes = brotli.compress(b"ok")
+
+
+def packed(encoding: str, body: bytes) -> bytes:
+    """A reply with a compressed body."""
+    return ok(f"Content-Encoding: {encoding}; Content-Length: {len(body)}", body)
+
+
+def moved(location: str, status: str = "302 Found") -> bytes:
+    """A redirect."""
+    return ok("Content-Length: 0", status=status).replace(b"\r\n", f"\r\nLocation: {location}\r\n".encode(), 1)
+
 
 CASES: dict[str, Case] = {
     # bodies by length
@@ -47,7 +64,7 @@ CASES: dict[str, Case] = {
     "equal lengths twice": Case(ok("Content-Length: 2; Content-Length: 2", b"ok"), MALFORMED, kept=False, closes=True,
                                 others={"http_user": (200, "ok")}),
     "unequal lengths": Case(ok("Content-Length: 2; Content-Length: 3", b"ok"), MALFORMED, kept=False, closes=True,
-                            others={"http_user": "user_code_error"}),
+                            ),
     "no length that is a number": Case(ok("Content-Length: two", b"ok"), MALFORMED, kept=False, closes=True,
                                        others={"http_user": (200, "ok")}),
     "negative length": Case(ok("Content-Length: -2", b"ok"), MALFORMED, kept=False, closes=True,
@@ -71,7 +88,7 @@ CASES: dict[str, Case] = {
     "head": Case(ok("Content-Length: 1000"), (200, ""), method="HEAD"),
     "head in chunks": Case(ok(CHUNKED), (200, ""), method="HEAD"),
     "head of gzip": Case(ok("Content-Length: 30; Content-Encoding: gzip"), (200, ""), method="HEAD",
-                         others={"fast_http_user": MALFORMED}),
+                         ),
     "204": Case(ok("Server: s", status="204 No Content"), (204, "")),
     "304": Case(ok("Content-Length: 1000", status="304 Not Modified"), (304, "")),
     # interim replies
@@ -103,6 +120,48 @@ CASES: dict[str, Case] = {
     "gzip": Case(ok(f"Content-Encoding: gzip; Content-Length: {len(ZIPPED)}", ZIPPED), (200, "ok")),
     "gzip in chunks": Case(ok(f"{CHUNKED}; Content-Encoding: gzip", chunked(ZIPPED)), (200, "ok")),
     "gzip behind an interim": Case(INTERIM + ok(f"{CHUNKED}; CONTENT-ENCODING: GZIP", chunked(ZIPPED)), (200, "ok")),
+    "deflate": Case(packed("deflate", zlib.compress(b"ok")), (200, "ok")),
+    "deflate without a header": Case(packed("deflate", zlib.compress(b"ok")[2:-4]), (200, "ok")),
+    "br": Case(packed("br", BR), (200, "ok")),
+    "two encodings": Case(packed("br, gzip", gzip.compress(BR)), (200, "ok")),
+    "two headers of encodings": Case(ok("Content-Encoding: br; Content-Encoding: gzip; "
+                                        f"Content-Length: {len(gzip.compress(BR))}", gzip.compress(BR)), (200, "ok")),
+    "utf-8 is no encoding": Case(packed("utf-8", b"ok"), (200, "ok")),
+    "an encoding without a name": Case(packed("", b"ok"), (200, "ok")),
+    "an encoding that nobody asked for": Case(packed("zstd", b"ok"), (200, "ok")),
+    "the encoding of old browsers": Case(packed("compress", b"ok"), (200, "ok")),
+    "a damaged br": Case(packed("br", b"\xff" + BR), MALFORMED),
+    "half a br": Case(packed("br", BR[:-2]), MALFORMED, others={"http_user": (200, "o")}),
+    "half a gzip": Case(packed("gzip", ZIPPED[:-4]), MALFORMED, others={"http_user": (200, "ok")}),
+    "a damaged deflate": Case(packed("deflate", b"no deflate"), MALFORMED),
+    "an error that is damaged": Case(packed("gzip", b"no gzip!").replace(b"200 OK", b"500 Bad"), MALFORMED),
+    "an error that is no UTF-8": Case(ok("Content-Length: 4", b"caf\xe9", status="500 Bad"), "server_error"),
+    "an error in bytes": Case(ok("Content-Length: 3", b"\xff\xfe\x00", status="503 Busy"), "load_shedding"),
+    "an error in another alphabet": Case(ok("Content-Length: 2", b"\xcf\xcb", status="502 Bad"), "bad_gateway"),
+    # redirects that are followed
+    "to another page": Case(moved("/landed"), (200, "here"), follows=True),
+    "to another page by 307": Case(moved("/landed", "307 Temporary Redirect"), (200, "here"), follows=True),
+    "to no page": Case(moved(""), (302, ""), follows=True),
+    "redirect without a place": Case(ok("Content-Length: 0", status="302 Found"), (302, ""), follows=True),
+    "to itself": Case(moved("/to%20itself/whole"), "unexpected_status", follows=True),
+    "to half an address": Case(moved("http://["), MALFORMED, follows=True),
+    "to no host": Case(moved("http://"), "unexpected_status", follows=True, others={"fast_http_user": "dns_failure"}),
+    "to no port": Case(moved("http://127.0.0.1:port/"), MALFORMED, follows=True),
+    "to a port that does not exist": Case(moved("http://127.0.0.1:99999/"), MALFORMED, follows=True),
+    "to a file": Case(moved("file:///etc/passwd"), MALFORMED, follows=True),
+    "to ftp": Case(moved("ftp://127.0.0.1/"), MALFORMED, follows=True),
+    "to a script": Case(moved("javascript:alert(1)"), MALFORMED, follows=True),
+    "to a host of one long name": Case(moved(f"http://{'a' * 70}/"), MALFORMED, follows=True),
+    "to a host of two dots": Case(moved("http://a..b/"), MALFORMED, follows=True),
+    "to a port where nobody listens": Case(moved("http://127.0.0.1:9/"), "connection_refused", follows=True),
+    "to a place with spaces": Case(moved("/landed?a b"), (200, "here"), follows=True),
+    "to a place of bytes": Case(moved("/landed?\xff\xfe"), (200, "here"), follows=True),
+    # cookies
+    "a cookie": Case(ok("Set-Cookie: a=b; Content-Length: 2", b"ok"), (200, "ok")),
+    "cookies of no form": Case(
+        ok("Set-Cookie: =; Set-Cookie: ,,,; Set-Cookie: a=b,expires=never,domain=,path=; Content-Length: 2", b"ok"), (200, "ok")),
+    "a cookie of the year 99999": Case(
+        ok("Set-Cookie: a=b,expires=Thu 01-Jan-99999 00:00:00 GMT; Content-Length: 2", b"ok"), (200, "ok")),
     "no gzip": Case(ok("Content-Encoding: gzip; Content-Length: 8", b"no gzip!"), MALFORMED),
     "identity": Case(ok("Content-Encoding: identity; Content-Length: 2", b"ok"), (200, "ok")),
     # ends too early

@@ -55,7 +55,7 @@ def test_a_response_has_the_attributes_that_users_know(seen: Played) -> None:
 
 
 def test_user_code_decides_whether_a_request_succeeded(seen: Played) -> None:
-    assert seen["caught"] == ["lost_updates", "wrong", None, None, "Connection refused", "raised, 5 events", "refused"]
+    assert seen["caught"] == ["lost_updates", "wrong", None, None, "Connection refused", "raised, 6 events", "refused"]
 
 
 def test_the_rest_interface_of_locust_works(seen: Played) -> None:

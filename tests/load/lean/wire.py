@@ -1,4 +1,4 @@
-"""A server that sends the bytes of a case in pieces: the path is `/CASE/CUT`."""
+"""A server that sends the bytes of a case in pieces: the path is `/CASE/CUT`. For any other path it sends `here`."""
 
 from __future__ import annotations
 
@@ -54,8 +54,11 @@ def _answer(connection: socket.socket, path: str, number: int) -> bool:
         body = str(number).encode()
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
         return True
-    _, name, cut = unquote(path).split("/")
-    case = CASES[name]
+    name, _, cut = unquote(path).strip("/").partition("/")
+    case = CASES.get(name)
+    if case is None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere")
+        return True
     for piece in pieces(case.sent, cut):
         connection.sendall(piece)
         if cut != "whole":

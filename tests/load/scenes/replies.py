@@ -32,8 +32,7 @@ def _seen(kind: type[locust.User], url: str, cut: str) -> dict[str, Any]:
         environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]
         user: Any = type("Client", (kind,), {"host": url, "abstract": False, "network_timeout": TIMEOUT_S})(environment)
         before = user.client.get("/number").text
-        options = {} if kind is LeanHttpUser else {"allow_redirects": False}
-        user.client.request(case.method, f"/{quote(name)}/{cut}", **options)
+        user.client.request(case.method, f"/{quote(name)}/{cut}", allow_redirects=case.follows)
         seen = fired[-1]
         found[name] = [seen if isinstance(seen, list) else msgspec.to_builtins(seen), user.client.get("/number").text == before]
     return found
