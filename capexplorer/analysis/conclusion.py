@@ -8,7 +8,7 @@ these levels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..model.conclusions import (
@@ -25,14 +25,14 @@ from ..model.conclusions import (
     UsersTooNew,
 )
 from ..model.events import Mark
-from ..model.findings import Bottleneck, Cause
+from ..model.findings import Bottleneck
 from ..model.rate_verdicts import RateCapacity
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict
 from . import conclusion_clauses as clauses
-from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS
+from .causes.catalogue import DEATHS, REFUSALS
 from .epoch_view import EpochView, epochs
-from .failed_requests import failed_requests
+from .failed_requests import failed_requests, requests_failed
 from .new_users import partly_counted, users_not_warm
 from .superseding import most_users
 
@@ -113,8 +113,8 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
     refused = any(isinstance(mark.finding, Bottleneck) and mark.finding.readings.get("how") == "refuses" for mark in blamed)
     named = (*blamed, *(mark for mark in view.causes("target") if refused and mark.id in REFUSALS))
-    failed = (failure for failure in failed_requests(view) if failure.mark not in named)
-    further = next(((clause,) for clause in (*deaths, *failed, *clauses.leaking(view))), ())
+    failed = [failure for failure in failed_requests(view) if failure.mark not in named]
+    further = tuple(deaths)[:1] or _first_and_most(failed) or clauses.first_leak(view)
     marked = bool(blamed or further)
     knee = KneeFound(view.capacity, tuple(blamed))
     added = (*clauses.first_endpoint(view, at_rates=False), *_first_of(clauses.judged_rates(view)), *further)
@@ -132,8 +132,8 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     found = replace(found, blamed=_blamed_at_rates(view, known))
     refuses = known.overload is not None and known.overload.kind == "refuses"
     deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
-    failed = (failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS))
-    further = next(((clause,) for clause in (*deaths, *failed, *clauses.leaking(view))), ())
+    failed = [failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS)]
+    further = tuple(deaths)[:1] or _first_and_most(failed) or clauses.first_leak(view)
     marked = bool(found.blamed or further)
     yield Conclusion((found, *_endpoint_of(view, found), *further), "warning" if marked else "info", marked)
 
@@ -160,21 +160,21 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
 
 
 def _failing(view: EpochView) -> Iterator[Conclusion]:
-    """The first cause of failed requests, another one if that failed most requests, and what limits the service, which may be
-    unrelated.
-    """
+    """The causes of failed requests, and what limits the service, which may be unrelated."""
     failures = list(failed_requests(view))
     if not failures:
         return
-    first, most = failures[0], max(failures, key=_requests_failed)
-    named = (first,) if most is first or isinstance(first, TargetDied) else (first, most)
+    first, named = failures[0], _first_and_most(failures)
     further = _first_of(clauses.service_limited(view), clauses.think_time_limit(view), clauses.curve(view))
     yield Conclusion((*named, *further, *clauses.first_leak(view)), first.mark.severity, marked=True)
 
 
-def _requests_failed(failure: RequestsFailed | TargetDied) -> int:
-    cause = failure.mark.finding
-    return cause.count if isinstance(cause, Cause) and failure.mark.id not in (*DEATHS, *COUNT_NO_REQUESTS) else 0
+def _first_and_most(failures: Sequence[RequestsFailed | TargetDied]) -> tuple[RequestsFailed | TargetDied, ...]:
+    """The first cause of failed requests, and another one if that failed most requests."""
+    if not failures:
+        return ()
+    first, most = failures[0], max(failures, key=lambda each: requests_failed(each.mark))
+    return (first,) if most is first or isinstance(first, TargetDied) else (first, most)
 
 
 def _bottleneck(view: EpochView) -> Iterator[Conclusion]:

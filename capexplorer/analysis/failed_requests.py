@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..model.conclusions import RequestsFailed, TargetDied
 from ..model.events import Mark
 from ..model.findings import Cause
-from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS, invalidates_run
+from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS, invalidates_run, where
 from .epoch_view import EpochView, last_s
 
 SHARE_LEAST = 0.01
@@ -25,13 +25,33 @@ NONE_EXPECTED_MOST = 3.0
 
 
 def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:
-    """The clauses about failed requests. Causes that invalidate the run have a clause of their own, and those that have ended
-    have none.
+    """The clauses about failed requests: severe causes, those that failed many requests, and the one that failed the most. Causes
+    that invalidate the run have a clause of their own, and those that have ended have none.
     """
-    for mark in view.causes("generator", "host", "network", "target", "check"):
-        share = _share(view, mark)
-        if _is_reported(mark, share):
-            yield TargetDied(mark) if mark.id in DEATHS else _failed(view, mark, share)
+    causes = view.causes("generator", "host", "network", "target", "check")
+    shares = {mark.key: _share(view, mark) for mark in causes}
+    reported = {mark.key for mark in causes if _is_reported(mark, shares[mark.key])}
+    most = max(causes, key=requests_failed, default=None)
+    if reported and most is not None and requests_failed(most) and not invalidates_run(most.id, most.severity):
+        reported.add(most.key)
+    for mark in causes:
+        if mark.key in reported and not _is_rather(mark, causes):
+            yield TargetDied(mark) if mark.id in DEATHS else _failed(view, mark, shares[mark.key])
+
+
+def requests_failed(mark: Mark) -> int:
+    """Number of requests that a cause failed; 0 if it counts something else. Failures hidden by a retry are not counted."""
+    cause = mark.finding
+    if not isinstance(cause, Cause) or mark.id in (*COUNT_NO_REQUESTS, *DEATHS):
+        return 0
+    return 0 if "seconds" in cause.counted else cause.count - cause.counted.get("retried", 0)
+
+
+def _is_rather(mark: Mark, causes: Sequence[Mark]) -> bool:
+    """Whether these failures may have another cause of the same place, which is certain for more failures of this epoch."""
+    competing = mark.finding.competing if isinstance(mark.finding, Cause) and mark.id not in DEATHS else ()
+    others = (other for other in causes if other.id in competing and where(other.id) == where(mark.id))
+    return any(requests_failed(other) > requests_failed(mark) for other in others)
 
 
 def _is_reported(mark: Mark, share: float | None) -> bool:
@@ -41,8 +61,9 @@ def _is_reported(mark: Mark, share: float | None) -> bool:
 
 
 def _failed(view: EpochView, mark: Mark, share: float | None) -> RequestsFailed:
-    even = _at_every_load(view)
-    return RequestsFailed(mark, share, even, is_capacity=mark.id in REFUSALS and not even and _failures_limit(view))
+    even = _is_even(view)
+    always = even and all(level.figures.failure_ratio for level in view.settled())
+    return RequestsFailed(mark, share, always, is_capacity=mark.id in REFUSALS and not even and _failures_limit(view))
 
 
 def _failures_limit(view: EpochView) -> bool:
@@ -54,18 +75,26 @@ def _failures_limit(view: EpochView) -> bool:
 
 
 def _share(view: EpochView, mark: Mark) -> float | None:
-    """Share of all requests, from the cause's first occurrence to its last, that it failed; None if it counts no failed
-    requests. Failures hidden by a retry are not counted.
+    """Share of all requests that it failed, from the start of the level in which the cause first occurred to the end of that in
+    which it last did; None if it counts no failed requests. One failure in a second of 33 requests is not 3%.
     """
-    cause = mark.finding
-    if not isinstance(cause, Cause) or mark.id in COUNT_NO_REQUESTS or not {"seconds", "deaths"}.isdisjoint(cause.counted):
+    failed, cause = requests_failed(mark), mark.finding
+    if not failed or not isinstance(cause, Cause) or mark.id in DEATHS:
         return None
-    count, hidden = cause.count, cause.counted.get("retried", 0)
-    requests = view.requests(cause.first_s or 0.0, last_s(mark))
-    return min(1.0, (count - hidden) / requests) if requests and count > hidden else None
+    begin_s, end_s = _levels_around(view, cause.first_s or 0.0, last_s(mark))
+    requests = view.requests(begin_s, end_s)
+    return min(1.0, failed / requests) if requests else None
 
 
-def _at_every_load(view: EpochView) -> bool:
+def _levels_around(view: EpochView, first_s: float, last_s: float) -> tuple[float, float]:
+    """(start of the level at `first_s`, end of the level at `last_s`), in seconds of the session."""
+    spans = [(level.started_s, math.inf if level.ended_s is None else level.ended_s) for level in view.levels()]
+    begin_s = max((begin for begin, end in spans if begin <= first_s <= end), default=first_s)
+    end_s = max((end for begin, end in spans if begin <= last_s <= end), default=last_s)
+    return begin_s, min(end_s, view.timeline.last_s)
+
+
+def _is_even(view: EpochView) -> bool:
     """Whether there is only one cause, and its failure ratio is nearly the same at levels of different users."""
     found = [(level.users, level.figures.failure_ratio, level.figures.requests) for level in view.settled()]
     levels = [(users, ratio, requests) for users, ratio, requests in found if ratio is not None]

@@ -56,9 +56,10 @@ class RequestsFailed:
 
     mark: Mark
     share_ratio: float | None
-    """Failed requests divided by all requests since the cause began; None if the cause counts no failed requests."""
+    """Failed requests divided by all requests since the start of the level in which the cause began; None if the cause counts no
+    failed requests."""
     at_every_load: bool
-    """Whether failures do not depend on load."""
+    """Whether requests failed at every level, in about the same share."""
     is_capacity: bool
     """Whether the service refuses requests beyond its capacity."""
 

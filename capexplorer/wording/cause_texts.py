@@ -147,9 +147,9 @@ _CAUSES = {
         "Set the server's keep-alive timeout longer than the users' think time (gunicorn: `--keep-alive 75`).",
     ),
     "service_closes_connections": CauseText(
-        "the service closes the connection after most requests",
-        "Turn on keep-alive in the service (`curl -sv URL` shows `Connection: close` or HTTP/1.0), unless a connection "
-        "for each request is what you explore.",
+        "the service closes most connections before their next request",
+        "Turn on keep-alive in the service if its replies have `Connection: close` (`curl -sv URL`), else raise its keep-alive "
+        "timeout above the users' think time (gunicorn: `--keep-alive 75`).",
     ),
     "incomplete_response": CauseText(
         "replies are incomplete",

@@ -169,14 +169,14 @@ FAILURES: dict[str, Case] = {
         "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted (high confidence); "
         "the service refuses requests (HTTP 503) from 03:00 at 82 users: this is its capacity.",
     ),
-    "the service refuses the same share at every load, although by chance none of a few requests": (
+    "the service refuses the same share at all loads but one, by chance none of a few requests": (
         [
             *failing_levels((1, 0.0), (10, 0.017), (40, 0.02), requests=100),
             knee_verdict("knee", 27),
             mark("load_shedding", 1, 3.0),
         ],
         "Knee at 27 users [23–32] and 122/s, limited by queueing (high confidence); "
-        "the service refuses requests (HTTP 503) at every load.",
+        "the service refuses requests (HTTP 503) from 00:03 at 1 user.",
     ),
     "the service refuses the same share at every load, and think time limits": (
         [*failing_levels((10, 0.017), (20, 0.02)), mark("load_shedding", 10, 3.0), mark("think_time_limited", 20)],
@@ -191,9 +191,24 @@ FAILURES: dict[str, Case] = {
         "Failed check: lost_updates from 01:10 at 40 users.",
     ),
     "an error of user code": ([*UP_TO_82, mark("user_code_error", 10, 3.0)], "User code error from 00:03 at 10 users."),
-    "failures with their share of the requests": (
+    "failures with their share of the requests since the start of the level": (
         [*levels(10)[:1], *samples(50), mark("server_error", 10, 31.0, count=20, last_s=50.0)],
-        "Server errors (HTTP 5xx), 5% of requests, from 00:31 at 10 users.",
+        "Server errors (HTTP 5xx), 2% of requests, from 00:31 at 10 users.",
+    ),
+    "one failure in the level's first second": (
+        [*levels(10)[:1], *samples(50), mark("connection_reset", 10, 2.0, state="closed", count=1, last_s=2.0)],
+        "Connections are reset, 0.1% of requests, in the second 00:02 at 10 users.",
+    ),
+    "a reset that may be a race with the keep-alive timeout, and races that explain the other failures": (
+        [*levels(10)[:1], *samples(50), mark("connection_reset", 10, 2.0, count=1, last_s=2.0, competing=["keepalive_race"]),
+         mark("keepalive_race", 10, 15.0, count=4, last_s=21.0)],
+        "Idle connections are closed as a request is sent, 0.4% of requests, from 00:15 at 10 users.",
+    ),
+    "a severe cause of one failure, and a warning that explains most of them": (
+        [*levels(10)[:1], *samples(50), mark("server_error", 10, 2.0, count=1, last_s=2.0),
+         mark("keepalive_race", 10, 15.0, count=4, last_s=21.0)],
+        "Server errors (HTTP 5xx), 0.1% of requests, from 00:02 at 10 users; "
+        "idle connections are closed as a request is sent, 0.4% of requests, from 00:15 at 10 users.",
     ),
     "failures with the same share at every load": (
         [*failing_levels((5, 0.046), (10, 0.051)), mark("client_error", 5, 3.0, count=40, last_s=119.0),
