@@ -65,7 +65,7 @@ def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
 def refusal() -> str | None:
     """Why `enter` would fail on this machine; None if it works. Tested in a separate process that ends at once."""
     program = "from capexplorer import namespace, model; namespace.enter(model.limits.NetworkLimits(somaxconn=128))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=30, check=False)
     if done.returncode == 0:
         return None
     return done.stderr.strip().rpartition("limits.network: ")[2] or "the test could not be run"

@@ -22,8 +22,8 @@ from ..toml import convert, shown
 
 PORT = "{port}"
 COMPOSE_PORT = f"${{{compose.PORT}}}"
-_COMPOSE_PROGRAM = ("{python}", "-I", "-m", "capexplorer.target.compose")
-"""Isolated: no module in the Compose file's folder can shadow the library's."""
+_COMPOSE_PROGRAM = ("{python}", "-P", "-m", "capexplorer.target.compose")
+"""-P: no module in the Compose file's folder can shadow the library's."""
 
 _READY_REQUEST_S = 5.0
 """Time for the readiness request after all services are ready."""

@@ -34,7 +34,7 @@ def pick(folder: Path | None = None) -> None:
             picked = app.pick()
     if picked is None:
         return
-    os.execv(sys.executable, [sys.executable, "-m", "capexplorer", *arguments_for(picked, folder)])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "capexplorer", *arguments_for(picked, folder)])
 
 
 def arguments_for(picked: ProfileEntry | SessionEntry, folder: Path | None) -> list[str]:

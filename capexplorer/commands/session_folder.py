@@ -72,7 +72,7 @@ class SessionFolder:
     def export(self, entry: SessionEntry, form: str) -> str:
         """Export to the working folder by running the command. Raises InputError with the command's last line."""
         output = Path(f"{entry.id}{FORMATS[form].suffix or f'-{form}'}")
-        command = [sys.executable, "-m", "capexplorer", "export", str(entry.path), "--format", form, "-o", str(output)]
+        command = [sys.executable, "-P", "-m", "capexplorer", "export", str(entry.path), "--format", form, "-o", str(output)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise InputError((done.stderr.strip().splitlines() or ["the export failed"])[-1])

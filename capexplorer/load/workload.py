@@ -6,6 +6,7 @@ import inspect
 import math
 import os
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -177,6 +178,9 @@ def from_locustfile(path: Path, url: str | None) -> Workload:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such locustfile")
+    # Locust has the folder in front while it imports the file. For imports inside tasks it stays, but last: no module in it takes
+    # the place of one of Python's or of a library's that is imported later.
+    sys.path.append(str(path.resolve().parent))
     try:
         classes, shapes = load_locustfile(str(path.resolve()))
     except SyntaxError as error:

@@ -122,7 +122,7 @@ def command_on_terminal(folder: Path, *words: str, cwd: Path = E2E_FOLDER) -> It
     fds = os.openpty()
     ioctl(fds[1], termios.TIOCSWINSZ, pack("HHHH", 30, 100, 0, 0))
     marked, sessions = MarkedEnvironment(TERM="xterm-256color"), folder / "sessions"
-    command = [sys.executable, "-c", _START_AS_SESSION_LEADER, PROGRAM, *words]
+    command = [sys.executable, "-P", "-c", _START_AS_SESSION_LEADER, PROGRAM, *words]
     process = subprocess.Popen(command, cwd=cwd, env=marked.environment, stdin=fds[1], stdout=fds[1], stderr=fds[1])
     run = OnTerminal(process, folder, sessions, marked, fds)
     try:

@@ -45,7 +45,7 @@ def running(folder: Path, **state: object) -> Iterator[subprocess.Popen[str]]:
     (folder / "docker").write_text(DOCKER, encoding="utf-8")
     (folder / "docker").chmod(0o755)
     (folder / "inspect.json").write_text(json.dumps([container(**state)]), encoding="utf-8")
-    command = [sys.executable, "-I", "-m", "capexplorer.target.compose", "compose.yaml", "60", "containers.json"]
+    command = [sys.executable, "-P", "-m", "capexplorer.target.compose", "compose.yaml", "60", "containers.json"]
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
