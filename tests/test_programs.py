@@ -23,6 +23,13 @@ def test_ci_installs_every_package() -> None:
     assert set(found[1].split()) == set(programs.PACKAGES.values())
 
 
+def test_the_run_on_a_bare_machine_has_none_of_them_but_git() -> None:
+    found = re.search(r'^NEEDED="(.*?)"$', (ROOT / ".ci" / "bare").read_text(), re.MULTILINE | re.DOTALL)
+    assert found is not None
+    assert {"sh", "make", "git"} <= set(found[1].split())
+    assert set(found[1].split()) & {*programs.PACKAGES, *programs.ONLY_TRIALS} == {"git"}
+
+
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "PATH", "/nowhere")
     reason = "not installed: go, ip (Debian: apt-get install golang-go iproute2)"

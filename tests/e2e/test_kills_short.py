@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from programs import require
 
-from trials.kills.execution import Outcome, carry_out, check_logs
+from trials.kills.execution import PROGRAMS, Outcome, carry_out, check_logs
 from trials.kills.plan import kill
 
 from .pty_rig import modes_left_on
@@ -19,6 +20,7 @@ SEEDS = (0, 20, 39, 58)
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_killed_run_leaves_no_process_behind_and_a_log_that_can_be_read(tmp_path: Path, seed: int) -> None:
+    require(*PROGRAMS.get(kill(seed).service, ()))
     assert carry_out(kill(seed), tmp_path).problems == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 from typing import Any
 
 from .patched import Played, play
@@ -57,9 +56,9 @@ STARVED_CAUSES = {
 NAMESPACE = ("unshare", "-Urn")
 
 
-def play_reported(folder: Path) -> Played:
+def play_reported() -> Played:
     """What the clients report against real servers on loopback."""
-    with server() as running, full_backlog() as full, server(self_signed(folder)) as with_tls:
+    with server() as running, full_backlog() as full, server(self_signed()) as with_tls:
         return play(
             "load.scenes.reported", url=running.url, refused=f"http://127.0.0.1:{closed_port()}", full=full, tls=with_tls.url
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from .patched import Played, play
@@ -11,9 +9,8 @@ from .servers import closed_port, self_signed, server
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    folder: Path = tmp_path_factory.mktemp("tls")
-    with server() as plain, server(self_signed(folder)) as with_tls:
+def seen() -> Played:
+    with server() as plain, server(self_signed()) as with_tls:
         urls = {name: f"{plain.url}/{name}" for name in ("200", "401", "404", "503", "hang", "garbage", "silence", "reset")}
         closed = f"127.0.0.1:{closed_port()}"
         urls |= {"tls": with_tls.url, "https to http": plain.url.replace("http", "https"), "tcp": f"{plain.url}/garbage"}

@@ -25,9 +25,8 @@ class CatchResponseError(Exception):
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    require("openssl")
-    return play_reported(tmp_path_factory.mktemp("tls"))
+def seen() -> Played:
+    return play_reported()
 
 
 @pytest.fixture(scope="module")

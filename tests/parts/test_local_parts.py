@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from programs import needs
 
 from capexplorer.model.watched import PartSpec
 
@@ -78,6 +79,7 @@ def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> Non
             client.close()
 
 
+@needs("su")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 def test_figures_that_the_user_may_not_read_are_listed_as_denied_and_all_others_are_read() -> None:
     with python(LISTENER) as (target, _):

@@ -13,16 +13,21 @@ from typing import Any
 
 import msgspec
 
+from ..programs import missing
 from ..record import Conditions, save
-from .execution import Outcome, carry_out
-from .plan import kill
+from .execution import PROGRAMS, Outcome, carry_out
+from .plan import Kill, kill
 
 
 def main() -> int:
     """Carry out the kills that the command line names; returns the exit code."""
     options = _options()
     conditions = Conditions.now()
-    outcomes = _carry_out(range(options.seed, options.seed + options.count), options.parallel)
+    kills = [kill(seed) for seed in range(options.seed, options.seed + options.count)]
+    left_out = {service: reason for service, programs in PROGRAMS.items() if (reason := missing(*programs))}
+    for service, reason in left_out.items():
+        print(f"{service}: left out, {reason}", file=sys.stderr)
+    outcomes = _carry_out([each for each in kills if each.service not in left_out], options.parallel)
     result = summary(outcomes)
     print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     if options.save:
@@ -41,20 +46,20 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _carry_out(seeds: Sequence[int], parallel: int) -> list[Outcome]:
+def _carry_out(kills: Sequence[Kill], parallel: int) -> list[Outcome]:
     outcomes = []
     with ThreadPoolExecutor(parallel) as pool:
-        for done in as_completed([pool.submit(_one, seed) for seed in seeds]):
+        for done in as_completed([pool.submit(_one, each) for each in kills]):
             outcomes.append(done.result())
             if outcomes[-1].problems:
                 print(f"\n{outcomes[-1]}\n  repeat: python -m trials.kills --count 1 --seed {outcomes[-1].kill.seed}")
-            print(f"kills: {len(outcomes)} of {len(seeds)}", file=sys.stderr, flush=True)
+            print(f"kills: {len(outcomes)} of {len(kills)}", file=sys.stderr, flush=True)
     return sorted(outcomes, key=lambda each: each.kill.seed)
 
 
-def _one(seed: int) -> Outcome:
+def _one(kill: Kill) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        return carry_out(kill(seed), Path(folder))
+        return carry_out(kill, Path(folder))
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -38,6 +38,9 @@ COMMANDS: dict[Service, str] = {
     "gunicorn": f"{_PYTHON} -m gunicorn --chdir {HERE}/services --workers 3 --bind 127.0.0.1:{{port}} wsgi:app",
     "daemon": f"{_PYTHON} {HERE}/services/daemon.py {{port}}",
 }
+PROGRAMS: dict[Service, tuple[str, ...]] = {"nginx": ("nginx",)}
+"""Programs other than Python that a service needs."""
+
 _LOADS = {"spawning": ("--plan", "40:60s", "--spawn-rate", "5")}
 _STEADY = ("--plan", "4:60s")
 

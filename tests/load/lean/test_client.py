@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from programs import require
 
 from ..patched import Played, play
 from ..servers import self_signed, server
@@ -13,10 +10,8 @@ from .echo import echo
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    require("openssl")
-    folder: Path = tmp_path_factory.mktemp("tls")
-    with server() as running, server(self_signed(folder)) as with_tls, echo() as echo_url:
+def seen() -> Played:
+    with server() as running, server(self_signed()) as with_tls, echo() as echo_url:
         return play("load.scenes.lean_client", url=running.url, tls=with_tls.url, echo=echo_url)
 
 
