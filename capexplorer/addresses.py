@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from functools import lru_cache
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
+
+_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 
@@ -47,11 +49,13 @@ def is_same_service(one: str, other: str) -> bool:
     """Whether both URLs name one service; all loopback names count as one host."""
     parts, others = urlsplit(one), urlsplit(other)
     is_one_host = parts.hostname == others.hostname or (is_loopback(parts.hostname or "") and is_loopback(others.hostname or ""))
-    return is_one_host and (parts.scheme, _port(parts)) == (others.scheme, _port(others))
+    return is_one_host and (parts.scheme, port_of(one)) == (others.scheme, port_of(other))
 
 
-def _port(parts: SplitResult) -> int:
-    return parts.port or (443 if parts.scheme == "https" else 80)
+def port_of(url: str) -> int | None:
+    """The port of a URL, also where only its scheme says so; None: unknown."""
+    parts = urlsplit(url)
+    return parts.port or _PORTS.get(parts.scheme)
 
 
 def without_userinfo(url: str) -> str:
@@ -65,8 +69,13 @@ def without_userinfo(url: str) -> str:
 
 def is_http_url(url: str) -> bool:
     """Whether it is http(s) with a host, and a port that can be one."""
+    return url.startswith(("http:", "https:")) and is_url(url)
+
+
+def is_url(url: str) -> bool:
+    """Whether it has a scheme (`ws`, `redis`, `grpc`), a host, and a port that can be one."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return bool(parts.scheme) and "://" in url and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is none, or half an IPv6 address
         return False

@@ -73,6 +73,10 @@ REFUSED = {
     "URL in place of a locustfile of init": (["init", "-f", "http://127.0.0.1/x.py"], "-f: expected a file of this machine"),
     "URL in place of a Compose file": (["run", "--compose", "http://a/x"], "--compose: expected a file of this machine"),
     "URL in place of a table": (["import", "http://127.0.0.1/x.csv"], "FILE: expected a file of this machine, got http://127"),
+    "arguments for no locustfile": (
+        ["run", "mixed", *PLAN, "--", "--x"],
+        "'--x': arguments after `--` are for a locustfile: add -f",
+    ),
     "service without requests": (["run", *URL, *PLAN], "--host: which requests do users make?"),
     "init with a missing locustfile": (["init", *URL, "-f", "gone.py"], "gone.py: no such locustfile"),
     "init without a terminal": (["init", "--request", "/"], "there is no terminal to ask on: expected a URL or --target-cmd"),

@@ -12,6 +12,7 @@ import msgspec
 from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
 from . import bottleneck, capacity_marks
+from .causes.catalogue import RAISED
 from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 from .leaks import leaks
 
@@ -61,7 +62,8 @@ detector can find them again."""
 
 def is_detected(mark: Mark) -> bool:
     """Whether a detector made the mark, not the run itself."""
-    return mark.kind not in OBSERVED_BY_RUN_KINDS and mark.key not in OBSERVED_BY_RUN_KEYS
+    observed = mark.kind in OBSERVED_BY_RUN_KINDS or mark.key in OBSERVED_BY_RUN_KEYS or mark.key.endswith(RAISED)
+    return not observed
 
 
 def detect(timeline: Timeline, detectors: Sequence[Detector] | None = None) -> tuple[Detected, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..model.conclusions import RequestsFailed, TargetDied
 from ..model.events import Mark
 from ..model.findings import Cause
-from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, REFUSALS, invalidates_run, where
+from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, RAISED, REFUSALS, invalidates_run, where
 from .epoch_view import EpochView, last_s
 
 SHARE_LEAST = 0.01
@@ -42,7 +42,7 @@ def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:
 def requests_failed(mark: Mark) -> int:
     """Number of requests that a cause failed; 0 if it counts something else. Failures hidden by a retry are not counted."""
     cause = mark.finding
-    if not isinstance(cause, Cause) or mark.id in (*COUNT_NO_REQUESTS, *DEATHS):
+    if not isinstance(cause, Cause) or mark.id in (*COUNT_NO_REQUESTS, *DEATHS) or mark.key.endswith(RAISED):
         return 0
     return 0 if "seconds" in cause.counted else cause.count - cause.counted.get("retried", 0)
 

@@ -131,5 +131,5 @@ def _workload(options: RunOptions, url: str) -> Workload:
     from ..load import workload
 
     if options.locustfile is not None:
-        return workload.from_locustfile(options.locustfile, options.users_url(url))
+        return workload.from_locustfile(options.locustfile, options.users_url(url), options.locust_arguments)
     return workload.from_profile(options.profile.users, url)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from .. import namespace, paths
-from ..addresses import is_host_and_port, is_http_url, is_loopback, without_userinfo
+from ..addresses import is_host_and_port, is_http_url, is_loopback, is_url, without_userinfo
 from ..errors import InputError
 from ..load import variables
 from ..load.plan import Step, is_text, offers_rates, parse
@@ -18,7 +18,7 @@ from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
 from ..model.param import Param
 from ..profile import Profile, Users
-from ..run.options import NO_RATES, RAW, RunOptions
+from ..run.options import NO_RATES, RunOptions
 from ..target.spec import TargetSpec
 from ..toml import shown
 from . import adhoc
@@ -38,8 +38,11 @@ def resolve(asked: RunArguments) -> RunOptions:
     spec, port = target_to_start(asked, found, where, sessions_dir)
     params = _params(asked, found, where, spec)
     locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
+    if asked.locust_arguments and locustfile is None:
+        raise InputError(f"{shown(asked.locust_arguments[0])}: arguments after `--` are for a locustfile: add -f LOCUSTFILE")
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
-    url = _url(asked.host or found.url, locustfile, allow_hosts) if spec is None else None
+    host = None if spec is not None else asked.host or found.url or (locustfile and os.environ.get("LOCUST_HOST")) or None
+    url = _url(host, locustfile, allow_hosts)
     limits = _limits(asked, found, where, spec, port, allow_hosts)
     if locustfile is None:
         variables.check(found.users, os.environ, where)
@@ -51,9 +54,11 @@ def resolve(asked: RunArguments) -> RunOptions:
         spec=spec,
         params=params,
         url=url,
+        users_host=None if host == url else host,
         port=port,
         watched_pid=adhoc.watched_pid(asked.pid, asked.port_of),
         locustfile=locustfile,
+        locust_arguments=asked.locust_arguments,
         start_users=_first_users(asked, found),
         spawn_rate=_spawn_rate(asked, found),
         label=asked.label or commit_of(spec),
@@ -80,12 +85,17 @@ def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | 
 
 
 def _url(url: str | None, locustfile: Path | None, allow_hosts: tuple[str, ...]) -> str | None:
-    """The URL of a running service. For users of a locustfile it may be HOST:PORT of a service without HTTP: see RAW."""
+    """The URL of a running service. For users of a locustfile, who may not speak HTTP, any scheme or HOST:PORT."""
     if url is None:
         return None
-    is_raw = locustfile is not None and is_host_and_port(url)
-    check_url(f"http://{url}" if is_raw else url, allow_hosts)
-    return RAW + url if is_raw else url
+    if locustfile is None:
+        check_url(url, allow_hosts)
+        return url
+    whole = f"tcp://{url}" if is_host_and_port(url) else url
+    if not is_url(whole):
+        raise InputError(f"--host: expected a URL such as http://HOST[:PORT], or HOST:PORT, got {shown(without_userinfo(url))}")
+    _check_allowed(whole, allow_hosts)
+    return whole
 
 
 def _limits(
@@ -137,6 +147,10 @@ def check_url(url: str, allow_hosts: tuple[str, ...], named_by: str = "--host") 
     """Raises InputError: not an HTTP URL, or of a host that may not receive load."""
     if not is_http_url(url):
         raise InputError(f"{named_by}: expected http://HOST[:PORT] or https://..., got {shown(without_userinfo(url))}")
+    _check_allowed(url, allow_hosts)
+
+
+def _check_allowed(url: str, allow_hosts: tuple[str, ...]) -> None:
     host = urlsplit(url).hostname or ""
     if not is_loopback(host) and host not in {allowed.lower().strip("[]") for allowed in allow_hosts}:
         raise InputError(f"load to {host} is not allowed: only loopback, or add --allow-host {host}")

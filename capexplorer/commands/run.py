@@ -21,11 +21,14 @@ AUTOPILOT_LOADS = ("users", "rate")
 
 
 class Run(click.Command):
-    """`--autopilot` needs no value: the next argument is its value only if it is `users` or `rate`, else it is the profile."""
+    """What follows `--` is for the locustfile. `--autopilot` needs no value: the next argument is its value only if it is `users`
+    or `rate`, else it is the profile.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Join `--autopilot` and its value into one argument."""
-        whole = list(args)
+        """Take away what follows `--`; join `--autopilot` and its value into one argument."""
+        end = args.index("--") if "--" in args else len(args)
+        whole, ctx.params["locust_arguments"] = args[:end], tuple(args[end + 1 :])
         if "--autopilot" in whole:
             at = whole.index("--autopilot")
             load = whole.pop(at + 1) if whole[at + 1 : at + 2] and whole[at + 1] in AUTOPILOT_LOADS else AUTOPILOT_LOADS[0]
@@ -149,6 +152,8 @@ def command(baseline: str | None, mouse: bool, headless: bool, detach: bool, **g
 
     PROFILE is a name (see `capexplorer profiles`), a path, or the URL of a running service: `run http://127.0.0.1:8000/items`
     requests that URL. Default: what this folder has, a locustfile.py or a profile, else the sample `mixed`.
+
+    Arguments after `--` are for the locustfile: `run -f FILE --host URL -- --my-option VALUE WebUser`.
 
     A closed terminal or a lost SSH connection ends the screen, not the run: a plan or the autopilot continues to its end, load
     by hand for [guards] unattended_s (300 s). `capexplorer attach` shows the run again.

@@ -17,6 +17,8 @@ class RunArguments:
     requests: tuple[str, ...] = ()
     """Paths, curl commands, or files of them."""
     locustfile: Path | None = None
+    locust_arguments: tuple[str, ...] = ()
+    """What followed `--`."""
     host: str | None = None
     users: int | None = None
     spawn_rate: float | None = None

@@ -144,6 +144,7 @@ def _job(options: RunOptions, run: LiveRun) -> Job:
         users=users if file is None else None,
         locustfile=str(file) if file is not None else None,
         digest=digest_of(file) if file is not None else None,
+        arguments=options.locust_arguments,
         url=run.service.url if file is None else options.users_url(run.service.url),
         max_body_mb=users.max_body_mb,
     )

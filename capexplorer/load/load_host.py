@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeVar
 import gevent
 import locust
 from gevent.lock import BoundedSemaphore
-from locust.argument_parser import get_parser
 from locust.env import Environment
 from locust.event import Events
 
+from ..errors import InputError
 from ..model.offered import Arrivals
 from . import bounded_waits, task_hooks
 from .engine import Drained, EngineContext, LoadEngine, MakeEngine
@@ -154,18 +154,22 @@ class LoadHost:
         environment.events.request.add_listener(self.recorder.on_request)
         self._wrap_runner()
         self.recorder.activity.greenlets = self.engine.runner.user_greenlets
-        environment.events.init.fire(environment=environment, runner=self.engine.runner, web_ui=None)
+        environment._filter_tasks_by_tags()
+        try:
+            environment.events.init.fire(environment=environment, runner=self.engine.runner, web_ui=None)
+        except SystemExit as ended:
+            raise InputError(f"the locustfile ended the program in a listener of `init`: {ended}") from None
         return workload
 
     @staticmethod
     def _environment_of(workload: Workload, url: str | None, own_events: bool) -> Any:
-        options = get_parser(default_config_files=[]).parse_args([])
-        options.host = url
+        if url is not None:
+            workload.options.host = url
         return Environment(
             user_classes=list(workload.classes),
             shape_class=workload.shape,
-            host=url,
-            parsed_options=options,
+            host=workload.options.host,
+            parsed_options=workload.options,
             events=Events() if own_events else locust.events,  # type: ignore[no-untyped-call]
         )
 

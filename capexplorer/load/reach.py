@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import requests
 
+from ..addresses import port_of
 from .signature import full_text, links
 
 TIMEOUT_S = 5.0
@@ -19,7 +20,8 @@ def why_unreachable(url: str, *, http: bool) -> str | None:
     """Why the service cannot be reached, in a few words; None if it can.
 
     It can if it answers one GET with any HTTP status and any certificate, or accepts the connection and answers late. Without
-    `http`, for users that speak another protocol, a connection is enough. Takes at most two TIMEOUT_S.
+    `http`, for users that speak another protocol, a connection is enough; without a known port nothing is checked. Takes at most
+    two TIMEOUT_S.
     """
     try:
         _get(url) if http else _connect(url)
@@ -38,9 +40,9 @@ def _get(url: str) -> None:
 
 
 def _connect(url: str) -> None:
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    socket.create_connection((parts.hostname or "", port), TIMEOUT_S).close()
+    port = port_of(url)
+    if port is not None:
+        socket.create_connection((urlsplit(url).hostname or "", port), TIMEOUT_S).close()
 
 
 def _phrase(error: BaseException) -> str | None:

@@ -8,8 +8,9 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from typing import Any
 import locust
 from locust.util.load_locustfile import load_locustfile
 
-from ..addresses import is_http_url
+from ..addresses import is_http_url, without_userinfo
 from ..errors import InputError
 from ..profile import Task, Users, Wait
-from . import variables
+from ..toml import nearest
+from . import locust_options, variables
 from .lean.prepared import prepare
 from .lean.user import LeanHttpUser
 from .user_code import UserCodeFault
@@ -34,6 +36,8 @@ class Workload:
 
     classes: tuple[type[locust.User], ...]
     shape: Any = None
+    options: Namespace = field(default_factory=locust_options.default_options)
+    """What users find in `environment.parsed_options`."""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -171,10 +175,13 @@ def wait_time(wait: Wait | float) -> Callable[[Any], float]:
     return made
 
 
-def from_locustfile(path: Path, url: str | None) -> Workload:
+def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = ()) -> Workload:
     """Import a locustfile. Call it in the load thread, so that objects made on import belong to that thread's hub.
 
-    Raises InputError if the file is missing, has a syntax error, raises on import, or has no users or a user without a host.
+    `url`: None: LOCUST_HOST, locust.conf or the users' own. `arguments`: options and user classes for the locustfile.
+
+    Raises InputError if the file is missing, has a syntax error, raises on import, has no users or a user without a host, or if
+    it does not take the arguments.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such locustfile")
@@ -187,18 +194,33 @@ def from_locustfile(path: Path, url: str | None) -> Workload:
         raise InputError(f"{error.filename or path}:{error.lineno}: {error.msg}") from None
     except BaseException as error:  # noqa: BLE001 - sys.exit or KeyboardInterrupt of a locustfile, too
         raise InputError(_import_failure(path, error)) from None
-    kinds = tuple(kind for kind in classes.values() if kind.weight > 0 or kind.fixed_count > 0)
+    options = locust_options.parse(arguments, str(path))
+    kinds = _chosen(classes, options.user_classes, path)
     if not kinds:
         raise InputError(f"{path}: no user classes with a weight above 0 (expected a subclass of HttpUser, FastHttpUser or User)")
+    url = options.host = url if url is not None else options.host
     for kind in kinds:
         speaks_http = issubclass(kind, HTTP_USERS)
         if url is not None:
             if speaks_http and not is_http_url(url):
-                raise InputError(f"--host: {kind.__name__} of {path} speaks HTTP: expected http://{url}, got {url}")
+                expected = f"http://{url.rpartition('://')[2]}"
+                raise InputError(
+                    f"--host: {kind.__name__} of {path} speaks HTTP: expected {expected}, got {without_userinfo(url)}"
+                )
             kind.host = url
         elif kind.host is None and speaks_http:
             raise InputError(f"{path}: {kind.__name__} has no host; give --host URL or a profile with a target")
-    return Workload(kinds, shapes[0] if shapes else None)
+    return Workload(kinds, shapes[0] if shapes else None, options)
+
+
+def _chosen(classes: dict[str, type[locust.User]], names: Sequence[str], path: Path) -> tuple[type[locust.User], ...]:
+    """The user classes of these names; without names those with a weight. Raises InputError: no such class."""
+    for name in names:
+        if name not in classes:
+            raise InputError(f"{path}: no user class `{name}`; {nearest(name, classes)}")
+    return tuple(
+        kind for name, kind in classes.items() if name in names or (not names and (kind.weight > 0 or kind.fixed_count > 0))
+    )
 
 
 def _import_failure(path: Path, error: BaseException) -> str:

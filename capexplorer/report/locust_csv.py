@@ -1,12 +1,14 @@
 """`export --format locust-csv`: the four files that `locust --csv PREFIX` writes, for tools that read those.
 
-Columns and their order are those of Locust 2.47. Figures are Locust's as far as the log has them: - Counts and rates include
-all requests, also those of `on_start` and of first cycles, as Locust's do. Percentiles, minimum and maximum are of successes
-without warm-up, since the log has histograms only of these; averages include failures. Percentiles have 3 digits where Locust
-has 2. - History has one `Aggregated` line a tick, as Locust writes it without `--csv-full-history`. Its rates are over the last
-ten seconds, its percentiles cumulative, as Locust's are. - Failures are signatures, in whose texts numbers and addresses are
-replaced. First and last seen are times of ticks. - The file of exceptions has only its header: the log has exceptions of user
-code as failures or log lines, without tracebacks.
+Columns and their order are those of Locust 2.47. Figures are Locust's as far as the log has them:
+
+- Counts and rates include all requests, also those of `on_start` and of first cycles, as Locust's do. Percentiles, minimum and
+  maximum are of successes without warm-up, since the log has histograms only of these; averages include failures. Percentiles
+  have 3 digits where Locust has 2. What was not measured is empty, where Locust writes 0.
+- History has one `Aggregated` line a tick, as Locust writes it without `--csv-full-history`. Its rates are over the last ten
+  seconds, its percentiles cumulative, as Locust's are.
+- Failures are signatures, in whose texts numbers and addresses are replaced. First and last seen are times of ticks.
+- The file of exceptions has only its header: the log has exceptions of user code as failures or log lines, without tracebacks.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ class _Entry:
 
     def stats(self, method: str, name: str, duration_s: float) -> list[object]:
         """A line of `_stats.csv`."""
-        rates = [self.requests / duration_s, self.failures / duration_s] if duration_s else [0.0, 0.0]
+        rates = [self.requests / duration_s, self.failures / duration_s] if duration_s else [None, None]
         return [method, name, self.requests, self.failures, *self._latencies(), *rates, *self.percentiles()]
 
     def totals(self) -> list[object]:
@@ -91,10 +93,14 @@ class _Entry:
         return ["N/A" if value is None else round(value) for value in found]
 
     def _latencies(self) -> list[object]:
-        """Median, average, minimum, maximum and mean size; 0 before the first request, as in Locust."""
-        shown = self._histogram
-        mean_ms, size = (self._latency_sum_ms / self._timed, self._bytes / self._timed) if self._timed else (0.0, 0.0)
-        return [round(shown.percentile_ms(0.5) or 0), mean_ms, shown.min_ms or 0, shown.max_ms or 0, size]
+        """Median, average, minimum, maximum and mean size. None for what was not measured, where Locust writes 0: there was no
+        success yet, or the session was imported from a table that does not have it.
+        """
+        shown, timed = self._histogram, self._timed
+        has_success, median_ms = shown.max_ms is not None, shown.percentile_ms(0.5)
+        mean_ms = self._latency_sum_ms / timed if timed and (has_success or self._latency_sum_ms) else None
+        size = self._bytes / timed if timed and (has_success or self._bytes) else None
+        return [None if median_ms is None else round(median_ms), mean_ms, shown.min_ms, shown.max_ms, size]
 
 
 class _Run:

@@ -11,10 +11,6 @@ from ..model.param import Param
 from ..profile import Profile
 from ..target.spec import TargetSpec
 
-RAW = "tcp://"
-"""URL scheme for `HOST:PORT` of a service without HTTP, whose users open sockets themselves; users get it without the scheme."""
-
-
 NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-workers"
 
 
@@ -49,11 +45,15 @@ class RunOptions:
     params: Mapping[str, Param] = field(default_factory=dict)
     url: str | None = None
     """The service's URL when there is no `spec`."""
+    users_host: str | None = None
+    """What users of a locustfile get as their host, if that is not `url`: HOST:PORT, without a scheme."""
     port: int | None = None
     """The port at which the target listens; None: a free one is chosen."""
     watched_pid: int | None = None
     """The process to watch of an already running service; None: the process that listens at `url`."""
     locustfile: Path | None = None
+    locust_arguments: tuple[str, ...] = ()
+    """Options and user classes for the locustfile, which itself says which options it takes."""
     start_users: int = 1
     spawn_rate: float | None = None
     """Users a second; None: the difference in one second, at most 100 a second."""
@@ -77,4 +77,4 @@ class RunOptions:
 
     def users_url(self, service_url: str) -> str | None:
         """The host for a locustfile's users; None: they use their own."""
-        return service_url.removeprefix(RAW) if self.spec is not None or self.url is not None else None
+        return (self.users_host or service_url) if self.spec is not None or self.url is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..addresses import is_loopback
+from ..addresses import is_loopback, port_of
 from ..errors import TargetError
 from ..load import native
 from ..model.events import TargetFacts
@@ -42,9 +42,8 @@ class Service:
         self.params: dict[str, Param] = dict(options.params)
         self.limits = options.profile.limits.target
         self.supervisor = supervisor
-        self.port = (
-            (options.port or free_port()) if options.spec else urlsplit(options.url or "").port or _default_port(options.url)
-        )
+        self.port = (options.port or free_port()) if options.spec else port_of(options.url or "") or 0
+        """0: unknown, since users have hosts of their own or speak a protocol without a default port."""
         self._watched_pid = options.watched_pid
         self.url = f"http://127.0.0.1:{self.port}" if options.spec else options.url or ""
         self.reach: Callable[[], str | None] = lambda: None
@@ -88,7 +87,7 @@ class Service:
             self.pid = self._watched_pid
         elif self.spec is None:
             host = urlsplit(self.url).hostname  # None: users have hosts of their own
-            self.pid = listening_pid(self.port) if host is not None and is_loopback(host) else None
+            self.pid = listening_pid(self.port) if self.port and host is not None and is_loopback(host) else None
         return self.pid
 
     @property
@@ -159,7 +158,3 @@ class Service:
             return
         finally:
             self.supervisor.stop()
-
-
-def _default_port(url: str | None) -> int:
-    return 443 if urlsplit(url or "").scheme == "https" else 80

@@ -271,8 +271,8 @@ class SessionRun:
         self.load_control.after_suspension(seconds, load_continues=not start_again)
 
     def _emit_user_errors(self, t_s: float, *, all_changes: bool = False) -> None:
-        mark = self._user_errors.mark(self.host, t_s, self.target.epoch, self.load_target.load, all_changes=all_changes)
-        if mark is not None:
+        found = self._user_errors.marks(self.host, t_s, self.target.epoch, self.load_target.load, all_changes=all_changes)
+        for mark in found:
             self.sink.emit(mark)
 
     def _emit_log(self, t_s: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from .. import wording
+from ..analysis.causes.catalogue import RAISED, USER_CODE
 from ..model.events import FailureSignature
 from ..model.findings import Cause
 from ..model.level import Level
@@ -30,11 +31,12 @@ def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: boo
         return None
     if requests and failures >= requests:
         return f"no request succeeded: {failures} failed, {_how(timeline, failures)}"
-    mark = timeline.marks.get("cause:user_code_error")
-    died = mark.finding if mark is not None else None
-    if isinstance(died, Cause) and (finished or not requests):
+    raised = [mark.finding for key, mark in timeline.marks.items() if key == f"cause:{USER_CODE}" or key.endswith(RAISED)]
+    died = max((each for each in raised if isinstance(each, Cause)), key=lambda each: each.count, default=None)
+    if died is not None and (finished or not requests):
         done = "no level settled with a success" if requests else "users made no request"
-        return f"{done}: {died.count} exceptions in user code, such as {died.example}"
+        what = "exceptions in user code" if died.name == USER_CODE else "system errors"
+        return f"{done}: {died.count} {what}, such as {died.example}"
     if not finished and not any(level.figures.settled for level in loaded):
         return None
     return "no level settled with a success" if requests else "users made no request that came to an end"

@@ -49,9 +49,8 @@ class TickSampler:
 
     def watch(self, service: Service) -> None:
         """Read the processes of this service from now on."""
-        port = service.port if service.url else None  # users may have hosts of their own
         has_unwatched_service = service.pid is None and service.is_here
-        self._probes.watch(service.pid, port, service.metrics_url, has_unwatched_service=has_unwatched_service)
+        self._probes.watch(service.pid, service.port or None, service.metrics_url, has_unwatched_service=has_unwatched_service)
 
     def sample(self, started_s: float, ended_s: float) -> Sample:
         """The sample of the tick between these two times in seconds of the session."""

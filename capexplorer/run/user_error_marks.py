@@ -1,33 +1,63 @@
-"""The mark on exceptions in user code, by which users end, so that there is less load than requested.
+"""The marks on exceptions that user code raises outside of requests: errors of the code, by which users end, so that there is
+less load than requested, and errors of the system, as sockets of its own raise them.
 
-Its revisions are paced like those of all causes. Analysis of a log cannot find it: samples contain the exceptions of requests,
-but not those of the user code around them.
+Their revisions are paced like those of all causes. Analysis of a log cannot find them: samples contain the exceptions of
+requests, but not those of the user code around them.
 """
 
 from __future__ import annotations
 
+import platform
+import re
+from collections.abc import Iterator
+
+from ..analysis.causes.catalogue import ENTRIES, RAISED, USER_CODE
+from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode
 from ..analysis.causes.occurrence import Occurrence
 from ..load.load_host import LoadHost
-from ..model.events import Mark
+from ..load.user_code import UserError
+from ..model.events import FailureSignature, Mark
 from ..model.load import Load
+
+_ERRNO = re.compile(r"\[Errno (-?\d+)\]")
 
 
 class UserErrorMarks:
-    """Call `mark` once a tick."""
+    """Call `marks` once a tick."""
 
     def __init__(self) -> None:
-        self._episode = Episode("cause:user_code_error", "user_code_error", 0, "error")
+        self._episodes = {USER_CODE: Episode(f"cause:{USER_CODE}", USER_CODE, 0, ENTRIES[USER_CODE].severity)}
 
-    def mark(self, host: LoadHost, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Mark | None:
-        """The mark to emit now, if any. `all_changes`: at the end, without pacing.
+    def marks(self, host: LoadHost, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
+        """The marks to emit now. `all_changes`: at the end, without pacing.
 
         Users that ended by themselves (StopUser) are replaced without a mark.
         """
         for error in [host.errors.waiting.popleft() for _ in range(len(host.errors.waiting))]:
             text = f"{error.type}: {error.text}" + (f" ({error.line})" if error.line else "")
-            self._episode.occurred(Occurrence(t_s=t_s, load=load, example=text))
-        self._episode.epoch = epoch
-        self._episode.note({"users_replaced": host.replaced})
-        self._episode.close_if_over(t_s, load)
-        return self._episode.revision_to_publish(t_s, all_changes=all_changes)
+            self._episode(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, example=text))
+        for episode in self._episodes.values():
+            episode.epoch = epoch
+            if episode.id == USER_CODE:
+                episode.note({"users_replaced": host.replaced})
+            episode.close_if_over(t_s, load)
+            revision = episode.revision_to_publish(t_s, all_changes=all_changes)
+            if revision is not None:
+                yield revision
+
+    def _episode(self, cause: str) -> Episode:
+        found = self._episodes.get(cause)
+        if found is None:
+            found = self._episodes[cause] = Episode(f"cause:{cause}{RAISED}", cause, 0, ENTRIES[cause].severity)
+        return found
+
+
+def cause_of(error: UserError) -> str:
+    """The cause that a failed request with this exception indicates, if the system or the resolver raised it; else the code."""
+    errno = _ERRNO.match(error.text)
+    if errno is None and error.type not in NAME_ERRORS:
+        return USER_CODE
+    signature = FailureSignature(types=(error.type,), errno=int(errno[1]) if errno else None, text=error.text)
+    found = classify(signature, platform.system())
+    return found if found in ENTRIES and found != "unknown" else USER_CODE

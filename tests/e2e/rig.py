@@ -139,7 +139,7 @@ def started_run(
     `before`: words of a command that runs it, such as `env NAME=VALUE`.
     """
     sessions, marked = sessions or folder / "sessions", MarkedEnvironment()
-    command = [*before, program, "run", *args, "--sessions-dir", str(sessions)]
+    command = [*before, program, "run", "--sessions-dir", str(sessions), *args]
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
             command, cwd=cwd, env=marked.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True

@@ -256,6 +256,25 @@ class TcpUser(User):
         self.environment.events.request.fire(request_type="TCP", name="ping", response_time=took_ms, response_length=len(reply))
 """
 
+HOST_LOCUSTFILE = """
+from locust import User, constant, events, task
+
+class Named(User):
+    wait_time = constant(0.2)
+
+    @task
+    def name(self):
+        self.environment.events.request.fire(request_type="WS", name=self.host, response_time=1, response_length=0)
+"""
+TENANT_LOCUSTFILE = (
+    HOST_LOCUSTFILE.replace("self.host", "self.environment.parsed_options.tenant")
+    + """
+@events.init_command_line_parser.add_listener
+def add(parser):
+    parser.add_argument("--tenant", required=True)
+"""
+)
+
 
 @pytest.fixture(scope="module")
 def run_over_tcp(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
@@ -277,6 +296,49 @@ def test_users_without_an_http_client_accept_a_host_and_port_instead_of_a_url(ru
 
 def test_the_session_names_users_without_an_http_client(run_over_tcp: tuple[Run, int]) -> None:
     assert_clients_are_named(run_over_tcp[0], ("User",), "other (User)", "tcp.py")
+
+
+@pytest.mark.parametrize("host", ["ws://127.0.0.1:{port}/feed", "redis://127.0.0.1:{port}"])
+def test_users_without_an_http_client_get_a_url_of_any_scheme_as_it_was_given(tmp_path: Path, host: str) -> None:
+    path = tmp_path / "hosted.py"
+    path.write_text(HOST_LOCUSTFILE, encoding="utf-8")
+    with tcp_service() as port:
+        url = host.format(port=port)
+        run, code = run_to_end(tmp_path, "-f", str(path), "--host", url, "--headless", "--plan", "2:6s")
+    assert code == 0, run.stderr
+    assert {tick.name for sample in events_of(run.events(), Sample) for tick in sample.endpoints} == {url}
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("ws://192.0.2.1:1", "load to 192.0.2.1 is not allowed"),
+        ("ws:/127.0.0.1:1", "--host: expected a URL such as http://HOST[:PORT], or HOST:PORT, got 'ws:/127.0.0.1:1'"),
+        ("ws://127.0.0.1:99999", "--host: expected a URL such as"),
+    ],
+)
+def test_a_url_that_is_none_or_is_not_allowed_is_refused_for_any_users(tmp_path: Path, host: str, message: str) -> None:
+    (tmp_path / "hosted.py").write_text(HOST_LOCUSTFILE, encoding="utf-8")
+    run, code = run_to_end(tmp_path, "-f", str(tmp_path / "hosted.py"), "--host", host, "--headless", "--plan", "2:6s")
+    assert code == 2
+    assert message in run.stderr
+
+
+def test_a_locustfile_that_ends_the_program_in_its_init_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "ending.py"
+    path.write_text(f"{HOST_LOCUSTFILE}\n@events.init.add_listener\ndef end(**_):\n    raise SystemExit('no licence')\n")
+    run, code = run_to_end(tmp_path, "-f", str(path), "--headless", "--plan", "2:6s")
+    assert (code, run.stderr) == (2, "capexplorer: the locustfile ended the program in a listener of `init`: no licence\n")
+
+
+def test_arguments_after_two_dashes_reach_the_users_also_in_workers(tmp_path: Path) -> None:
+    path = tmp_path / "tenants.py"
+    path.write_text(TENANT_LOCUSTFILE, encoding="utf-8")
+    for more in ((), ("--workers", "1")):
+        (folder := tmp_path / f"run{len(more)}").mkdir()
+        run, code = run_to_end(folder, "-f", str(path), "--headless", "--plan", "2:6s", *more, "--", "--tenant", "blue")
+        assert code == 0, run.stderr
+        assert {tick.name for sample in events_of(run.events(), Sample) for tick in sample.endpoints} == {"blue"}
 
 
 def test_http_users_refuse_a_host_and_port_instead_of_a_url(tmp_path: Path) -> None:

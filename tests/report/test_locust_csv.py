@@ -14,7 +14,7 @@ from threading import Thread
 import msgspec
 import pytest
 
-from capexplorer.model.events import Sample
+from capexplorer.model.events import EndpointTick, Sample
 from capexplorer.report import locust_csv
 
 from .exported_sessions import HEADER, HOSTILE, session
@@ -142,6 +142,25 @@ def test_percentiles_before_the_first_success_are_not_available() -> None:
     line = csv_lines(rendered[f"{HEADER.id}_stats_history.csv"])[0]
     assert line["50%"] == line["100%"] == "N/A"
     assert line["Total Request Count"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("ticks", "empty"),
+    [
+        ((), {"Median", "Average", "Min", "Max", "Size"}),
+        ((EndpointTick(name="/warm", warmup_requests=3),), {"Median", "Average", "Min", "Max", "Size"}),
+        ((EndpointTick(name="/failed", requests=2, failures=2, failure_latency_sum_ms=8.0),), {"Median", "Min", "Max", "Size"}),
+        ((EndpointTick(name="/imported", requests=2, latency_sum_ms=8.0, received_bytes=9),), {"Median", "Min", "Max"}),
+    ],
+)
+def test_what_was_not_measured_is_empty_and_not_0(ticks: tuple[EndpointTick, ...], empty: set[str]) -> None:
+    tick = next(event for event in session() if isinstance(event, Sample))
+    rendered = locust_csv.render([HEADER, msgspec.structs.replace(tick, endpoints=ticks, failures=())])
+    for name, prefix in (("stats", ""), ("stats_history", "Total ")):
+        line = csv_lines(rendered[f"{HEADER.id}_{name}.csv"])[-1]
+        figures = {kind: line[f"{prefix}{kind} Response Time"] for kind in ("Median", "Average", "Min", "Max")}
+        figures["Size"] = line[f"{prefix}Average Content Size"]
+        assert {kind for kind, figure in figures.items() if figure == ""} == empty
 
 
 def test_hostile_endpoint_names_are_no_formulas_and_do_not_shift_columns() -> None:

@@ -5,11 +5,22 @@ from __future__ import annotations
 import pytest
 from load.patched import Played, play
 
+RAISED = [
+    ("gaierror", "[Errno -2] Name or service not known", "dns_failure"),
+    ("gaierror", "no errno", "dns_failure"),
+    ("ConnectionRefusedError", "[Errno 111] Connection refused", "connection_refused"),
+    ("OSError", "[Errno 24] Too many open files", "fd_exhaustion_generator"),
+    ("FileNotFoundError", "[Errno 2] No such file or directory: 'users.csv'", "user_code_error"),
+    ("KeyError", "'x'", "user_code_error"),
+    ("TimeoutError", "the order took too long", "user_code_error"),
+]
+"""(type, text, cause)."""
+
 
 @pytest.fixture(scope="module")
 def observed() -> Played:
     """The answers of `tests/run/scenes/load_target.py`, played in a fresh process."""
-    return play("run.scenes.load_target")
+    return play("run.scenes.load_target", raised=[[kind, text] for kind, text, _ in RAISED])
 
 
 def test_the_automatic_spawn_rate_makes_a_step_in_a_second_with_at_most_100_users_per_second(observed: Played) -> None:
@@ -61,6 +72,18 @@ def test_exceptions_in_user_code_are_one_mark_with_revisions(observed: Played) -
     last = marks[-1]["finding"]
     assert (last["count"], last["first_s"], last["last_s"]) == (8, 20.0, 70.0)
     assert last["readings"] == {"users_replaced": 4}
+
+
+@pytest.mark.parametrize(("kind", "text", "cause"), RAISED)
+def test_an_error_of_the_network_or_the_system_is_no_error_of_the_user_code_that_raised_it(
+    observed: Played, kind: str, text: str, cause: str
+) -> None:
+    assert observed["causes_of_exceptions"][RAISED.index((kind, text, cause))] == cause
+
+
+def test_exceptions_of_the_resolver_have_a_mark_of_their_own(observed: Played) -> None:
+    marks = observed["marks_of_a_name_that_does_not_resolve"]
+    assert sorted(marks) == [["cause:dns_failure:raised", "critical"], ["cause:user_code_error", "error"]]
 
 
 def test_the_header_has_the_versions_that_affect_the_figures(observed: Played) -> None:

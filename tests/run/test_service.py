@@ -51,7 +51,7 @@ def test_a_service_is_local_unless_its_address_is_that_of_another_machine(url: s
 @pytest.mark.parametrize(
     ("url", "name", "port"),
     [("http://127.0.0.1:81/x", "127.0.0.1:81", 81), ("http://localhost", "localhost", 80),
-     ("https://localhost", "localhost", 443), (None, "locustfile", 80)],
+     ("https://localhost", "localhost", 443), (None, "locustfile", 0), ("redis://localhost", "localhost", 0)],
 )  # fmt: skip
 def test_a_service_without_a_name_has_its_address_as_name(url: str | None, name: str, port: int) -> None:
     under_load = service(url)

@@ -74,6 +74,16 @@ def test_a_run_without_requests_names_the_users_exception() -> None:
         assert line == "users made no request: 14 exceptions in user code, such as RuntimeError: no seat (users.py:5 in on_start)"
 
 
+def test_a_run_whose_users_cannot_connect_names_the_error_of_the_system() -> None:
+    without_requests = timeline()
+    evidence = {"count": 9, "example": "gaierror: [Errno -2] Name or service not known"}
+    without_requests.apply(
+        marked(t_s=2.0, key="cause:dns_failure:raised", state="open", kind="cause", id="dns_failure", evidence=evidence)
+    )
+    line = shortfall(without_requests, 0, 0, finished=True)
+    assert line == "users made no request: 9 system errors, such as gaierror: [Errno -2] Name or service not known"
+
+
 def test_a_finished_plan_without_a_settled_level_has_a_shortfall() -> None:
     assert shortfall(timeline(requests=9), 9, 0, finished=True) == "no level settled with a success"
     assert shortfall(timeline(), 0, 0, finished=True) == "users made no request that came to an end"

@@ -133,6 +133,11 @@ REFUSALS = ("load_shedding", "rate_limited")
 COUNT_NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "worker_lost", "log_write_failed")
 """Causes whose count is not one of failed requests."""
 
+USER_CODE = "user_code_error"
+
+RAISED = ":raised"
+"""End of the key of a mark on errors of the system that user code raised outside of requests: these count none either."""
+
 
 def where(id: str) -> Where:  # noqa: A002 - the vocabulary's word
     """The location of an id; `target` for an unknown one."""

@@ -38,12 +38,12 @@ ECONNABORTED, ENOTCONN, ESHUTDOWN, ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN, ENETUNREA
 _ANYWHERE = {number: found for table in ERRNOS.values() for number, found in table.items()}
 """All tables in one, for a system that is not known: no number has two meanings in them."""
 
-_NAME_ERRORS = frozenset(("gaierror", "herror", "NameResolutionError"))
+NAME_ERRORS = frozenset(("gaierror", "herror", "NameResolutionError"))
 """Exception types of a name that does not resolve."""
 
 _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
     ("body_too_large", frozenset(("BodyTooLarge",))),
-    ("dns_failure", _NAME_ERRORS),
+    ("dns_failure", NAME_ERRORS),
     ("tls_certificate_error", frozenset(("SSLCertVerificationError", "CertificateError"))),
     ("tls_handshake_failure", frozenset(("SSLError", "SSLEOFError", "SSLZeroReturnError", "SSLSyscallError"))),
     (_REFUSED, frozenset(("ConnectionRefusedError",))),
@@ -105,7 +105,7 @@ def classify(signature: FailureSignature, system: str | None) -> str:
 def _by_errno(signature: FailureSignature, system: str | None) -> str | None:
     if signature.errno is None:
         return None
-    if _NAME_ERRORS.intersection(signature.types) and signature.errno not in (23, 24):
+    if NAME_ERRORS.intersection(signature.types) and signature.errno not in (23, 24):
         return None  # getaddrinfo has error numbers of its own: 12 on macOS is not ENOMEM
     found = ERRNOS.get(system or "", _ANYWHERE).get(signature.errno)
     return "read_timeout" if found == _TIMED_OUT and _READING.intersection(signature.types) else found

@@ -42,6 +42,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The locustfile's path on the machine of the run."""
     digest: str | None = None
     """SHA-256 of the locustfile."""
+    arguments: tuple[str, ...] = ()
+    """Options and user classes for the locustfile."""
     url: str | None = None
     """The host for the users; None: they have their own."""
     max_body_mb: float = MAX_BODY_MB

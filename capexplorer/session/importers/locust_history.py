@@ -151,7 +151,8 @@ class _CounterColumns:
 
 
 def _sum(mean: Column, requests: int, line: int, cells: tuple[str, ...]) -> float:
-    return mean.value(line, cells) * requests if requests else 0.0
+    """An empty cell is a mean of no values: our own files have it while all requests were warm-up."""
+    return (mean.value_or_none(line, cells) or 0.0) * requests if requests else 0.0
 
 
 def _columns(file: CsvFile) -> dict[str, str]:

@@ -15,7 +15,7 @@ from capexplorer.load.user_code import UserError, UserErrors
 from capexplorer.model.load import Load
 from capexplorer.run.drivers.load_target import LoadTarget
 from capexplorer.run.header import VERSIONED, versions
-from capexplorer.run.user_error_marks import UserErrorMarks
+from capexplorer.run.user_error_marks import UserErrorMarks, cause_of
 
 
 def spawn_rates() -> dict[str, dict[str, float]]:
@@ -72,10 +72,24 @@ def marks_of_user_errors() -> list[Any]:
         host.errors.waiting.extend([error] * exceptions)
         host.replaced = replaced
         t_s = 10.0 * len(marks) if len(marks) != 4 else 31.0
-        mark = errors.mark(host, t_s, epoch=1, load=Load(10), all_changes=len(marks) == 7)
-        marks.append(None if mark is None else msgspec.to_builtins(mark))
+        found = list(errors.marks(host, t_s, epoch=1, load=Load(10), all_changes=len(marks) == 7))
+        marks.append(msgspec.to_builtins(found[0]) if found else None)
     assert host.errors.waiting == deque([])
     return marks
+
+
+def causes_of_exceptions(raised: list[list[str]]) -> list[str]:
+    """The cause of each exception of user code, given as (type, text)."""
+    return [cause_of(UserError(kind, text, "users.py:7 in buy")) for kind, text in raised]
+
+
+def marks_of_a_name_that_does_not_resolve() -> list[Any]:
+    """The keys and severities of the marks after one exception of the resolver and one of the code."""
+    host: Any = SimpleNamespace(errors=UserErrors(), replaced=0)
+    host.errors.waiting.extend(
+        [UserError("gaierror", "[Errno -2] Name or service not known", ""), UserError("KeyError", "'x'", "")]
+    )
+    return [[mark.key, mark.severity] for mark in UserErrorMarks().marks(host, 20.0, epoch=1, load=Load(10))]
 
 
 def header_versions() -> dict[str, Any]:
