@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from .. import paths, wording
@@ -27,6 +28,16 @@ def print_session(timeline: Timeline, path: Path | None) -> None:
     print_line("to replay it, or to export it as a page:")
     print_line(f"  {program} replay {name}")
     print_line(f"  {program} export {name} --format html -o {shlex.quote(f'{path.stem}.html')}")
+
+
+def run_goes_on(session: str) -> Sequence[str]:
+    """The lines that say how to get a screen of a run again, or to end it: each command has a line of its own."""
+    program, name = shlex.quote(program_name()), shlex.quote(session)
+    return (
+        "the run goes on without this screen; to show it again, or to end it:",
+        f"  {program} attach {name}",
+        f"  {program} stop {name}",
+    )
 
 
 def require_log(path: Path) -> None:

@@ -11,17 +11,20 @@ import click
 
 from ..errors import InputError
 from ..load.plan import parse
+from ..model.timeline import Timeline
 from ..remote import run_sockets
 from ..remote.remote_controls import RemoteControls
 from ..remote.remote_requests import RemoteRequests
 from ..remote.run_connection import RunConnection
 from ..replay import Replay
+from ..session.reader import open_session
 from ..tui.screens.baseline_choice import Baselines
-from .afterwards import program_name, require_log
+from .afterwards import print_session, program_name, require_log, run_goes_on
 from .baseline import baselines
 from .configured_preferences import own_preferences
 from .error_output import print_line
 from .signals import signals_to
+from .stop import ENDS_WITHIN_S
 from .terminals import SERVED, name_of_terminal, require_screen, terminal_or_browser
 
 SCREEN = ("attach", "capexplorer sessions")
@@ -31,7 +34,7 @@ SCREEN = ("attach", "capexplorer sessions")
 @click.argument("session", required=False)
 @click.option("--watch", is_flag=True, help="Only watch: never take the controls.")
 @click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
-@click.option("--mouse", is_flag=True, help="Allow the mouse to place the inspection cursor; selecting text then needs Shift.")
+@click.option("--mouse", is_flag=True, help="Keys, tabs, lists and charts can be clicked; selecting text then needs Shift.")
 def command(session: str | None, watch: bool, baseline: str | None, mouse: bool) -> int:
     """Show the live screen of a run that another process started, and control it.
 
@@ -81,20 +84,26 @@ def _show(connection: RunConnection, recording: Replay, saved_curves: Baselines,
         )
         with signals_to(app.request_exit):
             ending = app.explore()
+    if isinstance(actions, AttachedRunActions) and actions.ends_run:
+        connection.wait_until_over(ENDS_WITHIN_S)
     _print_state(connection, has_ended=feed.timeline.ended is not None)
     return 128 + getattr(signal, ending.signal) if ending.signal else 0
 
 
 def _print_state(connection: RunConnection, *, has_ended: bool) -> None:
-    """Print what became of the run, and the next command. Raises InputError if it has ended and its log is gone."""
-    session = connection.welcome.session
+    """Print what became of the run: its verdict, or how to show it again. Raises InputError if it has ended and its log is
+    gone.
+    """
+    session, path = connection.welcome.session, Path(connection.welcome.path)
     if connection.is_over or has_ended:
-        require_log(Path(connection.welcome.path))
-        print_line(f"the run has ended; to replay it: {program_name()} replay {session}")
-    elif connection.is_lost:
-        print_line(f"the connection to the run was lost: {program_name()} attach {session} tries again")
-    else:
-        print_line(f"the run goes on: {program_name()} attach {session} shows it again, {program_name()} stop {session} ends it")
+        require_log(path)
+        with open_session(path) as log:
+            print_session(Timeline(log), path)
+        return
+    if connection.is_lost:
+        print_line("the connection to the run was lost")
+    for line in run_goes_on(session):
+        print_line(line)
 
 
 def _plan_wrong(plan: str, plans: Mapping[str, str], max_users: int) -> str | None:

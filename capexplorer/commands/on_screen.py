@@ -13,7 +13,7 @@ from .baseline import baselines
 from .configured_preferences import own_preferences
 from .screen_options import ScreenOptions
 from .signals import signals_to
-from .terminals import name_of_terminal
+from .terminals import give_terminal_back, name_of_terminal
 
 HANG_UP = "SIGHUP"
 
@@ -39,7 +39,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             feed = LiveFeed(run)
             app = ExplorerApp(
                 feed,
-                LiveRunActions(controls, controls),
+                LiveRunActions(controls, controls, run.unattended_s),
                 terminal=terminal,
                 mouse=screen_options.mouse,
                 preferences=own_preferences(),
@@ -49,10 +49,10 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             assembled.server.stop = app.end
             with signals_to(app.request_exit):
                 ending = app.explore()
-                if ending.signal == HANG_UP and run.unattended_s > 0:
+                if ending.by == "detach" or (ending.signal == HANG_UP and run.unattended_s > 0):
                     screen.close()
                     run.screens.leave(own)
-                    wait_unattended(assembled, feed.take)
+                    wait_unattended(assembled, feed.take, detached=ending.by == "detach")
                 elif ending.signal is not None:
                     run.outcome.interrupt(ending.signal)
                 run.close()
@@ -63,8 +63,10 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
     return report_failure(run)
 
 
-def wait_unattended(assembled: AssembledRun, take: Callable[[], object]) -> None:
-    """Wait until a run without a screen of its own has ended. Print how to get a screen again, if the terminal is still there."""
+def wait_unattended(assembled: AssembledRun, take: Callable[[], object], *, detached: bool) -> None:
+    """Wait until a run without a screen of its own has ended. Print how to get a screen again, if the terminal is still there.
+    `detached`: it is, and its shell gets it back.
+    """
     from ..load import native
     from ..run.unattended import POLL_S, Unattended
 
@@ -74,6 +76,8 @@ def wait_unattended(assembled: AssembledRun, take: Callable[[], object]) -> None
     release_input()
     print_session_goes_on(assembled.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
     with signals_to(lambda name: None if name == HANG_UP else run.outcome.interrupt(name)):
+        if detached and give_terminal_back(assembled.capture.stderr):
+            assembled.capture.discard_output()  # the terminal is the shell's now
         while unattended.reason is None:
             native.sleep(POLL_S)
             take()
@@ -90,8 +94,8 @@ def print_session_goes_on(stderr: IO[str] | None, session: str | None) -> None:
     """Print how to get a screen again; without effect if the terminal is gone."""
     if stderr is None or session is None:
         return
-    from .afterwards import program_name
+    from .afterwards import run_goes_on
 
     with contextlib.suppress(OSError):
-        stderr.write(f"capexplorer: the run goes on without this screen: {program_name()} attach {session}\n")
+        stderr.write("\n".join((*run_goes_on(session), "")))
         stderr.flush()

@@ -44,7 +44,7 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 @click.option(
     "--mouse",
     is_flag=True,
-    help="Allow the mouse to drag the transport bar and to place the inspection cursor; selecting text then needs Shift.",
+    help="The transport bar can be dragged, and keys, tabs, lists and charts clicked; selecting text then needs Shift.",
 )
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds; the log pane (o) lists the changes.")
 @click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")

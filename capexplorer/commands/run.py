@@ -104,7 +104,7 @@ class Run(click.Command):
     " protected. Linux, with user namespaces.",
 )
 @click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session behind the live one (key b).")
-@click.option("--mouse", is_flag=True, help="Allow the mouse to place the inspection cursor; selecting text then needs Shift.")
+@click.option("--mouse", is_flag=True, help="Keys, tabs, lists and charts can be clicked; selecting text then needs Shift.")
 @click.option(
     "--headless",
     is_flag=True,

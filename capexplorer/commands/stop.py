@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
 
-from ..errors import InputError
 from ..remote import run_sockets
 from ..remote.protocol import Stop
 from ..remote.run_connection import RunConnection
@@ -28,16 +26,8 @@ def command(session: str | None) -> None:
     connection = RunConnection(path, "stop", "stop")
     try:
         connection.send(Stop(number=1))
-        deadline_s = time.monotonic() + ENDS_WITHIN_S
-        while not connection.is_over and not connection.is_lost:
-            left_s = deadline_s - time.monotonic()
-            if left_s <= 0:
-                raise InputError(f"{connection.welcome.session}: has not ended within {ENDS_WITHIN_S:g} s")
-            connection.wait_for_more(left_s)
-            connection.take()
+        connection.wait_until_over(ENDS_WITHIN_S)
     finally:
         connection.close()
-    if not connection.is_over:
-        raise InputError(f"{connection.welcome.session}: the connection was lost before the session was saved")
     require_log(Path(connection.welcome.path))
     click.echo(connection.welcome.path)

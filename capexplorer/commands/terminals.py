@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from os import posix_spawn, waitpid  # before gevent patches them: theirs wait for a hub
+from typing import IO, TYPE_CHECKING
 
 from ..errors import InputError
 
@@ -17,6 +20,11 @@ SERVED = "TEXTUAL_DRIVER"
 
 DUMB = ("", "dumb", "unknown")
 """Values of TERM without cursor addressing; ssh without a terminal has the first two."""
+
+
+_STOPPED_S = 0.2
+"""Seconds for which the process is stopped: long enough for a shell to notice, too short to end a level (half a second)."""
+_STOPS_MOST = 3
 
 
 def name_of_terminal() -> str:
@@ -37,6 +45,26 @@ def require_screen(command: str, instead: str) -> None:
     if term in DUMB:
         found = f"TERM is {term}" if term else "TERM is not set"
         raise InputError(f"{command} needs a terminal with cursor addressing ({found}); otherwise use `{instead}`")
+
+
+def give_terminal_back(stream: IO[str] | None) -> bool:
+    """Let the shell that started this process use its terminal again while the process goes on, as Ctrl+Z and then `bg` do: the
+    process group stops until the shell has noticed, and another process continues it. Returns False if no shell takes the
+    terminal: there is none, or it has no job control.
+    """
+    if stream is None or sys.platform == "win32":
+        return False
+    for stopping in (signal.SIGTSTP, signal.SIGCONT):
+        signal.signal(stopping, signal.SIG_DFL)
+    with suppress(OSError):
+        for _ in range(_STOPS_MOST):
+            continues = ("sh", "-c", f"sleep {_STOPPED_S}; kill -CONT -{os.getpgrp()}")
+            helper = posix_spawn("/bin/sh", continues, os.environ, setpgroup=0)
+            os.killpg(0, signal.SIGTSTP)  # without effect if no shell could continue the group
+            waitpid(helper, 0)
+            if os.tcgetpgrp(stream.fileno()) != os.getpgrp():
+                return True
+    return False
 
 
 @contextmanager

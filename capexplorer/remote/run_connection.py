@@ -72,6 +72,20 @@ class RunConnection:
         """Wait until a message has arrived or the run is gone; False if neither happens in that time."""
         return bool(self._arrived) or self.is_lost or bool(select.select([self._socket], [], [], seconds)[0])
 
+    def wait_until_over(self, within_s: float) -> None:
+        """Wait until the run has ended and its session is saved. Raises InputError: not within that time, or the connection was
+        lost.
+        """
+        deadline_s = time.monotonic() + within_s
+        while not self.is_over and not self.is_lost:
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise InputError(f"{self.welcome.session}: has not ended within {within_s:g} s")
+            self.wait_for_more(left_s)
+            self.take()
+        if not self.is_over:
+            raise InputError(f"{self.welcome.session}: the connection was lost before the session was saved")
+
     def _welcomed(self, path: Path) -> Welcome:
         deadline_s = time.monotonic() + WELCOMES_WITHIN_S
         while not self._arrived and not self.is_lost and self.wait_for_more(max(0.0, deadline_s - time.monotonic())):

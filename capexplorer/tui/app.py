@@ -36,7 +36,8 @@ from .typeahead import TypeAhead
 class Ending:
     """Why the screen was closed."""
 
-    by: Literal["user", "signal"]
+    by: Literal["user", "detach", "signal"]
+    """`detach`: the user has left a run that goes on."""
     signal: str | None = None
     """Its name, e.g. SIGTERM."""
 
@@ -130,6 +131,10 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         """The user has decided to quit."""
         self.actions.quit()
         self.exit(Ending("user"))
+
+    def action_detach(self) -> None:
+        """Leave a run that goes on."""
+        self.exit(Ending("detach"))
 
     def end(self) -> None:
         """End as if the user had quit, without a question. From any thread."""

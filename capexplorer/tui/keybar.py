@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
-from textual.binding import Binding
+from rich.style import Style
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.keys import _character_to_key
 
 from .key import Key, ScreenName
 from .keys import KEYS, keys_of
 
 BETWEEN = "  "
 """Space between two keys of the bar."""
+
+_KEYS_AND_WORDS = re.compile(r"\S+(?: \S+)*")
+_KEY_NAMES = {"↑": "up", "↓": "down", "←": "left", "→": "right", "PgUp": "pageup", "PgDn": "pagedown", "Esc": "escape"}
+_KEY_NAMES |= {name: name.lower() for name in ("Enter", "Tab", "Home", "End", "space")}
+_PAIRED = frozenset("↑↓←→+-/")
+"""Signs that stand side by side: `↑↓ level`, `+/- load`."""
 
 
 def bindings(screen: ScreenName) -> list[Binding]:
@@ -31,6 +41,13 @@ def perform_bindings(*screens: ScreenName) -> list[Binding]:
     ]
 
 
+LIKE_LESS: list[BindingType] = [
+    Binding(pressed, f"app.simulate_key({same!r})", show=False)
+    for pressed, same in (("j", "down"), ("k", "up"), ("g", "home"), ("G", "end"))
+]
+"""Bindings of lists and pages that are scrolled with the arrow keys, Home and End."""
+
+
 def _id(key: Key, screen: ScreenName) -> str | None:
     """The id by which a keymap assigns other keys (`rebinding.keymap`); None if they cannot be changed."""
     return f"{screen}.{key.name}" if key.can_be_rebound else None
@@ -47,14 +64,43 @@ def key_bar(screen: ScreenName, width: int, table: Sequence[Key] = KEYS, /, **wo
     return line
 
 
+def clickable(line: str) -> Text:
+    """A line of keys on which a click presses the key: anywhere on `f failures`, on each sign of `↑↓ choose`. Only with the mouse
+    enabled.
+    """
+    text = Text(line, no_wrap=True)
+    for part in _KEYS_AND_WORDS.finditer(line):
+        found = list(_keys_at_the_start(part.group()))
+        for at, end, key in found:
+            span = part.span() if len(found) == 1 else (part.start() + at, part.start() + end)
+            text.stylize(Style(meta={"@click": ("app.simulate_key", (key,))}), *span)
+    return text
+
+
+def _keys_at_the_start(part: str) -> Iterator[tuple[int, int, str]]:
+    """(begin, end, Textual's name) of each key before the words of `part`."""
+    for word in re.finditer(r"\S+", part):
+        if word.group() in _KEY_NAMES:
+            yield *word.span(), _KEY_NAMES[word.group()]
+        elif len(word.group()) == 1 and (word.start() == 0 or not word.group().isalnum()):
+            yield *word.span(), _character_to_key(word.group())
+        elif set(word.group()) <= _PAIRED:
+            for at, sign in enumerate(word.group(), word.start()):
+                if sign != "/":
+                    yield at, at + 1, _KEY_NAMES.get(sign) or _character_to_key(sign)
+        else:
+            return
+
+
 def rows(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[tuple[str, str]]:
     """(keys, what they do) of one screen, one row for each action."""
     return [(key.shown, key.help) for key in keys_of(screen, table) if key.shown]
 
 
 def palette_keys(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[Key]:
-    """The rows whose action the command palette can perform."""
-    return [key for key in keys_of(screen, table) if key.action and "{" not in key.action and key.shown]
+    """The rows whose action the command palette can perform, without the row of the palette itself."""
+    rows_with_action = (key for key in keys_of(screen, table) if key.action and "{" not in key.action and key.shown)
+    return [key for key in rows_with_action if key.name != "commands"]
 
 
 def markdown(screen: ScreenName) -> str:

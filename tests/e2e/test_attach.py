@@ -19,6 +19,7 @@ from capexplorer.replay import Replay
 from .pty_rig import OnTerminal, command_on_terminal, modes_left_on, on_terminal
 from .rig import E2E_FOLDER, PROGRAM, MarkedEnvironment, events_in, events_of, run_command, session_path, wait_until
 from .sshd_rig import needs_root, needs_sshd, sshd
+from .tmux_rig import needs_tmux, run_started_in_bash
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +97,7 @@ def test_a_plan_runs_to_its_end_without_its_terminal(tmp_path: Path) -> None:
     with on_terminal(tmp_path, BRIEFLY_UNATTENDED, "--plan", "3:20s") as run:
         wait_for_samples(run, 2)
         os.kill(run.process.pid, signal.SIGHUP)
-        run.wait_for(lambda: "the run goes on without this screen: " in run.written, "the command that attaches to the run")
+        run.wait_for(lambda: "the run goes on without this screen" in run.written, "the command that attaches to the run")
         assert modes_left_on(run.written) == []
         assert run.exit_code() == 0
     assert_undisturbed(run.events())
@@ -187,6 +188,27 @@ def test_an_attached_screen_ends_a_run_whose_terminal_is_gone(events_of_shared_r
 
 def test_attaching_and_detaching_screens_disturbs_no_request(events_of_shared_run: list[Event]) -> None:
     assert_undisturbed(events_of_shared_run)
+
+
+@needs_tmux
+def test_a_run_left_by_a_key_goes_on_as_a_job_of_its_shell_until_an_attached_screen_ends_it(tmp_path: Path) -> None:
+    with run_started_in_bash(tmp_path) as screen:
+        samples_before = len(events_of(screen.events(), Sample))
+        screen.press("D")
+        screen.wait_for_text("the run goes on without this screen")
+        screen.assert_shell_terminal_restored()
+        wait_until(lambda: len(events_of(screen.events(), Sample)) > samples_before + 2, "the run goes on")
+        path = session_path(screen.sessions)
+        assert path is not None
+        screen.type(f"clear; {PROGRAM} attach {path.stem}\n")
+        screen.wait_for_text("req/s", "ready")
+        screen.press("Q")
+        screen.wait_for_text("End the run?")
+        screen.press("Enter")
+        screen.wait_for_text("verdict: ", "saved: ", "prompt>")
+        screen.assert_shell_terminal_restored()
+    assert_undisturbed(screen.events())
+    assert last_event(screen.events()).reason == "ended by the user"
 
 
 def test_a_detached_run_is_ready_when_its_command_returns_and_is_stopped_by_stop(tmp_path: Path) -> None:

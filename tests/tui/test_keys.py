@@ -26,7 +26,7 @@ from capexplorer.tui.screens.view_options import ViewOptions
 
 README = Path(__file__).parents[2] / "README.md"
 SCREENS: tuple[ScreenName, ...] = ("live", "replay", "inspect", "picker")
-WORDS = {"play": "pause", "open": "replays", "other": "sessions"}
+WORDS = {"play": "pause", "open": "replays", "other": "sessions", "leave": "quit"}
 """Words that the key bar takes from the state of the screen, each by its name in the table of keys, e.g. `{play}`."""
 
 
@@ -40,7 +40,7 @@ def test_the_readme_has_the_table_of_keys(screen: ScreenName) -> None:
     [(79, "+/- [ ] g x a i ? q"), (119, "+/- [ ] g u x a p i f e y ? q")],
 )
 def test_the_key_bar_of_the_live_screen_has_the_keys_that_fit_by_importance(width: int, keys: str) -> None:
-    bar = key_bar("live", width)
+    bar = key_bar("live", width, **WORDS)
     assert len(bar) <= width
     keys_in_bar = [word for word in bar.split() if len(word) == 1 or word == "+/-"]
     assert " ".join(keys_in_bar) == keys

@@ -45,7 +45,7 @@ def test_key_bar_help_and_bindings_have_the_new_keys() -> None:
         "live.more_users": "k,plus",
         "live.quit": "X",
     }
-    bar = key_bar("live", 400, table)
+    bar = key_bar("live", 400, table, leave="quit")
     assert "A autopilot" in bar
     assert "Ctrl+G go" in bar
     assert "k load" in bar
@@ -55,7 +55,7 @@ def test_key_bar_help_and_bindings_have_the_new_keys() -> None:
     keys_of_replay = {help_text: keys for keys, help_text in rows("replay", table)}
     assert keys_of_replay["go 10 s back"] == "↑"
     assert keys_of_replay["go to the next level"] == "←"
-    assert keys_of_replay["quit"] == "X Ctrl+C"
+    assert keys_of_replay["leave a pane that fills the screen, else quit"] == "X Ctrl+C"
 
 
 REFUSED = {

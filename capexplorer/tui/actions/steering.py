@@ -31,9 +31,11 @@ class LiveRunActions:
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
 
-    def __init__(self, controls: Controls, lock: ControlsLock | None = None) -> None:
-        """`lock`: which screen has the controls, if the run may have several screens."""
-        self.controls, self.lock = controls, lock or OnlyScreen()
+    def __init__(self, controls: Controls, lock: ControlsLock | None = None, unattended_s: float = 0.0) -> None:
+        """`lock`: which screen has the controls, if the run may have several screens. `unattended_s`: seconds for which the run
+        continues load set by hand after the last screen that may steer has left; 0: the run ends with its own screen.
+        """
+        self.controls, self.lock, self._unattended_s = controls, lock or OnlyScreen(), unattended_s
         self.steps = LoadSteps(controls)
 
     def attach(self, screen: ScreenAccess) -> None:
@@ -84,6 +86,14 @@ class LiveRunActions:
     def action_stop(self) -> None:
         """End the run; on its own screen the same as quitting."""
         self._screen.leave()
+
+    def action_detach(self) -> None:
+        """Close this screen; the run goes on without it."""
+        if not self._is_running():
+            return
+        if not self._unattended_s:
+            return self._screen.show_message("[guards] unattended_s is 0: the run ends with its screen", alarm=True)
+        self._screen.act("app.detach")
 
     # -- who has the controls
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from ...model.controls import Controls
-from ...model.controls_lock import ControlsLock
 from ..dialogs.ask import Confirm
 from ..render.text import span
 from .steering import LiveRunActions
 
 
 class AttachedRunActions(LiveRunActions):
-    """`unattended_s`: seconds for which the run continues load set by hand after the last screen that may steer has left."""
+    """The actions on a run of another process."""
 
-    def __init__(self, controls: Controls, lock: ControlsLock, unattended_s: float) -> None:
-        super().__init__(controls, lock)
-        self._unattended_s = unattended_s
+    ends_run = False
+    """Whether the user has ended the run from this screen, which is then closed."""
 
     @property
     def quit_question(self) -> str | None:
         """A sentence on when the load will end after this screen, which has the controls, is closed; None without load."""
-        if not self.lock.holds or super().quit_question is None:
+        if self.ends_run or not self.lock.holds or super().quit_question is None:
             return None
         return (
             f"The run goes on. Load by hand that no screen steers ends after {span(self._unattended_s)};"
@@ -29,10 +26,22 @@ class AttachedRunActions(LiveRunActions):
     def quit(self) -> None:
         """Do nothing: the run continues without this screen."""
 
+    def action_detach(self) -> None:
+        """Close this screen without a question."""
+        self._screen.act("app.detach")
+
     def action_stop(self) -> None:
-        """End the run, for all of its screens."""
+        """End the run, for all of its screens, and close this one."""
+        if self._screen.timeline.ended is not None:
+            return self._screen.leave()
         if not self._may_steer():
             return
-        question = f"The load ends, for all {self.lock.screens} screens. The session is saved."
-        confirm = Confirm("End the run?", question, "end it")
-        self._screen.ask(confirm, lambda sure: self.controls.quit() if sure and self._may_steer() else None)
+        others = f", for all {self.lock.screens} screens" if self.lock.screens > 1 else ""
+        question = f"The load ends{others}. The session is saved."
+        self._screen.ask(Confirm("End the run?", question, "end it"), lambda sure: self._end() if sure else None)
+
+    def _end(self) -> None:
+        if self._may_steer():
+            self.controls.quit()
+            self.ends_run = True
+            self._screen.leave()

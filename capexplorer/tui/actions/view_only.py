@@ -42,5 +42,15 @@ class ViewOnlyActions:
     def draw(self, palette: Palette) -> None:
         """Nothing to draw."""
 
+    def action_detach(self) -> None:
+        """Close this screen: the run goes on."""
+        self._screen.act("app.detach")
+
+    def action_stop(self) -> None:
+        """Say which screens may end a run, or close this one if the session has ended."""
+        if self._screen.timeline.ended is not None:
+            return self._screen.leave()
+        self._screen.show_message("this screen only watches: it cannot end the run", alarm=True)
+
     def quit(self) -> None:
         """Do nothing: quitting ends no run."""

@@ -13,12 +13,14 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from ..keybar import LIKE_LESS
+
 
 class Choose(ModalScreen[str | None]):
     """Returns the chosen answer, or None if it was cancelled."""
 
     CSS_PATH = "choose.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", show=False), *LIKE_LESS]
 
     def __init__(self, title: str, answers: Mapping[str, str]) -> None:
         """`answers`: the meaning of each answer."""

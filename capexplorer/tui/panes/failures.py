@@ -30,8 +30,8 @@ class FailuresPane(ScrollingPane):
 
     TITLE = CAUSES[0]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "choose(-1)", "Choose the one above", show=False),
-        Binding("down", "choose(1)", "Choose the one below", show=False),
+        Binding("up,k", "choose(-1)", "Choose the one above", show=False),
+        Binding("down,j", "choose(1)", "Choose the one below", show=False),
     ]
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it

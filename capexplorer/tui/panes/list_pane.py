@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.style import Style
+from textual.events import Click
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -27,6 +28,8 @@ class ListPane(Pane):
         super().__init__(id=id)
         self.chosen = 0
         self._rows_seen = 1
+        self._titles, self._first, self._count = 0, 0, 0
+        """Number of lines with titles, index of the first row that is shown, and number of rows, at the last drawing."""
 
     def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
         """Titles and rows, each of `width` cells."""
@@ -37,16 +40,35 @@ class ListPane(Pane):
         titles, rows = self.lines(timeline, options, size.width)
         if not rows:
             muted = Style(color=options.palette.muted)
+            self._count = 0
             words = text.wrap(self.NOTHING, size.width - 3)
             return [text.line([(f"  {part}", muted)], size.width) for part in words][: size.height]
         self._rows_seen = max(1, size.height - len(titles))
         self.chosen = min(max(self.chosen, 0), len(rows) - 1)
         first = max(0, min(self.chosen - self._rows_seen // 2, len(rows) - self._rows_seen))
+        self._titles, self._first, self._count = len(titles), first, len(rows)
         shown = [
             _as_chosen(row, options, size.width) if index == self.chosen else row
             for index, row in enumerate(rows[first : first + self._rows_seen], first)
         ]
         return [*titles, *shown][: size.height]
+
+    async def on_click(self, event: Click) -> None:
+        """Choose the clicked row, or open it if it is chosen already. Only with the mouse enabled."""
+        offset = event.get_content_offset(self)
+        row = -1 if offset is None or offset.y < self._titles else self._first + offset.y - self._titles
+        if row == self.chosen and row < self._count:
+            await self.run_action("screen.open")
+        elif 0 <= row < self._count:
+            self.choose(row)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Choose the row above. Only with the mouse enabled."""
+        self.move(-1)
+
+    def on_mouse_scroll_down(self) -> None:
+        """Choose the row below."""
+        self.move(1)
 
     def move(self, rows: int) -> None:
         """Choose the row this many rows below, or above if the number is negative."""

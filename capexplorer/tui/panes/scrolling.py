@@ -1,5 +1,6 @@
-"""The base of panes that scroll, with the keys pageup, pagedown, home and end. A scrollbar would have to be redrawn; the border
-shows the number of hidden lines instead.
+"""The base of panes that scroll, with the keys pageup, pagedown, home and end, and those of less.
+
+A scrollbar would have to be redrawn; the border shows the number of hidden lines instead.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from .pane import Pane
+
+WHEEL_LINES = 3
+"""Lines by which a turn of the mouse wheel scrolls."""
 
 
 class ScrollingPane(Pane):
@@ -22,7 +26,9 @@ class ScrollingPane(Pane):
         Binding("pageup", "page(-1)", "Scroll up", show=False),
         Binding("pagedown", "page(1)", "Scroll down", show=False),
         Binding("home", "edge(-1)", "To the first line", show=False),
-        Binding("end", "edge(1)", "To the last line", show=False),
+        Binding("end,G", "edge(1)", "To the last line", show=False),
+        Binding("j", "line(1)", "Scroll down by a line", show=False),
+        Binding("k", "line(-1)", "Scroll up by a line", show=False),
     ]
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
@@ -47,6 +53,18 @@ class ScrollingPane(Pane):
     def action_page(self, direction: int) -> None:
         """Scroll by a page up (-1) or down (1), with an overlap of two lines."""
         self._set_scrolled(self.scrolled + (-direction if self.AT_END else direction) * max(1, self._height - 2))
+
+    def action_line(self, direction: int) -> None:
+        """Scroll by a line up (-1) or down (1)."""
+        self.scroll_by(direction)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Scroll up. Only with the mouse enabled."""
+        self.scroll_by(-WHEEL_LINES)
+
+    def on_mouse_scroll_down(self) -> None:
+        """Scroll down."""
+        self.scroll_by(WHEEL_LINES)
 
     def scroll_by(self, lines: int) -> None:
         """Scroll by this many lines down, or up if negative."""

@@ -56,7 +56,7 @@ class Arrangement:
         self._form: Form = "single"
         self._maximised = False
         self._before = 0
-        """Index of the pane that was shown before failures or log, and is shown again after them."""
+        """Index of the pane that was in focus before one that fills the screen, and is again after it."""
 
     def fit(self, size: Size) -> None:
         """Choose the form for a terminal of this size."""
@@ -92,12 +92,31 @@ class Arrangement:
         """Whether the pane with this number is visible."""
         return index == self.shown if self.single else index < self._in_grid
 
+    @property
+    def fills(self) -> bool:
+        """Whether a pane fills the screen and can be left."""
+        return not self._is_home(self.shown) or (self._maximised and self._form != "single")
+
+    def _is_home(self, index: int) -> bool:
+        """Whether this pane is in the grid or, in a small terminal, one of the charts and lists before the failures."""
+        return index < (self._in_grid or FAILURES)
+
     # -- actions
 
     def action_pane(self, index: int) -> None:
         """Show the pane with this number."""
+        if self._is_home(self.shown):
+            self._before = self.shown
         self.shown = index
         self._arranged()
+
+    def leave(self) -> None:
+        """Leave the pane that fills the screen: show all panes again, with the pane before in focus."""
+        if self._is_home(self.shown):
+            self._maximised = False
+            self._arranged()
+        else:
+            self.action_pane(self._before)
 
     def action_next_pane(self, direction: int) -> None:
         """Go to the next (1) or previous (-1) pane; in the grid of six, failures and log are skipped."""
@@ -109,7 +128,7 @@ class Arrangement:
         if self._form == "single":
             return self._show_message(f"terminals below {SMALL[0]}x{SMALL[1]} show one pane at a time: Tab, 1-9")
         if self.shown >= self._in_grid:
-            return self.action_pane(self._before)
+            return self.leave()
         self._maximised = not self._maximised
         self._arranged()
 
@@ -140,6 +159,4 @@ class Arrangement:
         """Show the pane with this index or, if it is shown, the one before."""
         if self.shown == index:
             return self.action_pane(self._before)
-        if self.shown < FAILURES:
-            self._before = self.shown
         self.action_pane(index)

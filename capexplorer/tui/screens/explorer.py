@@ -14,13 +14,14 @@ from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.events import DescendantFocus, Resize
+from textual.events import DescendantFocus, Key, Resize
 from textual.screen import ModalScreen, Screen
 
 from ...errors import SessionError
 from ...model.kept_request import KeptRequests, NoRequests
 from ...model.timeline import Timeline
 from ..actions.protocols import Actions
+from ..base_app import SignalledApp
 from ..display_options import Palette
 from ..feed import Change, Feed
 from ..key import ScreenName
@@ -200,7 +201,8 @@ class ExplorerScreen(Screen[None]):
         if not self.is_mounted:
             return
         bound: ScreenName = "inspect" if self.inspecting.is_on else self.actions.keys
-        self.status_lines.draw(self.timeline, self._view, self.palette, self.arrangement.shown, bound, self.actions.key_words)
+        words = {"leave": "back" if self.arrangement.fills else "quit", **self.actions.key_words}
+        self.status_lines.draw(self.timeline, self._view, self.palette, self.arrangement.shown, bound, words)
         self.actions.draw(self.palette)
 
     @property
@@ -266,6 +268,24 @@ class ExplorerScreen(Screen[None]):
                 method(*arguments)
                 return
         self.show_message("there is no load to steer")
+
+    def on_key(self, event: Key) -> None:
+        """Say where the keys are listed, if a typed character is none of them."""
+        if event.is_printable and event.key not in self.active_bindings:
+            self.show_message(f"{event.character} has no effect here; ? shows the keys")
+
+    def action_leave_pane(self) -> None:
+        """Leave the pane that fills the screen."""
+        if self.arrangement.fills:
+            return self.arrangement.leave()
+        self.show_message("nothing to leave; q quits, ? shows the keys")
+
+    def action_leave(self) -> None:
+        """Leave the pane that fills the screen; without one, quit."""
+        if self.arrangement.fills:
+            return self.arrangement.leave()
+        assert isinstance(self.app, SignalledApp)
+        self.app.action_leave()
 
     def on_chart_clicked(self, message: ChartClicked) -> None:
         """Move the cursor to where a chart was clicked."""

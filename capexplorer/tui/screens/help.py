@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from ... import wording
 from ..key import Key, ScreenName
-from ..keybar import rows
+from ..keybar import LIKE_LESS, rows
 from ..keys import KEYS
 
 CHARTS = (
@@ -106,25 +107,63 @@ MEANINGS: Mapping[ScreenName, Sequence[tuple[str, str]]] = {"live": CHARTS, "rep
 
 
 class Help(ModalScreen[None]):
-    """One page, scrolled with the arrow keys."""
+    """One page, scrolled with the arrow keys; `/` shows only the lines that contain a typed text."""
 
     CSS_PATH = "help.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False),
+        Binding("q,question_mark,f1,enter", "dismiss(None)", show=False),
+        Binding("slash", "find", show=False),
+        *LIKE_LESS,
+    ]
 
     def __init__(self, screen: ScreenName, keys: Sequence[Key] = KEYS) -> None:
         super().__init__()
-        self._screen_shown, self._keys = screen, keys
+        self._parts: list[tuple[str, Sequence[tuple[str, str]]]] = [("", rows(screen, keys))]
+        if screen in ("live", "replay"):
+            self._parts.append(("While there is a cursor:", rows("inspect", keys)))
+        self._parts.append(("What the figures mean:", MEANINGS[screen]))
 
     def compose(self) -> ComposeResult:
-        """The page."""
+        """What is searched for, and the page."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text("Help")
-            page.border_subtitle = Text("↑ ↓: scroll    Esc: close")
-            yield Static(table(rows(self._screen_shown, self._keys)))
-            if self._screen_shown in ("live", "replay"):
-                yield Static("While there is a cursor:", classes="meanings")
-                yield Static(table(rows("inspect", self._keys)))
-            yield Static(table(MEANINGS[self._screen_shown]), classes="meanings")
+            page.border_subtitle = Text("↑ ↓: scroll    /: find    Esc: close")
+            yield Input(placeholder="find", classes="wanted", compact=True)
+            yield Static(classes="lines")
+
+    def on_mount(self) -> None:
+        """Show all lines."""
+        self.query_one(Input).display = False
+        self.query_one(VerticalScroll).focus()
+        self._show("")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the lines that contain what was typed so far."""
+        self._show(event.value.strip().casefold())
+
+    def on_input_submitted(self) -> None:
+        """Scroll the lines that were found."""
+        self.query_one(VerticalScroll).focus()
+
+    def action_find(self) -> None:
+        """Begin to type what to find."""
+        typed = self.query_one(Input)
+        typed.display = True
+        typed.focus()
+
+    def action_leave(self) -> None:
+        """Show all lines again, or close the help."""
+        typed = self.query_one(Input)
+        if not typed.display:
+            self.dismiss(None)
+        typed.value, typed.display = "", False
+        self.query_one(VerticalScroll).focus()
+
+    def _show(self, wanted: str) -> None:
+        found = [(title, [line for line in lines if wanted in " ".join(line).casefold()]) for title, lines in self._parts]
+        tables = [part for title, lines in found if lines for part in (Text(f"\n{title}\n") if title else Text(), table(lines))]
+        self.query_one(".lines", Static).update(Group(*tables) if tables else Text("no line contains this", "italic"))
 
 
 def table(lines: Sequence[tuple[str, str]]) -> Table:

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
+from ..keybar import clickable
 from ..panes.level_page import LevelPage
 
 KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R requests   Esc close"
@@ -40,7 +41,7 @@ class LevelScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The page and its keys."""
         yield self._page
-        yield Static(KEYS, id="level-keys", markup=False)
+        yield Static(clickable(KEYS), id="level-keys")
 
     def on_mount(self) -> None:
         """Focus the page, so that keys scroll it."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -17,6 +16,7 @@ from textual.widgets import Static
 from ...model.kept_request import KeptRequests
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
+from ..keybar import LIKE_LESS, clickable
 from ..panes.list_pane import ListPane
 from ..panes.pane import Pane
 from ..render.text import safe
@@ -68,7 +68,7 @@ class Overlay(ModalScreen[None]):
             pane.show(timeline, len(timeline) - 1, options)
         if self.key_line != self._shown_keys:  # an update makes Textual lay out the whole screen again
             self._shown_keys = self.key_line
-            self._keys.update(Text(self.key_line, no_wrap=True))
+            self._keys.update(clickable(self.key_line))
 
     def update_data(self) -> None:
         """Update data that is not in the timeline. Called before each drawing."""
@@ -100,6 +100,7 @@ class ListOverlay(Overlay):
         Binding("end", "end(1000000)", show=False),
         Binding("enter", "open", show=False),
         Binding("slash", "filter", show=False),
+        *LIKE_LESS,
     ]
 
     def __init__(self, source: OverlaySource, table: ListPane) -> None:

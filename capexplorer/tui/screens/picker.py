@@ -13,7 +13,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.events import Resize
+from textual.events import Key, Resize
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.worker import get_current_worker
@@ -23,7 +23,7 @@ from ...wording.quantities import size
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.choose import Choose
 from ..key import ScreenName
-from ..keybar import bindings, key_bar
+from ..keybar import bindings, clickable, key_bar
 from ..preferences import Preferences
 from ..render.text import safe
 from .compare import CompareScreen
@@ -139,7 +139,7 @@ class Picker(Screen[None]):
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
         left_out = () if row is not None else OF_SESSIONS if self._entries.compared() else (*OF_SESSIONS, "compare")
         shown = [key for key in self._preferences.keys if key.action not in left_out]
-        self.query_one("#keys", Static).update(Text(key_bar(self.NAME, self.size.width - 1, shown, **words), no_wrap=True))
+        self.query_one("#keys", Static).update(clickable(key_bar(self.NAME, self.size.width - 1, shown, **words)))
 
     def _show_message(self, message: str) -> None:
         """Show a message in place of the detail, until another entry is highlighted."""
@@ -150,6 +150,11 @@ class Picker(Screen[None]):
         return max(self.size.width - 2, 20)
 
     # -- keys
+
+    def on_key(self, event: Key) -> None:
+        """Say where the keys are listed, if a typed character is none of them."""
+        if event.is_printable and event.key not in self.active_bindings and not isinstance(self.focused, Input):
+            self._show_message(f"{event.character} has no effect here; ? shows the keys")
 
     def action_help(self) -> None:
         """Open the help screen: keys, and meanings of the columns."""

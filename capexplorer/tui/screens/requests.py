@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 
 from ...model.kept_request import RequestBrief
 from ...model.level import Level
+from ..keybar import LIKE_LESS
 from ..panes.request_lines import RequestPane
 from ..panes.request_table import RequestTable, Subset, searchable_text
 from ..render.text import safe, shorten_end
@@ -22,13 +23,13 @@ class RequestsScreen(ListOverlay):
     those of this level; `subset`: only those of this cause or error.
     """
 
-    KEYS = "↑↓ choose   Enter open   f failed/all   k kind"
-    KEYS_OF_LEVEL = "↑↓ choose   Enter open   f failed   k kind   l level/all"
-    KEYS_OF_SUBSET = "↑↓ choose   Enter open   f failed   k kind   c cause/all"
+    KEYS = "↑↓ choose   Enter open   f failed/all   K kind"
+    KEYS_OF_LEVEL = "↑↓ choose   Enter open   f failed   K kind   l level/all"
+    KEYS_OF_SUBSET = "↑↓ choose   Enter open   f failed   K kind   c cause/all"
     """Each text fits 80 columns together with the keys of all lists."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "failed", show=False),
-        Binding("k", "kind", show=False),
+        Binding("K", "kind", show=False),
         Binding("l", "level", show=False),
         Binding("c", "subset", show=False),
     ]
@@ -137,6 +138,7 @@ class RequestScreen(Overlay):
         Binding("enter,left", "close", show=False),
         Binding("up", "line(-1)", show=False),
         Binding("down", "line(1)", show=False),
+        *LIKE_LESS,
     ]
 
     def action_line(self, direction: int) -> None:

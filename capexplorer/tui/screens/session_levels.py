@@ -16,6 +16,7 @@ from textual.widgets import Static
 from ...model.intervals import Z95
 from ...wording.numbers import MISSING, count, three_digits
 from ...wording.quantities import latency_cell, latency_title, rate_cell
+from ..keybar import LIKE_LESS
 from ..render.text import pad, percent
 
 
@@ -39,7 +40,7 @@ class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
 class SessionLevels(ModalScreen[None]):
     """Shows the table. `title` must have passed through `safe`."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,left,i", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,left,i", "dismiss(None)", show=False), *LIKE_LESS]
 
     def __init__(self, title: str, rows: Sequence[LevelRow]) -> None:
         super().__init__()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from rich.text import Text
 from textual.screen import Screen
 from textual.widgets import Static
 
 from ...model.timeline import Timeline
 from ..display_options import Palette
 from ..key import Key, ScreenName
-from ..keybar import key_bar
+from ..keybar import clickable, key_bar
 from ..panes.failures import tally
 from ..panes.status import StatusArea
 from ..panes.status_view import View
@@ -62,7 +61,7 @@ class StatusLines:
         keys = key_bar(bound, size.width - 1, self._table, **key_words)
         if keys != self._key_bar:  # an update makes Textual lay out the whole screen again
             self._key_bar = keys
-            self.keys.update(Text(keys, no_wrap=True))
+            self.keys.update(clickable(keys))
 
     def draw_tabs(self, timeline: Timeline, palette: Palette, pane: int) -> None:
         """Draw the line of tabs, with the count of failures."""

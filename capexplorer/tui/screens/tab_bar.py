@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.style import Style
+from textual.events import Click
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -29,6 +30,12 @@ class TabBar(Widget):
             self._shown, self._palette, self._failed, self._alarmed = shown, palette, failed, alarmed
             self.refresh()
 
+    def on_click(self, event: Click) -> None:
+        """Show the pane whose name was clicked, by its key. Only with the mouse enabled."""
+        found = event.style.meta.get("pane")
+        if found is not None:
+            self.app.simulate_key(str(found))
+
     def render_line(self, y: int) -> Strip:
         """The line; in narrow terminals with less space between names, and with shorter names."""
         for gap, short in ((" ", False), ("", False), ("", True)):
@@ -43,7 +50,7 @@ class TabBar(Widget):
         alarm = Style(color=palette.error, bold=True, reverse=self._shown == FAILURES)
         yield "" if gap else " ", muted
         for index, (name, _) in enumerate(PANES):
-            shown = front if index == self._shown else muted
+            shown = (front if index == self._shown else muted) + Style(meta={"pane": index + 1})
             yield f"{gap}{index + 1} {SHORT.get(name, name) if short else name}", shown
             if index == FAILURES and self._failed:
                 yield f":{self._failed}", alarm if self._alarmed else shown
