@@ -1,4 +1,5 @@
-"""The advice for a finding, in one line: a fixed text, or one made from readings, operating system and the session's own limits.
+"""The advice for a finding, in one line: a fixed text, or one made from readings, operating system, the session's own limits, and
+what its target and client have: no advice names a parameter or an option that they do not have.
 
 A line names the first thing to do, then alternatives. It contains the readings that it depends on.
 """
@@ -6,12 +7,15 @@ A line names the first thing to do, then alternatives. It contains the readings 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
+from ..model.clients import clients_of
 from ..model.events import Header
 from ..model.findings import Blame, Bottleneck, Cause, CurveFinding, Finding, Readings
 from ..model.limits import limits_in_profile
-from .cause_texts import advice_of
+from .cause_texts import TEXTS
 from .knee_sentences import missing
 
 _WIDER = {
@@ -33,6 +37,27 @@ _OWN_WIDER = "`--limit network.ip_local_port_range=[10000,65535]`"
 _OWN_REUSE = "reuse ports (`--limit network.tcp_tw_reuse=1`)"
 
 
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What advice may name. None: not known, as on the page of all causes; then it says where each option exists."""
+
+    params: tuple[str, ...] | None = None
+    """Parameters of the target, for `--set`."""
+    clients: tuple[str, ...] | None = None
+    """Client classes of the users."""
+    has_locustfile: bool | None = None
+    """Whether the users are those of a locustfile, else of a profile."""
+    is_started: bool | None = None
+    """Whether capexplorer started the target."""
+
+
+def session_of(header: Header) -> Session:
+    """What the target and the client of a session have."""
+    users = header.profile.get("users")
+    has_locustfile = isinstance(users, dict) and bool(users.get("locustfile"))
+    return Session(tuple(header.target.params), clients_of(header), has_locustfile, bool(header.target.command))
+
+
 def advice(finding: Finding, header: Header | None = None) -> str:
     """What to do about a finding, in one line; empty without advice.
 
@@ -46,7 +71,8 @@ def advice(finding: Finding, header: Header | None = None) -> str:
     limits = limits_in_profile(header.profile) if header is not None else {}
     at_rate = finding.offered_at_per_s if isinstance(finding, Bottleneck) else None
     readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
-    advised = advice_for(_named(finding), readings, system, limits)
+    session = session_of(header) if header is not None else Session()
+    advised = advice_for(_named(finding), readings, system, limits, session)
     logged = finding.logged if isinstance(finding, Cause) else ""
     return f"Its log: {logged.rstrip('.')}. {advised}" if logged else advised
 
@@ -57,7 +83,13 @@ def _named(finding: Blame) -> str:
     return max(symptoms, key=lambda each: symptoms[each]) if symptoms else finding.name
 
 
-def advice_for(name: str, readings: Readings, system: str | None = None, limits: Collection[str] = ()) -> str:
+def advice_for(
+    name: str,
+    readings: Readings,
+    system: str | None = None,
+    limits: Collection[str] = (),
+    session: Session = Session(),  # noqa: B008 - frozen
+) -> str:
     """The advice for one id of the catalogue; empty for an id that this version does not know.
 
     `system`: Linux (the default), Darwin or Windows. `limits`: keys that the session's profile sets
@@ -67,18 +99,85 @@ def advice_for(name: str, readings: Readings, system: str | None = None, limits:
         return _PROXY_PORTS
     limited, built = _LIMITED.get(name), _BUILT.get(name)
     own = limited(readings, limits) if limited is not None else ""
-    return own or (built(readings, system or "Linux") if built is not None else advice_of(name))
+    text = own or (built(readings, system or "Linux") if built is not None else _text(name))
+    return _OPTION.sub(lambda option: _words(option[1], session), text)
+
+
+_OPTION = re.compile(r"\{(\w+)\}")
+
+
+def _text(name: str) -> str:
+    return TEXTS[name].advice if name in TEXTS else ""
+
+
+# -- what the session's target and client have
+
+
+_PARAMETERS: dict[str, tuple[str, Sequence[str]]] = {
+    "workers": (r"worker|thread|proc|pool|conn|slot|consumer|concurren", ("workers", "threads")),
+    "processes": (r"worker|proc", ("workers",)),
+}
+"""By option: names of the target's parameters, and those of an unknown target."""
+
+_BY_FILE: dict[str, tuple[str, str]] = {
+    "keep_alive": ("`keep_alive = true` in the profile", "one client for each user in the locustfile"),
+    "keep_connections": ("`keep_alive = true`", "one client for each user"),
+    "wait": ("`wait_s` in the profile", "`wait_time` in the locustfile"),
+    "timeout": ("`timeout_s`", "the timeout of the users' client"),
+    "expected": ("`expect_status` in the profile", "the checks in the locustfile"),
+    "larger_bodies": ("raise `max_body_mb` in the profile's [users]", "read replies in parts, with `stream=True`"),
+}
+"""By option: (where a profile has the users, where a locustfile has them)."""
+
+_BY_TARGET: dict[str, tuple[str, str]] = {
+    "log": ("the target's log (key o)", "the service's own log"),
+    "cores": (" (`--limit target.cpus=...`)", ""),
+}
+"""By option: (for a target that capexplorer started, for a service that was running)."""
+
+
+def _words(option: str, session: Session) -> str:
+    """The text of an option of the session, such as ` (`--set threads=N`)` for `workers`; empty if it has none."""
+    if option in _PARAMETERS:
+        return _set(session, *_PARAMETERS[option])
+    if option in _BY_FILE:
+        return _BY_FILE[option][bool(session.has_locustfile)]
+    if option in _BY_TARGET:
+        return _BY_TARGET[option][session.is_started is False]
+    return {"lean": _lean, "retries": _retries}[option](session)
+
+
+def _set(session: Session, pattern: str, usual: Sequence[str]) -> str:
+    """The parameters of the target whose names match, as options; where the target is not known, the usual ones."""
+    if session.params is None:
+        return f" ({' or '.join(f'`--set {name}=N`' for name in usual)} where the target has it)"
+    found = [name for name in session.params if re.search(pattern, name, re.IGNORECASE)]
+    return f" ({' or '.join(f'`--set {name}=N`' for name in found[:3])})" if found else ""
+
+
+def _lean(session: Session) -> str:
+    if session.clients is not None and set(session.clients) <= {"LeanHttpUser"}:
+        return ""
+    if session.has_locustfile:
+        return "`LeanHttpUser` as their class, or "
+    return 'the lean client (`client = "lean"`), or '
+
+
+def _retries(session: Session) -> str:
+    if session.clients is None or "FastHttpUser" in session.clients:
+        return "FastHttpUser retries a request up to 12 times when its connection is closed"
+    return "the adapter that the locustfile mounts retries requests"
 
 
 # -- limits set by the session's own profile
 
 
 def _own_ports(readings: Readings, limits: Collection[str]) -> str:
-    return f"Keep connections alive (`keep_alive = true`), or widen the range: {_OWN_WIDER}." if _has_namespace(limits) else ""
+    return f"Keep connections alive ({{keep_connections}}), or widen the range: {_OWN_WIDER}." if _has_namespace(limits) else ""
 
 
 def _own_time_wait(readings: Readings, limits: Collection[str]) -> str:
-    sentence = f"Keep connections alive (`keep_alive = true`), or {_OWN_REUSE}, or widen the range: {_OWN_WIDER}."
+    sentence = f"Keep connections alive ({{keep_connections}}), or {_OWN_REUSE}, or widen the range: {_OWN_WIDER}."
     return sentence if _has_namespace(limits) else ""
 
 
@@ -125,12 +224,12 @@ _LIMITED: dict[str, Callable[[Readings, Collection[str]], str]] = {
 
 
 def _ports(readings: Readings, system: str) -> str:
-    return f"Keep connections alive (`keep_alive = true`), or widen the range: {_wider(system)}."
+    return f"Keep connections alive ({{keep_connections}}), or widen the range: {_wider(system)}."
 
 
 def _time_wait(readings: Readings, system: str) -> str:
     reuse = _REUSE.get(system, _REUSE["Linux"])
-    return f"Keep connections alive (`keep_alive = true`), or {reuse}, or widen the range: {_wider(system)}."
+    return f"Keep connections alive ({{keep_connections}}), or {reuse}, or widen the range: {_wider(system)}."
 
 
 def _established(readings: Readings, system: str) -> str:
@@ -187,7 +286,7 @@ def _cpu(readings: Readings, system: str) -> str:
 
 
 def _single_thread(readings: Readings, system: str) -> str:
-    return f"Add workers (`--set workers=N` where the target has it); `top -H -p {_pid(readings)}` names the thread."
+    return f"Add workers{{workers}}; `top -H -p {_pid(readings)}` names the thread."
 
 
 def _memory_leak(readings: Readings, system: str) -> str:
@@ -203,12 +302,12 @@ def _fd_leak(readings: Readings, system: str) -> str:
 
 def _more_load(readings: Readings, system: str) -> str:
     at_rate = readings.get("offered_at_per_s") is not None
-    return "Offer a higher rate: throughput still grows." if at_rate else advice_of("not_saturated")
+    return "Offer a higher rate: throughput still grows." if at_rate else _text("not_saturated")
 
 
 def _measured_again(readings: Readings, system: str) -> str:
     at_rate = readings.get("offered_at_per_s") is not None
-    advice = advice_of("noisy_neighbours")
+    advice = _text("noisy_neighbours")
     return advice.replace("the same user counts", "the same offered rates") if at_rate else advice
 
 

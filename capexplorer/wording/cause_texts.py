@@ -7,8 +7,6 @@ from dataclasses import dataclass
 GROUPS = {"generator": "Generator", "host": "Host", "network": "Network", "target": "Target", "check": "Checks"}
 """Headings for the locations of causes, in the order in which locations are excluded."""
 
-_WORKERS = "`--set workers=N` or `--set threads=N` where the target has it"
-
 
 @dataclass(frozen=True, slots=True)
 class CauseText:
@@ -17,7 +15,8 @@ class CauseText:
     name: str
     """A clause, such as `packets are lost`."""
     advice: str = ""
-    """One line: the first thing to do, then alternatives. Empty: the module `advice` makes it from readings."""
+    """One line: the first thing to do, then alternatives. `{workers}` and others stand for what the session's target and client
+    have (`advice`). Empty: the module `advice` makes it from readings."""
     limiter: str = ""
     """Text after "limited by", for critical causes outside the target, with which a run does not describe the service."""
 
@@ -71,14 +70,13 @@ _CAUSES = {
     "time_wait_bucket_overflow": CauseText("TIME_WAIT buckets overflow"),
     "generator_cpu_saturated": CauseText(
         "the generator's CPU is saturated",
-        "Press W for one more worker process, or use `--workers auto`; on a full machine the lean client (`client = "
-        '"lean"`), or workers elsewhere. The figures of these levels do not describe the service.',
+        "Press W for one more worker process, or use `--workers auto`; on a full machine {lean}workers elsewhere. The figures of "
+        "these levels do not describe the service.",
         limiter="the generator's CPU",
     ),
     "generator_retry_amplification": CauseText(
         "the HTTP client retries requests by itself",
-        "Use fewer users at once: FastHttpUser retries a request up to 12 times when its connection is closed, and the "
-        "retries are additional load.",
+        "Use fewer users at once: {retries}, and the retries are additional load.",
     ),
     "users_at_cap": CauseText(
         "the pool of users is too small for the rate",
@@ -113,8 +111,7 @@ _CAUSES = {
     ),
     "connection_churn": CauseText(
         "a new connection for most requests",
-        "Keep connections alive: `keep_alive = true` in the profile; in a locustfile, one client for each user, and no "
-        "`Connection: close`.",
+        "Keep connections alive: {keep_alive}, and no `Connection: close`.",
     ),
     "target_crashed": CauseText(
         "the target crashed", "Read its last output lines (key o, or the session log) for the reason. Key t starts it again."
@@ -128,7 +125,7 @@ _CAUSES = {
     ),
     "target_restarted": CauseText(
         "the target's processes restarted",
-        "Read the target's log: look for workers that time out (gunicorn: `--timeout`) or crash.",
+        "Read {log}: look for workers that time out (gunicorn: `--timeout`) or crash.",
     ),
     "connection_refused": CauseText(
         "connections are refused", "Start the service, or correct the port: `ss -ltnp` lists listening processes."
@@ -140,7 +137,7 @@ _CAUSES = {
     ),
     "connection_reset": CauseText(
         "connections are reset",
-        "Read the target's log, and the log of any proxy in front of it: one of them closes connections that are in use.",
+        "Read {log}, and the log of any proxy in front of it: one of them closes connections that are in use.",
     ),
     "keepalive_race": CauseText(
         "idle connections are closed as a request is sent",
@@ -153,7 +150,7 @@ _CAUSES = {
     ),
     "incomplete_response": CauseText(
         "replies are incomplete",
-        "Read the target's log: replies end early (a crash, a worker's time limit, a wrong Content-Length).",
+        "Read {log}: replies end early (a crash, a worker's time limit, a wrong Content-Length).",
     ),
     "malformed_response": CauseText(
         "replies are not HTTP",
@@ -161,7 +158,7 @@ _CAUSES = {
     ),
     "body_too_large": CauseText(
         "replies are larger than the limit",
-        "Request less, or raise `max_body_mb` in the profile's [users]; with `stream=True` user code can read in parts.",
+        "Request less, or {larger_bodies}.",
     ),
     "packet_loss": CauseText("packets are lost", "Check the link: `ip -s link`, `tc qdisc show`, `ethtool -S DEVICE`."),
     "part_not_read": CauseText(
@@ -177,7 +174,7 @@ _CAUSES = {
         "the service refuses requests (HTTP 503)",
         "If only at high load: this is the capacity; add workers or a longer queue. If at any load: read the reply's body.",
     ),
-    "server_error": CauseText("server errors (HTTP 5xx)", "Read the traceback in the target's log (key o)."),
+    "server_error": CauseText("server errors (HTTP 5xx)", "Read the traceback in {log}."),
     "bad_gateway": CauseText(
         "bad gateway (HTTP 502)", "Check the upstream behind the proxy: is it running, does it close connections early?"
     ),
@@ -199,28 +196,26 @@ _CAUSES = {
     ),
     "read_timeout": CauseText(
         "replies time out",
-        "The cause is not known: the service takes longer than `timeout_s`; raise it, or check the service's workers.",
+        "The cause is not known: the service takes longer than {timeout}; raise it, or check the service's workers.",
     ),
-    "unexpected_status": CauseText(
-        "unexpected status", "Compare `expect_status` in the profile with the status that the service returns."
-    ),
+    "unexpected_status": CauseText("unexpected status", "Compare {expected} with the status that the service returns."),
     "unknown": CauseText("failures of unknown cause", "No reading explains these failures: read the raw errors."),
 }
 
 _BOTTLENECKS_AND_LEAKS = {
     "think_time_limited": CauseText(
         "the users' think time sets the throughput",
-        "Add users or shorten their think time (`wait_s` in the profile) to reach the service's own limit.",
+        "Add users or shorten their think time ({wait}) to reach the service's own limit.",
     ),
     "target_cpu_saturated": CauseText("the service's CPU is saturated"),
     "gil_bound": CauseText(
         "the service's CPU is saturated (GIL)",
-        "Use more processes, not threads: one GIL limits a process to one core (`--set workers=N` where the target has it).",
+        "Use more processes, not threads: one GIL limits a process to one core{processes}.",
     ),
     "single_thread_cpu_saturated": CauseText("one thread of the service is saturated"),
     "host_cpu_saturated": CauseText(
         "the host's CPU is saturated",
-        "Separate generator and target: two machines, or cores of their own (`--limit target.cpus=...`).",
+        "Separate generator and target: two machines, or cores of their own{cores}.",
     ),
     "cpu_throttled": CauseText(
         "the CPU quota throttles the service",
@@ -231,11 +226,11 @@ _BOTTLENECKS_AND_LEAKS = {
         "Use another machine or dedicated cores: the hypervisor gives CPU time to other guests.",
     ),
     "worker_pool_exhausted": CauseText(
-        "the service's workers are exhausted", f"Add workers: connections wait to be accepted while the CPU is idle ({_WORKERS})."
+        "the service's workers are exhausted", "Add workers: connections wait to be accepted while the CPU is idle{workers}."
     ),
     "lock_or_pool_limit": CauseText(
         "a lock or a pool inside the service is the limit",
-        f"Find the lock or the pool (threads, connections) that requests wait for, or enlarge it: {_WORKERS}.",
+        "Find the lock or the pool (threads, connections) that requests wait for, or enlarge it{workers}.",
     ),
     "rate_limit": CauseText(
         "a rate limiter is the limit",
@@ -296,8 +291,3 @@ def name(id: str) -> str:  # noqa: A002 - the log's name for it
 def limiter(id: str) -> str:  # noqa: A002
     """The text after "limited by", such as `the generator's ephemeral ports (TIME_WAIT)`."""
     return (TEXTS[id].limiter if id in TEXTS else "") or name(id)
-
-
-def advice_of(id: str) -> str:  # noqa: A002
-    """The advice that does not depend on readings; empty if there is none, or for an unknown id."""
-    return TEXTS[id].advice if id in TEXTS else ""

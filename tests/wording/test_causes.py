@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+import msgspec
 import pytest
+from session.samples import HEADER
 
 from capexplorer import wording
+from capexplorer.analysis.bottleneck import IDS as BOTTLENECK_IDS
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.commands.limiting import limits_of
+from capexplorer.model.events import Header, TargetFacts
 from capexplorer.model.findings import Bottleneck, Cause, Leak
 from capexplorer.model.limits import Limits
 from capexplorer.wording.cause_texts import TEXTS
@@ -106,6 +110,60 @@ def test_advice_about_ports_of_open_connections_says_that_tcp_tw_reuse_does_not_
     assert "tcp_tw_reuse does not help" in wording.advice_for("ephemeral_port_exhaustion_established", {})
 
 
+def session(
+    *, params: dict[str, Any] | None = None, client: str = "FastHttpUser", locustfile: bool = False, started: bool = True
+) -> Header:
+    """The header of a session with this target and these users."""
+    users = {"locustfile": "locustfile.py"} if locustfile else {"client": "fast"}
+    facts = TargetFacts(name="own", url="http://127.0.0.1:1", command=("./own",) * started, params=params or {})
+    return msgspec.structs.replace(HEADER, target=facts, profile={"users": users}, clients=(client,))
+
+
+def advised(id_: str, header: Header) -> str:
+    kind = Bottleneck if id_ in BOTTLENECK_IDS else Cause
+    return wording.advice(kind(name=id_), header)
+
+
+@pytest.mark.parametrize("id_", ENTRIES)
+def test_advice_names_no_parameter_that_the_target_lacks_and_no_option_of_the_session_that_it_lacks(id_: str) -> None:
+    of_locustfile = advised(id_, session(client="HttpUser", locustfile=True, started=False))
+    for lacking in (
+        "--set",
+        "FastHttpUser",
+        "key o",
+        "target.cpus",
+        "keep_alive = true",
+        "expect_status",
+        "wait_s",
+        "timeout_s",
+        "{",
+    ):
+        assert lacking not in of_locustfile
+    assert "--set" not in advised(id_, session(params={"cpu_work": 3, "store": "lock"}))
+    assert len(of_locustfile) <= 200
+
+
+def test_advice_names_the_parameters_of_the_target_that_it_is_about() -> None:
+    pool = session(params={"pool_size": 5, "cpu_work": 1})
+    assert "`--set pool_size=N`" in advised("lock_or_pool_limit", pool)
+    assert "--set" not in advised("gil_bound", pool)
+    assert "(`--set threads=N` or `--set workers=N`)" in advised(
+        "worker_pool_exhausted", session(params={"threads": 4, "workers": 2})
+    )
+
+
+def test_advice_about_repeated_requests_names_the_client_that_repeats_them() -> None:
+    assert "FastHttpUser retries a request up to 12 times" in advised("generator_retry_amplification", session())
+    of_adapter = advised("generator_retry_amplification", session(client="HttpUser", locustfile=True))
+    assert "adapter" in of_adapter and "12" not in of_adapter
+
+
+def test_advice_about_the_generators_cpu_proposes_the_lean_client_to_others_alone() -> None:
+    assert 'client = "lean"' in advised("generator_cpu_saturated", session())
+    assert "LeanHttpUser" in advised("generator_cpu_saturated", session(client="HttpUser", locustfile=True))
+    assert "lean" not in advised("generator_cpu_saturated", session(client="LeanHttpUser")).lower()
+
+
 def test_an_unknown_id_of_a_log_is_its_own_name_without_advice() -> None:
     assert wording.name("quantum_decay") == "quantum decay"
     assert wording.where("quantum_decay") == "target"
@@ -162,7 +220,7 @@ def test_a_mark_in_the_journal_has_neither_readings_nor_advice() -> None:
     )  # fmt: skip
     assert wording.journal_mark(mark) == "cause: connections are reset at 80 users (high confidence), 412 × at 3.1/s"
     with_readings = "cause: connections are reset at 80 users (high confidence): 412 × at 3.1/s, resets sent 12"
-    assert wording.mark(mark) == f"{with_readings}. {TEXTS['connection_reset'].advice}"
+    assert wording.mark(mark) == f"{with_readings}. {wording.advice_for('connection_reset', {})}"
 
 
 @pytest.mark.parametrize(
