@@ -130,7 +130,7 @@ def test_advice_names_no_parameter_that_the_target_lacks_and_no_option_of_the_se
     for lacking in (
         "--set",
         "FastHttpUser",
-        "key o",
+        "target's log",
         "target.cpus",
         "keep_alive = true",
         "expect_status",
