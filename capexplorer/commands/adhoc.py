@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..addresses import is_http_url, is_loopback
 from ..errors import InputError
+from ..model.param import Param
 from ..probe.listener import listening_pid
 from ..profile import READY_TIMEOUT_S
 from ..session import redact
 from ..target import spec
 from ..target.alive import is_alive
 from ..target.compose import compose_check as compose
-from ..target.spec import Ready, TargetSpec
+from ..target.spec import ParamSpec, Ready, TargetSpec
 from ..toml import convert, shown
 
 PORT = "{port}"
@@ -42,6 +44,8 @@ class Source:
     folder: Path
     """Folder in which the command runs; a Compose file is relative to it."""
     starts: str = "the command"
+    declared_in: str = "--target-cmd"
+    """The option or file that has the command and its parameters."""
     port: str = PORT
     """The placeholder in it for a port that capexplorer chooses."""
 
@@ -53,30 +57,33 @@ def on_command_line() -> Source:
 
 def in_profile(where: str) -> Source:
     """The keys of this profile, run in its folder."""
-    return Source(f"{where}: command", f"{where}: ready", Path(where).parent.resolve())
+    return Source(f"{where}: command", f"{where}: ready", Path(where).parent.resolve(), declared_in=where)
 
 
 def compose_on_command_line() -> Source:
     """`--compose` and `--ready`."""
-    return Source("--compose", "--ready", Path.cwd(), "the Compose file", COMPOSE_PORT)
+    return Source("--compose", "--ready", Path.cwd(), "the Compose file", "--compose", COMPOSE_PORT)
 
 
 def compose_in_profile(where: str) -> Source:
     """The keys of this profile; its Compose file is relative to it."""
-    return Source(f"{where}: target.compose", f"{where}: ready", Path(where).parent.resolve(), "the Compose file", COMPOSE_PORT)
+    folder = Path(where).parent.resolve()
+    return Source(f"{where}: target.compose", f"{where}: ready", folder, "the Compose file", where, COMPOSE_PORT)
 
 
 def target_of(
-    command: str, ready: str | None, timeout_s: float | None = None, source: Source | None = None
+    command: str,
+    ready: str | None,
+    timeout_s: float | None = None,
+    source: Source | None = None,
+    params: Mapping[str, Param] | None = None,
 ) -> tuple[TargetSpec, int | None]:
-    """(target, its port; None: capexplorer chooses it) of a command, its readiness request and its timeout. Raises InputError."""
+    """(target, its port; None: capexplorer chooses it) of a command, its readiness request and its timeout. Raises InputError.
+
+    `params`: parameters with their defaults, for the placeholders of those names in the command.
+    """
     source = source or on_command_line()
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise InputError(f"{source.command}: {str(error).lower()} in {shown(redact.text(command))}") from None
-    if not words:
-        raise InputError(f"{source.command}: expected a command, got an empty string")
+    words = _words(command, source)
     path, port = _readiness(ready, source, chooses_port=PORT in command)
     readiness = {"path": path, "timeout_s": timeout_s or READY_TIMEOUT_S, "any_status": ready is None}
     found = TargetSpec(
@@ -84,10 +91,13 @@ def target_of(
         command=tuple(words),
         ready=convert(readiness, Ready, source.ready),
         folder=source.folder,
-        given_name=redact.text(_name(words)),  # without secrets: the log's file name contains it
+        given_name=_name(words),
+        params={name: ParamSpec(default=value) for name, value in (params or {}).items()},
+        declared_in=source.declared_in,
     )
-    for _, wrong in spec.mistakes(found):
-        raise InputError(f"{source.command}: {wrong}")
+    for key, wrong in spec.mistakes(found):
+        where = source.command if key.startswith("command") else f"{source.declared_in}: {key}"
+        raise InputError(f"{where}: {wrong}")
     return found, port
 
 
@@ -107,6 +117,7 @@ def composed(file: str, ready: str | None, timeout_s: float | None, source: Sour
         folder=path.parent,
         given_name=redact.text(path.parent.name) or "compose",
         compose=True,
+        declared_in=source.declared_in,
     )
     for _, wrong in spec.mistakes(found):
         raise InputError(f"{source.command}: {wrong}")
@@ -135,11 +146,26 @@ def _readiness(ready: str | None, source: Source, *, chooses_port: bool) -> tupl
     return path, None if chooses_port else parts.port or 80
 
 
+def name_of(command: str) -> str:
+    """The name of the target that a command of the command line starts. Raises InputError."""
+    return _name(_words(command, on_command_line()))
+
+
+def _words(command: str, source: Source) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"{source.command}: {str(error).lower()} in {shown(redact.text(command))}") from None
+    if not words:
+        raise InputError(f"{source.command}: expected a command, got an empty string")
+    return words
+
+
 def _name(words: list[str]) -> str:
-    """Name of the program; of an interpreter, the name of the script that it runs."""
+    """Name of the program; of an interpreter, the name of the script that it runs. Without secrets: the log's name contains it."""
     program = Path(words[0]).name
     script = next((Path(word).name for word in words[1:] if not word.startswith("-")), None)
-    return script if script and _INTERPRETER.fullmatch(program) else program
+    return redact.text(script if script and _INTERPRETER.fullmatch(program) else program)
 
 
 def watched_pid(pid: int | None, port: int | None) -> int | None:

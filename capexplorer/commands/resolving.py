@@ -81,7 +81,8 @@ def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | 
         if given:
             raise InputError("--set: needs a target that capexplorer starts; this service has no parameters to set")
         return {}
-    return spec.resolve({**spec.resolve(found.params, f"{where}: params"), **given})
+    of_profile = {name: value for name, value in found.params.items() if asked.target_cmd is None or name in spec.params}
+    return spec.resolve({**spec.resolve(of_profile, f"{where}: params"), **given})
 
 
 def _url(url: str | None, locustfile: Path | None, allow_hosts: tuple[str, ...]) -> str | None:

@@ -109,8 +109,7 @@ def profile_of(asked: RunArguments) -> tuple[str, Profile, str]:
 
 def _service_name(asked: RunArguments) -> str:
     if asked.target_cmd is not None:
-        spec, _ = adhoc.target_of(asked.target_cmd, asked.ready)
-        return re.sub(r"\W+", "-", spec.name).strip("-") or "command"
+        return re.sub(r"\W+", "-", adhoc.name_of(asked.target_cmd)).strip("-") or "command"
     if asked.compose is not None:
         return slug(asked.compose.resolve().parent.name)
     parts = urlsplit(asked.host or "")

@@ -9,6 +9,7 @@ import msgspec
 
 from .. import paths
 from ..errors import InputError
+from ..model.param import Param
 from ..profile import Profile
 from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
@@ -25,12 +26,13 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
     if asked.compose is not None:
         spec, port = adhoc.composed(str(asked.compose), asked.ready, asked.ready_timeout_s, adhoc.compose_on_command_line())
     elif asked.target_cmd is not None:
-        spec, port = adhoc.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s)
+        params = _params_of_command(asked.target_cmd, asked.settings, found)
+        spec, port = adhoc.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s, params=params)
     elif asked.ready is not None or asked.ready_timeout_s is not None:
         option = "--ready" if asked.ready is not None else "--ready-timeout"
         raise InputError(f"{option}: needs --target-cmd or --compose")
     elif found.command is not None:
-        spec, port = adhoc.target_of(found.command, found.ready, found.ready_timeout_s, adhoc.in_profile(where))
+        spec, port = adhoc.target_of(found.command, found.ready, found.ready_timeout_s, adhoc.in_profile(where), found.params)
     elif found.compose is not None:
         spec, port = adhoc.composed(found.compose, found.ready, found.ready_timeout_s, adhoc.compose_in_profile(where))
     elif isinstance(found.target, str):
@@ -45,6 +47,12 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
     if asked.pid is not None or asked.port_of is not None:
         raise InputError("--pid and --port-of: need --host; a target that capexplorer starts is always watched")
     return msgspec.structs.replace(spec, scratch=scratch.folder_in(sessions_dir)), port
+
+
+def _params_of_command(command: str, settings: tuple[str, ...], found: Profile) -> dict[str, Param]:
+    """Parameters of `--target-cmd`: those of the profile and of `--set` for which the command has a placeholder."""
+    given = {**dict(setting.partition("=")[::2] for setting in settings), **found.params}
+    return {name: value for name, value in given.items() if f"{{{name}}}" in command}
 
 
 def _check_one_service(asked: RunArguments) -> None:

@@ -81,6 +81,8 @@ def _service(draft: Draft) -> Iterator[str]:
         return
     yield "# capexplorer runs this command in the folder of this file, without a shell, and ends it after the run."
     yield f"command = {value(draft.command)}"
+    yield "# {pool} in the command is a parameter, which --set pool=20 and the key t change:"
+    yield "# params = { pool = 10 }"
     if draft.ready is not None:
         yield "# The service is ready when a GET of this is answered with 2xx or 3xx."
         yield f"ready = {value(draft.ready)}"

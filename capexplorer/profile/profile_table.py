@@ -45,14 +45,15 @@ class Profile(Table, frozen=True, kw_only=True):
     """URL of an already running service; no target is started."""
     command: Annotated[str, Meta(min_length=1)] | None = None
     """Command that starts the service, run in the profile's folder and without a shell. `{port}` is replaced by a free port,
-    `{python}` by the Python interpreter of capexplorer."""
+    `{python}` by the Python interpreter of capexplorer, `{pool}` by the parameter `pool` of `params`."""
     ready: str | None = None
     """The service is ready when a GET of this /PATH is answered with 2xx or 3xx; without this key any status counts. A URL,
     http://127.0.0.1:PORT/PATH, if the command has no `{port}`, or the Compose file no `${CAPEXPLORER_PORT}`."""
     ready_timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = READY_TIMEOUT_S
     """Seconds until the service that `command` or a Compose file starts must be ready."""
     params: dict[str, Param] = {}
-    """Parameters of the target that replace its defaults."""
+    """Parameters of the command, each with its default and for a `{name}` in it, or values that replace the target's defaults.
+    `--set NAME=VALUE` and the key `t` change them."""
     users: Users
     """The users that make load; the only table that every profile has."""
     work: Work = Work()

@@ -42,6 +42,11 @@ def _service_mistakes(profile: Profile) -> Iterator[tuple[str, str]]:
         yield "ready", "needs `command` or `[target] compose`"
     if profile.params and profile.compose is not None:
         yield "params", "not allowed beside `[target] compose`: a Compose file takes environment variables"
+    if profile.params and profile.url is not None:
+        yield "params", "not allowed beside `url`: that service is started elsewhere"
+    for name in profile.params:
+        if profile.command is not None and f"{{{name}}}" not in profile.command:
+            yield f"params.{name}", f"expected `{{{name}}}` in `command`, which is where its value goes"
     if profile.url is not None and not is_http_url(profile.url):
         yield "url", f"expected http://HOST[:PORT] or https://..., got {toml.shown(without_userinfo(profile.url))}"
 

@@ -117,6 +117,9 @@ class TargetSpec(_File, frozen=True, kw_only=True):
     given_name: str | None = None
     """Its name, if it has no folder of its own to be named after."""
 
+    declared_in: str | None = None
+    """The file or option that has its command and its parameters, if that is no target.toml."""
+
     compose: bool = False
     """Its command runs the containers of a Compose file (see `compose`): none of its processes belongs to the service."""
 
@@ -160,14 +163,22 @@ class TargetSpec(_File, frozen=True, kw_only=True):
         params = {name: param.default for name, param in self.params.items()}
         for name, value in given.items():
             if name not in self.params:
-                hint = nearest(name, self.params) if self.params else "it has no parameters"
-                raise InputError(f"{named_by}: {self.name} has no parameter `{name}`; {hint} ({self.path})")
+                raise InputError(f"{named_by}: {self.name} has no parameter `{name}`; {self._hint(name)} ({self._source})")
             parsed = self.params[name].parse(value)
             if parsed is None:
                 expected = self.params[name].expected()
-                raise InputError(f"{named_by}: {name}: expected {expected}, got `{_as_text(value)[:60]}` ({self.path})")
+                raise InputError(f"{named_by}: {name}: expected {expected}, got `{_as_text(value)[:60]}` ({self._source})")
             params[name] = parsed
         return params
+
+    def _hint(self, name: str) -> str:
+        if self.params:
+            return nearest(name, self.params)
+        return "it has no parameters" if self.declared_in is None else f"for one, its command needs `{{{name}}}`"
+
+    @property
+    def _source(self) -> str:
+        return self.declared_in or str(self.path)
 
     def command_line(self, params: Mapping[str, Param], port: int) -> tuple[str, ...]:
         """The command with all placeholders filled. `params` as `resolve` returns them."""

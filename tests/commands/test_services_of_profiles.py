@@ -111,3 +111,40 @@ def test_a_compose_file_whose_port_is_unknown_is_refused(compose: Path, given: d
 def test_limits_that_containers_do_not_have_are_refused(compose: Path, given: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         resolve(RunArguments(compose=compose / "compose.yaml", requests=("/",), **given))  # type: ignore[arg-type]
+
+
+PARAMS = 'command = "./shop --port {port} --pool {pool} --mode {mode}"\nparams = { pool = 5, mode = "fast" }'
+
+
+def test_the_parameters_of_a_profile_fill_the_placeholders_of_its_command(tmp_path: Path) -> None:
+    found = resolve(RunArguments(profile=profile(tmp_path, PARAMS), settings=("pool=9",)))
+    assert found.spec is not None
+    assert found.params == {"pool": 9, "mode": "fast"}
+    assert found.spec.command_line(found.params, 81) == ("./shop", "--port", "81", "--pool", "9", "--mode", "fast")
+
+
+def test_a_command_of_the_command_line_takes_its_parameters_from_set_and_the_profile(tmp_path: Path) -> None:
+    command = "./shop {port} {pool} {size}"
+    alone = resolve(RunArguments(target_cmd=command, requests=("/",), settings=("pool=9", "size=small")))
+    assert alone.params == {"pool": "9", "size": "small"}
+    beside = resolve(RunArguments(profile=profile(tmp_path, PARAMS), target_cmd=command, settings=("size=small",)))
+    assert beside.params == {"pool": 5, "size": "small"}, "`mode` is not one of this command"
+
+
+@pytest.mark.parametrize(
+    ("service", "settings", "message"),
+    [
+        (PARAMS, "pool=many", r"--set: pool: expected an integer, got `many` \(.*shop.toml\)"),
+        (PARAMS, "poll=9", r"--set: shop has no parameter `poll`; did you mean `pool`\? \(.*shop.toml\)"),
+        ('command = "./shop {port}"', "pool=9", r"no parameter `pool`; for one, its command needs `{pool}` \(.*shop.toml\)"),
+        ('command = "./shop {port} {pool}"', "pool=9", "shop.toml: command: unknown placeholder `{pool}`"),
+        ('command = "./shop {port}"\nparams = { pool = 5 }', "", "shop.toml: params.pool: expected `{pool}` in `command`"),
+        ('command = "./shop {port}"\nparams = { port = 5 }', "", "shop.toml: params.port: expected another name"),
+        ('url = "http://127.0.0.1:9"\nparams = { pool = 5 }', "", "shop.toml: params: not allowed beside `url`"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_with_the_file_that_declares_it(
+    service: str, settings: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message):
+        resolve(RunArguments(profile=profile(tmp_path, service), settings=(settings,) if settings else ()))
