@@ -162,7 +162,7 @@ def _words(command: str, source: Source) -> list[str]:
 
 
 def _name(words: list[str]) -> str:
-    """Name of the program; of an interpreter, the name of the script that it runs. Without secrets: the log's name contains it."""
+    """Name of the program; of an interpreter, that of its script. Without secrets, since the log's name contains it."""
     program = Path(words[0]).name
     script = next((Path(word).name for word in words[1:] if not word.startswith("-")), None)
     return redact.text(script if script and _INTERPRETER.fullmatch(program) else program)
