@@ -13,7 +13,9 @@ from __future__ import annotations
 import re
 import select
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import urllib3.connection
@@ -34,8 +36,8 @@ class Closes:
     by_service: int = 0
     """Closed or reset by the service, or announced in one of its replies."""
     by_users: int = 0
-    """Closed by users: a profile without keep-alive, a timeout, a request with `Connection: close`, or user code that closed its
-    client."""
+    """Closed by users that go on: a profile without keep-alive, a timeout, a request with `Connection: close`, or user code that
+    closed its client."""
 
     def add(self, *, by_service: bool) -> None:
         """Count one."""
@@ -49,6 +51,16 @@ _ASKS_TO_CLOSE = re.compile(r"\r\nconnection:[^\r]*\bclose\b", re.IGNORECASE)
 
 closes = Closes()
 """Written in the load thread."""
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """A context whose closes are not counted: those of a user that ends are no answer to how long its connections last."""
+    before = replace(closes)
+    try:
+        yield
+    finally:
+        closes.by_service, closes.by_users = before.by_service, before.by_users
 
 
 def install() -> None:

@@ -1,6 +1,6 @@
-"""Hooks that count the users' activity besides requests: waits between tasks, sleeps inside them, and how long tasks take.
+"""Hooks in what users do besides requests: waits between tasks, sleeps inside them, how long tasks take, and the end of a user.
 
-Locust's task sets and gevent's `sleep` are replaced for the whole process, by whatever names a locustfile calls them.
+Locust's users and task sets and gevent's `sleep` are replaced for the whole process, by whatever names a locustfile calls them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from typing import Any
 import gevent
 import gevent.hub
 from locust.user.task import DefaultTaskSet, TaskSet
+from locust.user.users import PytestUser, User
 
 from .offered.offering import Offering
 from .results import LEAVING
 from .user_activity import UserActivity
-from .workload import seconds_of
+from .workload import leave, seconds_of
 
 _sleep = gevent.hub.sleep
 _executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}
+_runs: dict[type[User], Callable[[Any], None]] = {kind: kind.run for kind in (User, PytestUser)}
 """The original functions, so that a second installation replaces the first."""
 
 
@@ -29,6 +31,8 @@ def install(activity: UserActivity, offering: Offering) -> None:
     TaskSet._sleep = wait  # type: ignore[method-assign]
     for kind, execute in _executes.items():
         kind.execute_task = _executing(activity, offering, wait, execute)  # type: ignore[method-assign]
+    for user_kind, run in _runs.items():
+        user_kind.run = _running(run)  # type: ignore[misc, method-assign]
     time.sleep = gevent.sleep = gevent.hub.sleep = _sleeping(activity)  # gevent has patched `time.sleep` already
 
 
@@ -81,6 +85,16 @@ def _executing(
             offering.ended(iteration)
 
     return execute_task
+
+
+def _running(run: Callable[[Any], None]) -> Callable[[Any], None]:
+    def run_and_leave(user: Any) -> None:
+        try:
+            run(user)
+        finally:
+            leave(user)
+
+    return run_and_leave
 
 
 def _sleeping(activity: UserActivity) -> Callable[..., None]:

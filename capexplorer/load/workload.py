@@ -16,14 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import locust
+from locust.clients import HttpSession
+from locust.contrib.fasthttp import FastHttpSession
 from locust.util.load_locustfile import load_locustfile
 
 from ..addresses import is_http_url, without_userinfo
 from ..errors import InputError
 from ..profile import Task, Users, Wait
 from ..toml import nearest
-from . import locust_options, variables
+from . import keep_alive, locust_options, variables
 from .lean.prepared import prepare
+from .lean.session import LeanSession
 from .lean.user import LeanHttpUser
 from .user_code import UserCodeFault
 
@@ -59,6 +62,8 @@ class Workload:
 
 
 HTTP_USERS: tuple[type[locust.User], ...] = (locust.FastHttpUser, locust.HttpUser, LeanHttpUser)
+_SESSIONS = (FastHttpSession, HttpSession, LeanSession)
+"""What these users have as `client`."""
 
 
 def _pacing_s(kind: type[locust.User]) -> float | None:
@@ -103,7 +108,7 @@ def _task(task: Task, users: Users, url: str) -> Callable[[Any], None]:
     def request(user: Any) -> None:
         send(user.client, False)
         if not users.keep_alive:
-            _disconnect(user)
+            _disconnect(user.client)
 
     def checked_request(user: Any) -> None:
         with send(user.client, True) as response:
@@ -112,7 +117,7 @@ def _task(task: Task, users: Users, url: str) -> Callable[[Any], None]:
             elif response.status_code:
                 response.failure("unexpected_status")  # the status itself is the response's, which `signature` reads
         if not users.keep_alive:
-            _disconnect(user)
+            _disconnect(user.client)
 
     return request if expected is None else checked_request
 
@@ -146,12 +151,24 @@ def _prepared(task: Task, url: str) -> Send:
     return send
 
 
-def _disconnect(user: Any) -> None:
-    """Close the connection from the client's side, which then has the TIME_WAIT; after `Connection: close` the server would."""
-    if isinstance(user, locust.FastHttpUser):
-        user.client.client.clientpool.close()
+def _disconnect(client: Any) -> None:
+    """Close idle connections from the client's side, which then has the TIME_WAIT; after `Connection: close` the server would."""
+    if isinstance(client, FastHttpSession):
+        client.client.clientpool.close()
     else:
-        user.client.close()
+        client.close()
+
+
+def leave(user: Any) -> None:
+    """Close the connections of a user that ends, which otherwise stay open until the garbage collector finds its client. Those
+    of a pool that users share stay open, and none of them counts as closed by users.
+    """
+    if getattr(user, "client_pool", None) is not None or getattr(user, "pool_manager", None) is not None:
+        return
+    with keep_alive.uncounted():
+        for client in tuple(vars(user).values()):
+            if isinstance(client, _SESSIONS) and client.user is user:
+                _disconnect(client)
 
 
 class WaitTimeError(UserCodeFault):

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from disturbed_runs import repeated_while_disturbed
+from load.servers import established
 from programs import require
 
-from capexplorer.model.events import Command, Ended, Event, LevelClosed, LevelOpened, Mark, Sample, Target
+from capexplorer.model.events import Command, Ended, Event, Header, LevelClosed, LevelOpened, Mark, Sample, Target
 from capexplorer.target.free_port import free_port
 
 from .rig import Run, events_of, export, run_command, run_in_process, started_run, wait_until
@@ -69,6 +70,19 @@ def test_workers_end_when_their_run_is_killed(tmp_path: Path) -> None:
         run.process.kill()
         run.process.wait()
         run.marked.assert_no_process_left()
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", "2")], ids=["in_process", "in_workers"])
+def test_after_each_step_down_the_service_has_as_many_connections_as_there_are_users(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    with started_run(tmp_path, "actor", "--headless", *workers, "--plan", "9:4s,4:4s,2:10m") as run:
+        run.wait_for_events(Target, lambda event: event.state == "ready")
+        url = run.wait_for_events(Header)[-1].target.url
+        for users in (9, 4, 2):
+            wait_until(lambda users=users: established(url) == users, f"{users} connections")  # type: ignore[misc]
+        run.process.send_signal(signal.SIGTERM)
+        run.exit_code()
 
 
 LOCUSTFILE = """

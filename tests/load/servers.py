@@ -181,6 +181,12 @@ def server(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
         running.close()
 
 
+def established(url: str) -> int:
+    """Connections of IPv4 to the server of this URL that its side of the kernel has as established."""
+    port, found = urlsplit(url).port, Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]
+    return sum(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01" for line in found)
+
+
 def closed_port() -> int:
     """A port of loopback on which no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

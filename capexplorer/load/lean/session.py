@@ -62,7 +62,7 @@ class LeanSession:
         self.cookies = Cookies() if keeps_cookies else None
         self.request_name: str | None = None
         """The name of requests that are sent without one; None: their URL."""
-        self._user = user
+        self.user = user
         self._event = user.environment.events.request
         self._insecure = insecure
         self._connection_timeout_s, self._timeout_s = connection_timeout, timeout
@@ -176,7 +176,7 @@ class LeanSession:
             error = status_error(request, reply)
         kind = CaughtResponse if catch_response else LeanResponse
         response = kind(request, reply, content, error, attempted, started_s)
-        user_context = self._user.context()
+        user_context = self.user.context()
 
         def report(response: LeanResponse, exception: Exception | None) -> None:
             request_counts.reported += 1
