@@ -24,6 +24,7 @@ from .engine import Drained, EngineContext, LoadEngine, MakeEngine
 from .hub_thread import HubThread
 from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from .local_engine import LocalEngine
+from .locust_stats import BoundedStats
 from .offered.offering import Offering
 from .recorder import Recorder
 from .request_counts import request_counts
@@ -165,13 +166,15 @@ class LoadHost:
     def _environment_of(workload: Workload, url: str | None, own_events: bool) -> Any:
         if url is not None:
             workload.options.host = url
-        return Environment(
+        environment = Environment(
             user_classes=list(workload.classes),
             shape_class=workload.shape,
             host=workload.options.host,
             parsed_options=workload.options,
             events=Events() if own_events else locust.events,  # type: ignore[no-untyped-call]
         )
+        environment.stats = BoundedStats()
+        return environment
 
     def _wrap_runner(self) -> None:
         self._bounded_waits = bounded_waits.BoundedWaits(self.engine.runner, self.errors)

@@ -56,7 +56,7 @@ def _requests(user: Any, path: str, headers: dict[str, str] | None = None) -> No
 def _closed(user: Any, path: str) -> None:
     for _ in range(REQUESTS):
         user.client.get(path)
-        workload._disconnect(user)
+        workload._disconnect(user.client)
 
 
 def kept(url: str) -> dict[str, dict[str, list[int]]]:
