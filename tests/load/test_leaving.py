@@ -16,8 +16,8 @@ STEPS = [6, 2, 5, 0]
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    with server() as plain, server(self_signed(tmp_path_factory.mktemp("tls"))) as with_tls:
+def seen() -> Played:
+    with server() as plain, server(self_signed()) as with_tls:
         return play("load.scenes.leaving", url=plain.url, tls=with_tls.url)
 
 
