@@ -110,8 +110,8 @@ class PartLink:
             self.process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
             )
-        except OSError as error:
-            self._failed(f"{self._command[0]}: {error.strerror or error}")
+        except (OSError, ValueError) as error:  # ValueError: a NUL in a word
+            self._failed(f"{self._command[0]}: {getattr(error, 'strerror', None) or error}")
             return
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert pipe is not None

@@ -30,6 +30,8 @@ class Read(PartMessage, frozen=True, tag="read"):
 
     reading: PartReading
     at_s: float
+    refused: tuple[str, ...] = ()
+    """Names of its numbers that are not finite or too large, which the reading lacks."""
 
 
 class Noticed(PartMessage, frozen=True, tag="noticed"):

@@ -10,6 +10,7 @@ import os
 
 import msgspec
 
+from ..model import outside
 from ..model.events import HostFacts
 from ..model.part_reading import PartReading
 from ..model.readings import NeighboursReading
@@ -24,6 +25,10 @@ from .raw_reading import RawReading
 from .remote_files import RemoteFiles
 
 _DIAG = base64.b64encode(sockdiag.request([sockdiag.LISTEN])).decode()
+
+
+_FACT_MOST = 200
+"""Characters of a fact, such as a machine's name."""
 
 
 class PartFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,4 +196,4 @@ def _denied(raw: RawReading) -> tuple[str, ...]:
 
 
 def _line(text: str | None) -> str | None:
-    return (text or "").strip() or None
+    return outside.text((text or "").strip(), _FACT_MOST) or None

@@ -10,6 +10,8 @@ import selectors
 from contextlib import suppress
 from pathlib import Path
 
+from ..model.events import PartState
+from ..model.watched import PartSpec
 from . import part_messages as messages
 from .watched_part import WatchedPart, clock
 
@@ -76,12 +78,21 @@ class PartsProcess:
         for line in lines:
             match messages.request_of(line):
                 case messages.Add(watch):
-                    self._parts.append(WatchedPart(watch, self._machines.of, clock, self._wake_writer))
-                    self._parts[-1].poll()
+                    self._add(watch)
                 case messages.Poll():
                     for part in self._parts:
                         part.poll()
         return bool(piece)
+
+    def _add(self, watch: PartSpec) -> None:
+        try:
+            part = WatchedPart(watch, self._machines.of, clock, self._wake_writer)
+        except ValueError as error:  # a transport with half a quotation
+            state = PartState(t_s=0.0, name=watch.name, state="unread", place=watch.place, reason=f"{watch.at}: {error}")
+            self._send(messages.Noticed(state))
+            return
+        self._parts.append(part)
+        part.poll()
 
     def _send(self, message: messages.PartMessage) -> None:
         text = messages.line(message)

@@ -46,7 +46,10 @@ _decoder = msgspec.json.Decoder(RawReading)
 
 def decoded(line: bytes) -> RawReading:
     """The raw reading that a Python reader sent. Raises ValueError for any other line."""
-    return _decoder.decode(line)  # its errors are ValueErrors
+    try:
+        return _decoder.decode(line)  # its errors are ValueErrors
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 _TIMES = re.compile(r"(\d+)m([\d.,]+)s")

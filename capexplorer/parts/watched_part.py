@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ..model.events import PartState
+from ..model import outside
+from ..model.events import HostFacts, PartState
 from ..model.part_reading import LOST_S, PartReading
 from ..model.watched import PartSpec
 from .link import PartLink
 from .part_messages import Noticed, Read
-from .part_probe import PartProbe
+from .part_probe import PartFacts, PartProbe
 from .server_threads import ServerThread
 from .servers import servers_of
 
@@ -29,6 +30,9 @@ machine."""
 
 _FACTS_AFTER = 3
 """Raw readings until all facts are known: the paths of some files are found in others."""
+
+REASON_MOST = 200
+"""Characters of the reason why a part is not read."""
 
 _OFFSET_MOVED_S = 0.05
 """Change of the clock's offset that is reported."""
@@ -52,6 +56,9 @@ class WatchedPart:
         self._next_s = 0.0
         self._reported: PartState | None = None
 
+        self._unusable: str | None = None
+        """Why the latest reading could not be used."""
+
     def poll(self) -> None:
         """Ask for a reading, unless the reader has used its share of a core; and the servers for their own figures."""
         for server in self._servers:
@@ -62,30 +69,41 @@ class WatchedPart:
             self.link.poll(self._probe.request(self.link.reader))
 
     def take(self) -> Iterator[Read | Noticed]:
-        """Messages to the app about what has arrived."""
-        for reading in self.link.take():
-            transport = self.link.process.pid if self.link.process is not None else None
-            if transport != self._reader:
-                self._reader, self._readings = transport, 0
-                self._probe = PartProbe(self._watch, self._probe.started_ticks)
-            self._readings += 1
-            self._read_at_s = reading.at_s
-            found = self._probe.read(reading.raw)
-            if found is not None:
-                self._schedule(found.reader_cpu_ratio, reading.at_s)
-                yield Read(msgspec.structs.replace(found, server=self._figures()), reading.at_s)
-        if not self._watch.has_reader and (figures := self._figures()):
-            self._read_at_s = self._clock()
-            yield Read(PartReading(name=self._watch.name, server=figures), self._read_at_s)
+        """Messages to the app about what has arrived. What cannot be used ends no more than the reading."""
+        try:
+            yield from self._arrived()
+        except Exception as error:  # the boundary of a part: it may send anything
+            self._unusable = f"its readings cannot be used: {type(error).__name__}: {error}"[:REASON_MOST]
+            self._probe = PartProbe(self._watch, self._probe.started_ticks)
         is_known = self._readings >= _FACTS_AFTER or not self._watch.has_reader
         now = self._read_state() if is_known and self._is_read else self._unread_state()
         if now is not None and not _same(now, self._reported):
             self._reported = now
             yield Noticed(now)
 
-    def _figures(self) -> dict[str, float]:
-        """New figures of all its servers."""
-        return {name: value for server in self._servers for name, value in (server.take() or {}).items()}
+    def _arrived(self) -> Iterator[Read]:
+        for reading in self.link.take():
+            transport = self.link.process.pid if self.link.process is not None else None
+            if transport != self._reader:
+                self._reader, self._readings = transport, 0
+                self._probe = PartProbe(self._watch, self._probe.started_ticks)
+            found = self._probe.read(reading.raw)
+            if found is not None:
+                found, refused = outside.struct(found)
+                self._schedule(found.reader_cpu_ratio, reading.at_s)
+                figures, refused_figures = self._figures()
+                yield Read(msgspec.structs.replace(found, server=figures), reading.at_s, (*refused, *refused_figures))
+            self._readings += 1
+            self._read_at_s, self._unusable = reading.at_s, None
+        if not self._watch.has_reader:
+            figures, refused = self._figures()
+            if figures or refused:
+                self._read_at_s = self._clock()
+                yield Read(PartReading(name=self._watch.name, server=figures), self._read_at_s, refused)
+
+    def _figures(self) -> tuple[dict[str, float], tuple[str, ...]]:
+        """(new figures of all its servers, names of those that cannot be used)."""
+        return outside.figures({name: value for server in self._servers for name, value in (server.take() or {}).items()})
 
     def _schedule(self, cpu_ratio: float | None, at_s: float) -> None:
         """Time of the next poll, by the reader's CPU use."""
@@ -103,7 +121,7 @@ class WatchedPart:
         if self._is_read:
             return None
         silent = "the shell there does not answer" if self.link.reader is None else "the reader is silent"
-        reason = self.link.why or self._why_no_figures or silent
+        reason = outside.text(self.link.why or self._unusable or self._why_no_figures or silent, REASON_MOST)
         return PartState(t_s=0.0, name=self._watch.name, state="unread", place=self._watch.place, reason=reason)
 
     @property
@@ -111,8 +129,12 @@ class WatchedPart:
         return next((server.why for server in self._servers if server.why is not None), None)
 
     def _read_state(self) -> PartState:
-        facts, clock = self._probe.facts, self.link.clock_offset_s
-        return PartState(
+        try:
+            facts = self._probe.facts
+        except Exception as error:  # the boundary of a part, as in `take`
+            facts = PartFacts(host=HostFacts(), why=f"its facts cannot be used: {type(error).__name__}: {error}"[:REASON_MOST])
+        clock = self.link.clock_offset_s
+        state = PartState(
             t_s=0.0,
             name=self._watch.name,
             state="read",
@@ -127,6 +149,7 @@ class WatchedPart:
             clock_error_s=None if clock is None else round(clock[1], 4),
             denied=facts.denied,
         )
+        return outside.struct(state)[0]
 
 
 def _same(now: PartState, before: PartState | None) -> bool:

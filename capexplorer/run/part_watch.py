@@ -45,6 +45,8 @@ class PartWatch:
     def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
         self._emit, self._now_s = emit, now_s
         self.watched: list[PartSpec] = []
+        self.unusable: list[str] = []
+        """Names of numbers that parts sent and that are not finite or too large, until they are taken."""
         self._pid: int | None = None
         self._to = self._from = -1
         self._rest = b""
@@ -122,8 +124,9 @@ class PartWatch:
         *lines, self._rest = self._rest.split(b"\n")
         for line in lines:
             match messages.reported(line):
-                case messages.Read(reading, at_s):
+                case messages.Read(reading, at_s, refused):
                     self._new[reading.name], self._read_at_s[reading.name] = reading, at_s
+                    self.unusable += [f"part {reading.name}: {each}" for each in refused]
                 case messages.Noticed(part):
                     self._emit(replace(part, t_s=self._now_s()))
         if len(self._rest) > _BUFFER_MOST:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from ...model import outside
 from . import TIMEOUT_S
 from .rate import Rates
 
@@ -34,12 +35,16 @@ class Prometheus:
 
 
 def sums(page: str, names: Collection[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """(values, counters) of the named metrics, each summed over its labels."""
+    """(values, counters) of the named metrics, each summed over its labels. The format's own NaN and Inf are no values; the sum
+    of numbers that are too large is NaN or infinite.
+    """
     values: dict[str, float] = {}
     counters: dict[str, float] = {}
     for family in text_string_to_metric_families(page):
         for sample in family.samples:
-            if sample.name in names and math.isfinite(sample.value):
-                kept = counters if family.type == "counter" or sample.name.endswith(("_count", "_sum")) else values
-                kept[sample.name] = kept.get(sample.name, 0.0) + sample.value
+            if sample.name not in names or (isinstance(sample.value, float) and not math.isfinite(sample.value)):
+                continue
+            value = outside.number(sample.value)
+            kept = counters if family.type == "counter" or sample.name.endswith(("_count", "_sum")) else values
+            kept[sample.name] = kept.get(sample.name, 0.0) + (math.nan if value is None else value)
     return values, counters

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
+from ...model import outside
 from ...probe.procfs import Growth, per_second
 
 
@@ -22,6 +24,9 @@ class Rates:
         self._elapsed_s = 0.0 if before_s is None else self._at_s - before_s
 
     def of(self, name: str, count: float) -> dict[str, float]:
-        """`NAME_per_s`; empty at the first reading, and if the counter was reset."""
-        rate = per_second(self._growth(name, int(count)), self._elapsed_s)
+        """`NAME_per_s`; empty at the first reading, and if the counter was reset; NaN if the counter is no number."""
+        usable = outside.number(count)
+        rate = per_second(self._growth(name, None if usable is None else int(usable)), self._elapsed_s)
+        if usable is None:
+            return {f"{name}_per_s": math.nan}
         return {} if rate is None else {f"{name}_per_s": rate}

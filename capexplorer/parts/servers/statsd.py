@@ -6,6 +6,7 @@ kernel still dropped some, counters and timers of that reading are left out, sin
 
 from __future__ import annotations
 
+import math
 import re
 import socket
 import struct
@@ -14,6 +15,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
+
+from ...model import outside
 
 _METRIC = re.compile(
     r"(?P<name>[\w.-]{1,100}):(?P<value>[+-]?\d+(?:\.\d+)?)\|(?P<kind>c|g|ms|h)(?:\|@(?P<share>0?\.\d+|1(?:\.0*)?|0))?(?:\|#.*)?",
@@ -39,6 +42,7 @@ class Totals:
         self._gauges: dict[str, float] = {}
         self._times: dict[str, tuple[float, int]] = {}
         self._names: set[str] = set()
+        self._unusable: set[str] = set()
         self._datagrams = 0
 
     def add(self, datagram: bytes) -> None:
@@ -47,28 +51,33 @@ class Totals:
         for line in datagram.decode("ascii", "replace").splitlines():
             found = _METRIC.fullmatch(line)
             share = float(found["share"] or 1.0) if found is not None else 0.0
-            if found is not None and share > 0 and self._is_kept(found["name"]):
-                self._add(found["name"], found["kind"], found["value"], share)
+            if found is None or share <= 0 or not self._is_kept(found["name"]):
+                continue
+            value = outside.number(float(found["value"]) / (share if found["kind"] == "c" else 1.0))
+            if value is None:
+                self._unusable.add(found["name"])
+            else:
+                self._add(found["name"], found["kind"], value, is_step=found["value"][0] in "+-")
 
     def _is_kept(self, name: str) -> bool:
         if len(self._names) < _NAMES_MOST:
             self._names.add(name)
         return name in self._names
 
-    def _add(self, name: str, kind: str, value: str, share: float) -> None:
+    def _add(self, name: str, kind: str, value: float, *, is_step: bool) -> None:
         match kind:
             case "c":
-                self._counts[name] = self._counts.get(name, 0.0) + float(value) / share
+                self._counts[name] = self._counts.get(name, 0.0) + value
             case "g":
-                before = self._gauges.get(name, 0.0) if value[0] in "+-" else 0.0
-                self._gauges[name] = before + float(value)
+                self._gauges[name] = value + (self._gauges.get(name, 0.0) if is_step else 0.0)
             case _:
                 total, count = self._times.get(name, (0.0, 0))
-                self._times[name] = total + float(value), count + 1
+                self._times[name] = total + value, count + 1
 
     def take(self, elapsed_s: float, dropped: int) -> dict[str, float]:
         """`NAME_per_s` of counters, the mean `NAME_ms` of timers, gauges as they are; `datagrams_per_s`, and `dropped_datagrams`
-        if there were any. Gauges keep their values, but are left out of a reading without datagrams."""
+        if there were any. Gauges keep their values, but are left out of a reading without datagrams. A metric with a value that
+        cannot be used is NaN."""
         figures = {"datagrams_per_s": self._datagrams / elapsed_s}
         if dropped:
             figures["dropped_datagrams"] = float(dropped)
@@ -76,6 +85,8 @@ class Totals:
             figures |= {f"{name}_per_s": count / elapsed_s for name, count in self._counts.items()}
             figures |= {f"{name}_ms": total / count for name, (total, count) in self._times.items() if count}
         figures |= self._gauges if self._datagrams else {}
+        figures |= dict.fromkeys(self._unusable, math.nan)
+        self._unusable.clear()
         self._counts, self._times, self._datagrams = dict.fromkeys(self._counts, 0.0), dict.fromkeys(self._times, (0.0, 0)), 0
         return figures
 
