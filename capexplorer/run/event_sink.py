@@ -15,7 +15,13 @@ from ..session.writer import SessionWriter
 class EventSink:
     """Call `emit` in the pump's thread only, `take` in the thread that draws."""
 
-    def __init__(self, on_failure: Callable[[LogWriteError], None], on_recovery: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        on_failure: Callable[[LogWriteError], None],
+        on_recovery: Callable[[], None] = lambda: None,
+        on_made_again: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_made_again`: the log was removed, and has been written again."""
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
         self.derive_events: Callable[[Event], Iterable[Event]] = lambda event: ()
@@ -24,7 +30,8 @@ class EventSink:
         self.timeline = Timeline()
         """All events so far, as a reader of the log will see them."""
         self._taken: deque[Event] = deque()
-        self._on_failure, self._on_recovery = on_failure, on_recovery
+        self._on_failure, self._on_recovery, self._on_made_again = on_failure, on_recovery, on_made_again
+        self._made_again = 0
 
     def emit(self, event: Event) -> None:
         """Emit one event. Log and screen get the same rounded, redacted value, so that a replay shows what was seen live."""
@@ -54,6 +61,9 @@ class EventSink:
         if self.writer is not None and self.writer.failure is not None and self.writer.retry():
             self._on_recovery()
         self._guarded(lambda writer: writer.flush())
+        if self.writer is not None and self.writer.made_again > self._made_again:
+            self._made_again = self.writer.made_again
+            self._on_made_again()
 
     def close(self) -> None:
         """Write what is left and close the log."""

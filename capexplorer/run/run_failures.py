@@ -62,6 +62,11 @@ class RunFailures:
         self._outcome.recover("log")
         self._let_users_run()
 
+    def on_log_made_again(self) -> None:
+        """The log was removed, moved or replaced by another program, and has been written again with everything recorded."""
+        text = "the session log was removed while the run goes on: it has been written again, and nothing is lost"
+        self._sink.emit(Log(t_s=self._pump.now_s(), source="capexplorer", level="error", text=text))
+
     def on_defect(self, text: str) -> None:
         """First end the load and record the failure: later steps may fail from the same defect. `text`: the traceback."""
         self._load_target.shut()

@@ -61,7 +61,11 @@ class SessionRun:
         self.workers: Workers = NoWorkers()
         self.pump = Pump(self.tick, lambda text: self._failures.on_defect(text))
         self.requests = RequestStore(self.pump.at_s)
-        self.sink = EventSink(lambda error: self._failures.on_log_failure(error), lambda: self._failures.on_log_recovery())
+        self.sink = EventSink(
+            lambda error: self._failures.on_log_failure(error),
+            lambda: self._failures.on_log_recovery(),
+            lambda: self._failures.on_log_made_again(),
+        )
         self.path: Path | None = None
         self.on_path: list[Callable[[Path], None]] = []
         """Called once the log has its header."""

@@ -77,6 +77,18 @@ class Lines:
             self.position += len(line)
         return lines
 
+    def follow(self, path: Path) -> bool:
+        """Go on in the file that `path` leads to now, if that is another one and at least as long. Returns whether it is.
+
+        A run whose log was removed writes it again, with the same content. Raises OSError.
+        """
+        there = os.stat(path)
+        if os.path.samestat(there, os.fstat(self.file.fileno())) or there.st_size < self.position:
+            return False
+        left, self.file = self.file, open_regular(path)
+        left.close()
+        return True
+
     def line_at(self, position: int) -> bytes:
         """The line that begins at this position. Raises OSError."""
         self.file.seek(position)

@@ -1,4 +1,5 @@
-"""A file that gets its name only after its first content is on the disk, so that a crash leaves no empty file."""
+"""A file that gets its name only after its first content is on the disk, so that a crash leaves no empty file; and that is made
+again if it is removed while it is open."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..paths import PRIVATE_FILE
+from ..paths import PRIVATE_FILE, PRIVATE_FOLDER
 
-_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
+_PIECE_BYTES = 1 << 20
 
 
 class NewFile:
@@ -42,6 +45,33 @@ class NewFile:
         else:  # with `src_dir_fd` Python calls linkat, which alone can follow this link to the file
             os.link(f"/proc/self/fd/{self.fd}", self.path, src_dir_fd=self.fd, follow_symlinks=True)
         self._has_appeared = True
+
+    def has_left(self) -> bool:
+        """Whether its name no longer leads to it: it was removed, moved or replaced. Raises OSError."""
+        if not self._has_appeared:
+            return False
+        try:
+            return not os.path.samestat(os.stat(self.path), os.fstat(self.fd))
+        except FileNotFoundError:
+            return True
+
+    def again(self) -> NewFile:
+        """A file of this name with this content, which stays readable here after its removal; close this one then. What has taken
+        the name meanwhile is kept beside it as `NAME.replaced`. Raises OSError.
+        """
+        self.path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            os.rename(self.path, self.path.with_name(f"{self.path.name}.replaced"))
+        fresh = NewFile(self.path)
+        try:
+            position = 0
+            while piece := os.pread(self.fd, _PIECE_BYTES, position):
+                position += os.write(fresh.fd, piece)
+            fresh.appear()
+        except OSError:
+            fresh.close()
+            raise
+        return fresh
 
     def close(self) -> None:
         """Close the file; delete it if it has no name yet."""

@@ -70,9 +70,12 @@ class SessionReader:
         """(position, event) of each of the next lines, about `most_bytes`; empty if there are no more yet. The event is None
         for a line that is left out.
 
-        A last line without its line end is left out; with `wait` it is read later, since it may still be written.
+        A last line without its line end is left out; with `wait` it is read later, since it may still be written, and a log that
+        was removed and written again is followed.
         """
         lines = self._next_lines(most_bytes)
+        if wait and not lines and self._follows():
+            lines = self._next_lines(most_bytes)
         if wait and lines and (last := lines[-1][1]) is not None and not last.endswith(b"\n"):
             self._source.put_back(last)
             lines.pop()
@@ -108,6 +111,12 @@ class SessionReader:
             return self._source.next_part(most_bytes)
         except OSError as error:
             raise _unreadable(self.path, error) from None
+
+    def _follows(self) -> bool:
+        try:
+            return self._source.follow(self.path)
+        except OSError:  # removed, and not there again yet
+            return False
 
     def _decoded(self, line: bytes) -> Event | None:
         return decode(line) if is_current(line, self._schema) else self._upgraded(decode_plain(line))

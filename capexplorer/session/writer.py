@@ -6,6 +6,7 @@ Used by one native thread (the pump) of a process that gevent has patched: so wi
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -29,6 +30,8 @@ class SessionWriter:
     operating system at once, with everything before it, since the process may be killed in the analysis that follows. All other
     events wait for `flush`.
 
+    A file that is removed, moved or replaced while it is written is made again, with everything recorded, at the next `flush`.
+
     The file gets its name once its whole header is on the disk: a process that is killed earlier leaves no empty log.
 
     If the disk fails, LogWriteError is raised once; from then on events are kept in memory until `retry` or `close` writes
@@ -42,6 +45,8 @@ class SessionWriter:
         self.path = path
         self.failure: LogWriteError | None = None
         """Set while events cannot be written."""
+        self.made_again = 0
+        """How often the file was gone and has been made again."""
         self._clock = clock
         self._kept = bytearray()
         self._lines = 0
@@ -73,13 +78,13 @@ class SessionWriter:
 
     def flush(self) -> None:
         """Pass everything to the operating system; to be called every tick. Raises LogWriteError, once, if that fails."""
-        self._save(sync=self._clock() - self._synced_at >= _SYNC_AFTER_S)
+        self._save(sync=self._clock() - self._synced_at >= _SYNC_AFTER_S, look=True)
 
     def retry(self) -> bool:
         """Try to write the kept events after a failure. Returns whether all of them are on the disk."""
         self.failure = None
         try:
-            self._save(sync=True)
+            self._save(sync=True, look=True)
         except LogWriteError as error:
             self.failure = error
         return self.failure is None
@@ -93,17 +98,22 @@ class SessionWriter:
             return
         try:
             if self.failure is None:
-                self._save(sync=True)
+                self._save(sync=True, look=True)
             else:
                 self.retry()
         finally:
             self._file.close()
             self._file = None
 
-    def _save(self, sync: bool) -> None:
+    def _save(self, *, sync: bool, look: bool = False) -> None:
+        """`look`: make sure that the file is still there."""
         if self.failure is not None or self._file is None:
             return
         try:
+            if look and self._file.has_left():
+                self._make_again(self._file)
+            if look and os.fstat(self._file.fd).st_size < self._size:
+                raise OSError(errno.EIO, "another program has shortened it")
             self._append(self._file.fd)
             if self._began:
                 self._file.appear()
@@ -115,6 +125,11 @@ class SessionWriter:
         except OSError as error:
             self.failure = LogWriteError(f"{self.path}: the session log cannot be written: {error.strerror or error}")
             raise self.failure from None
+
+    def _make_again(self, file: NewFile) -> None:
+        self._file = file.again()
+        file.close()
+        self.made_again += 1
 
     def _append(self, fd: int) -> None:
         """Write the kept lines. If the disk fails in between, the file ends after a complete line, and the others stay kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from programs import require
 from capexplorer.model.events import Ended, LevelClosed, Log, Mark, Sample, Target
 
 from .pty_rig import on_terminal
-from .rig import E2E_FOLDER, events_of, export, run_to_end, session_path, started_run
+from .rig import E2E_FOLDER, events_of, export, run_to_end, session_path, started_run, wait_until
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
@@ -135,6 +136,28 @@ def test_a_full_disk_ends_the_run_with_exit_code_4_and_a_readable_log(tmp_path: 
         assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01), "a gap between two samples"
     assert [event.state for event in events_of(events, Target)][:2] == ["starting", "ready"]
     assert len(export(copied)["levels"]) == 1
+
+
+def test_a_log_that_is_removed_during_the_run_is_written_again_and_the_user_is_told(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", *LONG_PLAN) as run:
+        before = run.wait_for_events(Sample)
+        shutil.rmtree(run.sessions)
+        wait_until(lambda: len(events_of(run.events(), Sample)) > len(before), "the log with further seconds")
+        run.process.send_signal(signal.SIGTERM)
+        assert run.exit_code() == 128 + signal.SIGTERM
+    assert "the session log was removed while the run goes on" in run.stderr
+    events = run.events()
+    assert events_of(events, Sample)[: len(before)] == before
+    assert isinstance(events[-1], Ended)
+
+
+def test_a_log_that_is_removed_and_cannot_be_written_again_ends_the_run_with_exit_code_4(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", *LONG_PLAN) as run:
+        run.wait_for_events(Sample)
+        shutil.rmtree(run.sessions)
+        run.sessions.write_text("a file in place of the folder")
+        assert run.exit_code() == 4
+    assert any("the session log cannot be written: Not a directory" in line for line in error_lines(run.stderr)), run.stderr
 
 
 @needs_tmux

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -82,6 +83,95 @@ def test_a_second_failure_after_a_recovery_is_reported_again(path: Path) -> None
         assert writer.retry()
     writer.close()
     assert list(read(path)) == [HEADER, note(0), note(1)]
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def remove_its_folder(path: Path) -> None:
+    path.unlink()
+    path.parent.rmdir()
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_name("moved.jsonl"))
+
+
+def replace(path: Path) -> None:
+    (edited := path.with_name("edited")).write_text("edited")
+    edited.replace(path)
+
+
+@pytest.mark.parametrize("leave", [remove, remove_its_folder, move, replace])
+@pytest.mark.parametrize("end", [SessionWriter.flush, SessionWriter.close])
+def test_a_log_that_is_gone_is_made_again_with_everything_recorded(
+    tmp_path: Path, leave: Callable[[Path], None], end: Callable[[SessionWriter], None]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "session.jsonl"
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    writer.write(note(0))
+    writer.flush()
+    leave(path)
+    writer.write(note(1))
+    end(writer)
+    assert list(read(path)) == [HEADER, note(0), note(1)]
+    assert (writer.made_again, writer.failure, path.stat().st_mode & 0o777) == (1, None, 0o600)
+    writer.close()
+
+
+def test_what_took_the_place_of_a_log_is_kept(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    replace(path)
+    writer.close()
+    assert path.with_name("session.jsonl.replaced").read_text() == "edited"
+    assert list(read(path)) == [HEADER]
+
+
+def test_a_log_that_cannot_be_made_again_is_a_failure_until_it_can(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "session.jsonl"
+    path.parent.mkdir()
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    remove_its_folder(path)
+    path.parent.write_text("a file in place of the folder")
+    with pytest.raises(LogWriteError, match=r"session\.jsonl: the session log cannot be written: Not a directory"):
+        writer.flush()
+    writer.write(note(0))
+    assert not writer.retry()
+    path.parent.unlink()
+    assert writer.retry()
+    writer.close()
+    assert list(read(path)) == [HEADER, note(0)]
+
+
+def test_a_log_that_another_program_shortens_is_a_failure_at_once(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    os.truncate(path, 10)
+    with pytest.raises(LogWriteError, match="another program has shortened it"):
+        writer.flush()
+    writer.close()
+    assert writer.failure is not None
+
+
+def test_a_reader_of_a_growing_log_follows_it_when_it_is_made_again(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    writer.write(note(0))
+    writer.flush()
+    with open_session(path) as session:
+        assert [event for _, event in session.read_on(wait=True)] == [note(0)]
+        path.unlink()
+        writer.write(note(1))
+        assert session.read_on(wait=True) == []
+        writer.flush()
+        assert [event for _, event in session.read_on(wait=True)] == [note(1)]
+        assert session.notes == []
+    writer.close()
 
 
 def test_closing_tries_to_write_once_more(path: Path) -> None:
@@ -197,6 +287,7 @@ def test_a_sessions_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path:
 
 WRITE_INTO_A_READ_ONLY_FOLDER = """
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from capexplorer.errors import LogWriteError
