@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import keyword
@@ -114,7 +115,8 @@ def run(args: list[str]) -> int:
     except click.Abort:
         return 128 + signal.SIGINT
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):  # stderr may be full, or its reader gone
+            error.show()
         return 2
     except stdout.ReaderGoneError as gone:
         stdout.give_up()

@@ -46,6 +46,8 @@ def install() -> None:
     buffered = io.BufferedWriter(_Stdout(1, "wb", closefd=False))
     encoding, errors = (before.encoding, before.errors) if before is not None else ("utf-8", "strict")
     sys.stdout = io.TextIOWrapper(buffered, encoding, errors, line_buffering=os.isatty(1))
+    if sys.stderr is None:  # Python found 2 closed
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def give_up() -> None:

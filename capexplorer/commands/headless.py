@@ -26,7 +26,7 @@ from ..run.options import RunOptions
 from ..wording.numbers import three_digits
 from ..wording.quantities import latency, latency_cell, latency_title, offered_rate, rate
 from .assembly import live_run, report_failure
-from .error_output import printable
+from .error_output import print_line, printable
 from .signals import signals_to
 
 
@@ -44,6 +44,8 @@ def explore_headless(options: RunOptions) -> int:
             timeline = watch(run, Unattended(run), capture.stderr)
             run.close()
             conclude(run, timeline, capture.stderr)
+    if capture.stdout_failure is not None:
+        print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.session_run.path}")
     return report_failure(run)
 
 

@@ -6,17 +6,35 @@ stdout and stderr stay available as duplicates.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import IO
+from typing import IO, Any
 
 OnLine = Callable[[str, str, str], None]
 """source, level, text; called from any thread."""
 
 LINE_BYTES = 8_192
 """A longer line is cut."""
+
+
+class _Outlet(io.FileIO):
+    """The real stdout or stderr. What it does not take (its reader has left, its disk is full) is dropped: the run goes on."""
+
+    failure: str | None = None
+    """Why something was dropped, in a few words; None also if the reader has left."""
+
+    def write(self, data: Any, /) -> int:
+        """The number of bytes written or dropped."""
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            return len(data)
+        except OSError as error:
+            self.failure = error.strerror or str(error)
+            return len(data)
 
 
 class Capture:
@@ -27,6 +45,12 @@ class Capture:
         """The real stdout while captured."""
         self.stderr: IO[str] | None = None
         self._kept: dict[int, int] = {}
+        self._outlets: list[_Outlet] = []
+
+    @property
+    def stdout_failure(self) -> str | None:
+        """Why stdout did not take everything, in a few words; None also if its reader has left."""
+        return self._outlets[0].failure if self._outlets else None
 
     def begin(self, on_line: OnLine, start_thread: Callable[[Callable[[], None]], None]) -> None:
         """Redirect 1 and 2 into pipes that native threads read line by line."""
@@ -38,8 +62,8 @@ class Capture:
             os.dup2(writer, fd)
             os.close(writer)
             start_thread(_reading(reader, source, on_line))
-        self.stdout = os.fdopen(os.dup(self._kept[1]), "w", buffering=1)
-        self.stderr = os.fdopen(os.dup(self._kept[2]), "w", buffering=1)
+        self._outlets = [_Outlet(os.dup(fd), "wb") for fd in self._kept.values()]
+        self.stdout, self.stderr = (io.TextIOWrapper(io.BufferedWriter(each), line_buffering=True) for each in self._outlets)
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
 

@@ -138,6 +138,17 @@ def test_a_full_disk_ends_the_run_with_exit_code_4_and_a_readable_log(tmp_path: 
     assert len(export(copied)["levels"]) == 1
 
 
+@pytest.mark.parametrize("redirection", [">&-", "> /dev/full", "2>&-", "> /dev/full 2>&1", "2>&1 | true"])
+def test_a_run_whose_output_cannot_be_written_is_finished_and_saved(tmp_path: Path, redirection: str) -> None:
+    run, _ = run_to_end(tmp_path, "actor", *SHORT_PLAN, before=("sh", "-c", f'"$@" {redirection}', "sh"))
+    events = run.events()
+    assert [closed.index for closed in events_of(events, LevelClosed)] == [0]
+    assert isinstance(events[-1], Ended)
+    assert events[-1].exit_code == (0 if any(sample.settled for sample in events_of(events, Sample)) else 4)
+    if redirection == "> /dev/full":
+        assert f"stdout: cannot be written: No space left on device; saved: {session_path(run.sessions)}" in run.stderr
+
+
 def test_a_log_that_is_removed_during_the_run_is_written_again_and_the_user_is_told(tmp_path: Path) -> None:
     with started_run(tmp_path, "actor", *LONG_PLAN) as run:
         before = run.wait_for_events(Sample)
