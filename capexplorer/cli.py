@@ -27,7 +27,7 @@ COMMANDS = {
     "stop": "End a run; its session is saved.",
     "worker": "Generate load for a run, from another process or machine.",
     "replay": "Replay a saved session on the live screen.",
-    "sessions": "List saved sessions.",
+    "sessions": "List saved sessions, delete and rename them.",
     "profiles": "List profiles.",
     "targets": "List targets and their parameters.",
     "export": "Write a saved session in another format.",
@@ -37,6 +37,9 @@ COMMANDS = {
     "doctor": "Show which limits of this machine will stop an exploration, and how to raise them.",
 }
 """Commands with one line of help each, so that `--help` imports no command module."""
+
+OF_ALL_FOLDERS = ("attach", "stop")
+"""Commands that find runs, whatever the folder of the configuration file."""
 
 
 class Lazy(click.Group):
@@ -82,7 +85,7 @@ def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None) ->
     """
     if config is not None:
         os.environ[configuration.VARIABLE] = str(config.resolve())  # also for the processes that a command becomes or starts
-    own = configuration.load()
+    own, asked_dir = configuration.load(), sessions_dir
     use_units(own)
     if sessions_dir is None and own.sessions_dir is not None:
         sessions_dir = Path(own.sessions_dir).expanduser()
@@ -90,7 +93,7 @@ def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None) ->
         from .commands.pick import pick
 
         pick(sessions_dir)
-    ctx.default_map = {name: {"sessions_dir": sessions_dir} for name in COMMANDS}
+    ctx.default_map = {name: {"sessions_dir": asked_dir if name in OF_ALL_FOLDERS else sessions_dir} for name in COMMANDS}
 
 
 def main() -> None:

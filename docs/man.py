@@ -67,6 +67,11 @@ def _lines() -> Iterator[str]:
         yield from _options(own_context)
         if command.epilog:
             yield f".PP\n{_paragraphs(command.epilog)}"
+        for part in command.commands.values() if isinstance(command, click.Group) else ():
+            part_context = click.Context(part, info_name=part.name, parent=own_context)
+            usage = " ".join([name, part.name or "", *part.collect_usage_pieces(part_context)])
+            yield f".SS {_text(usage)}\n{_paragraphs(part.help or '')}"
+            yield from _options(part_context)
     yield ".SH KEYS"
     for screen in get_args(ScreenName):
         yield f".SS {SCREENS[screen]}"

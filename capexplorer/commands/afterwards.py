@@ -24,20 +24,32 @@ def print_session(timeline: Timeline, path: Path | None) -> None:
         width = shutil.get_terminal_size().columns
         print_line(textwrap.fill(f"verdict: {printable(wording.verdict(timeline))}", width, break_on_hyphens=False))
     print_line(f"saved: {path}")
-    program, name = shlex.quote(program_name()), shlex.quote(session_name(path))
     print_line("to replay it, or to export it as a page:")
-    print_line(f"  {program} replay {name}")
-    print_line(f"  {program} export {name} --format html -o {shlex.quote(f'{path.stem}.html')}")
+    for words in (["replay"], ["export", "--format", "html", "-o", f"{path.stem}.html"]):
+        print_line(printed_command(words[0], session_name(path), *words[1:]))
 
 
 def run_goes_on(session: str) -> Sequence[str]:
     """The lines that say how to get a screen of a run again, or to end it: each command has a line of its own."""
-    program, name = shlex.quote(program_name()), shlex.quote(session)
     return (
         "the run goes on without this screen; to show it again, or to end it:",
-        f"  {program} attach {name}",
-        f"  {program} stop {name}",
+        printed_command("attach", session),
+        printed_command("stop", session),
     )
+
+
+def printed_command(*words: str) -> str:
+    """A command of this program on a line of its own, which a shell accepts as it is printed. Where the terminal is too narrow it
+    continues after a backslash.
+    """
+    lines, width = [f"  {shlex.quote(program_name())}"], shutil.get_terminal_size().columns
+    for word in map(shlex.quote, words):
+        if not os.isatty(2) or len(lines[-1]) + len(word) + len("  \\") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+    return "\n".join(lines)
 
 
 def require_log(path: Path) -> None:
@@ -49,7 +61,7 @@ def require_log(path: Path) -> None:
 def session_name(path: Path) -> str:
     """The session's name for `replay` and `export`: its id, or its path if it is not in the usual folder."""
     usual = paths.sessions()
-    return path.stem if path.parent.resolve() == usual.resolve() else str(path.resolve())
+    return path.stem if path.parent.resolve() == usual.resolve() else _short(path)
 
 
 def program_name() -> str:
@@ -58,5 +70,12 @@ def program_name() -> str:
     found = shutil.which("capexplorer")
     if found is not None and Path(found).resolve() == script.resolve():
         return "capexplorer"
-    relative = os.path.relpath(script)
-    return relative if not relative.startswith("..") else str(script)
+    return _short(script)
+
+
+def _short(path: Path) -> str:
+    """The path, relative to the working folder if it is below it; always with a slash, which makes it a path for any reader."""
+    relative = os.path.relpath(path)
+    if relative.startswith(".."):
+        return str(path.resolve())
+    return relative if os.sep in relative else os.path.join(".", relative)

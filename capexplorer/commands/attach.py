@@ -12,39 +12,48 @@ import click
 from ..errors import InputError
 from ..load.plan import parse
 from ..model.timeline import Timeline
-from ..remote import run_sockets
 from ..remote.remote_controls import RemoteControls
 from ..remote.remote_requests import RemoteRequests
 from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from ..session.reader import open_session
 from ..tui.screens.baseline_choice import Baselines
+from . import completing
 from .afterwards import print_session, program_name, require_log, run_goes_on
 from .baseline import baselines
 from .configured_preferences import own_preferences
 from .error_output import print_line
 from .signals import signals_to
-from .stop import ENDS_WITHIN_S
+from .stop import ENDS_WITHIN_S, run_of
 from .terminals import SERVED, name_of_terminal, require_screen, terminal_or_browser
 
 SCREEN = ("attach", "capexplorer sessions")
 
 
 @click.command()
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=completing.runs)
 @click.option("--watch", is_flag=True, help="Only watch: never take the controls.")
 @click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
 @click.option("--mouse", is_flag=True, help="Keys, tabs, lists and charts can be clicked; selecting text then needs Shift.")
-def command(session: str | None, watch: bool, baseline: str | None, mouse: bool) -> int:
+@click.option(
+    "--sessions-dir",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Only runs that are saved in this folder, in which --baseline looks, too. Without it, this user's runs of all folders"
+    " are found.",
+)
+def command(session: str | None, watch: bool, baseline: str | None, mouse: bool, sessions_dir: Path | None) -> int:
     """Show the live screen of a run that another process started, and control it.
 
-    SESSION is the id of a run, or the beginning of one; it may be left out if there is only one run (`capexplorer sessions`
-    lists them). One screen of a run has the controls; the key c asks for them. Closing the screen does not end the run.
+    SESSION is the id of a run, `last`, or any unique part of an id or title; it may be left out if there is only one run
+    (`capexplorer sessions` lists them).
+
+    One screen of a run has the controls; the key c asks for them. Closing the screen does not end the run.
     """
     if not os.environ.get(SERVED):
         require_screen(*SCREEN)  # before connecting to the run
-    saved_curves = baselines(baseline, None, live=True)
-    name, path = run_sockets.find(session)
+    saved_curves = baselines(baseline, sessions_dir, live=True)
+    name, path = run_of(session, sessions_dir)
     connection = RunConnection(path, "watch" if watch else "steer", name_of_terminal())
     try:
         if not Path(connection.welcome.path).exists():

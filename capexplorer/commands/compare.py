@@ -54,8 +54,8 @@ def command(
 ) -> int:
     """Compare two or more sessions. The first is the baseline.
 
-    SESSION is a path, an id, the beginning of one, or `last`; SESSION#1 or SESSION:epoch=1 is one epoch of it. A session with
-    several epochs stands for each of them.
+    SESSION is a path, any unique part of an id or title, `last` or `last-1`; SESSION#1 or SESSION:epoch=1 is one epoch of it. A
+    session with several epochs stands for each of them.
     """
     parsed_conditions = [parse(condition) for condition in conditions]
     on_screen = form is None and output is None and not parsed_conditions and sys.stdout.isatty()

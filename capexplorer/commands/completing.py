@@ -29,3 +29,10 @@ def sessions(ctx: click.Context, parameter: click.Parameter, typed: str) -> list
     ids = sorted((path.stem for path in folder.glob(f"*{SUFFIX}")), reverse=True)
     names = dict.fromkeys(["last", *ids[:SESSIONS_MOST], *paths.sample_sessions()])
     return [name for name in names if name.startswith(typed)]
+
+
+def runs(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The ids of the runs that are going on."""
+    from ..remote import run_sockets
+
+    return [name for name in run_sockets.running() if name.startswith(typed)]

@@ -11,7 +11,7 @@ import click
 
 from ..model.events import Event, Target
 from ..run.options import RunOptions
-from .afterwards import program_name
+from .afterwards import run_goes_on
 from .assembly import AssembledRun, live_run, report_failure
 from .error_output import print_line
 from .on_screen import HANG_UP, release_input
@@ -56,7 +56,8 @@ def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
         click.echo(sentence or "capexplorer: the run ended before it was ready", err=True, nl=not sentence)
         return os.waitstatus_to_exitcode(status) or 1
     click.echo(session)
-    print_line(f"runs in the background; {program_name()} attach {session} shows it, {program_name()} stop {session} ends it")
+    for line in run_goes_on(session):
+        print_line(line)
     if not options.steps and not options.autopilot:
         kept_s = options.profile.guards.unattended_s
         print_line(f"load by hand ends after {kept_s:g} s in which no attached screen has the controls")

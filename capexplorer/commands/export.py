@@ -48,7 +48,7 @@ def _format_help() -> str:
 def command(
     session: str, form: str, output: Path | None, force: bool, redact: bool, reanalyse: bool, sessions_dir: Path | None
 ) -> None:
-    """Write a saved session in another format. SESSION is a path, an id, the beginning of one, or `last`."""
+    """Write a saved session in another format. SESSION is a path, any unique part of an id or title, `last` or `last-1`."""
     path = find(session, sessions_dir or paths.sessions())
     with _events(path) as recorded:
         events: Iterable[Event] = with_found(path, recorded) if reanalyse else recorded

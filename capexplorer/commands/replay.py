@@ -61,7 +61,7 @@ def command(
 ) -> int:
     """Show a saved session on the live screen: all of it, or from a time on. The space bar plays it.
 
-    SESSION is a path, an id, the beginning of one, or `last`.
+    SESSION is a path, any unique part of an id or title, `last` or `last-1`.
     """
     if start is not None:
         try:

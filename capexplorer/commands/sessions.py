@@ -1,8 +1,11 @@
-"""`capexplorer sessions`."""
+"""`capexplorer sessions`: lists them, deletes some (`rm`), and gives one a title (`rename`)."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,38 +13,110 @@ import click
 import msgspec
 
 from .. import paths
+from ..errors import SessionError
 from ..model.session_entry import SessionEntry
 from ..remote import run_sockets
 from ..session import removal, titles
-from ..session.catalog import list_sessions
+from ..session.catalog import find, list_sessions
 from ..session.digest import digest_of
-from ..wording.numbers import three_digits
+from ..wording import session_time
+from ..wording.numbers import MISSING, three_digits
+from . import completing
 from .error_output import printable
 from .judging import judged
 
+_FOLDER = click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder that holds the sessions.")
 
-@click.command()
+
+@click.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder that holds the sessions.")
-def command(as_json: bool, sessions_dir: Path | None) -> None:
+@_FOLDER
+@click.pass_context
+def command(context: click.Context, as_json: bool, sessions_dir: Path | None) -> None:
     """List saved sessions, newest first, and which of them are running: `capexplorer attach` shows those, `capexplorer stop`
     ends them.
 
-    `capexplorer` without a command lists them on a screen, to open, compare, export, rename and delete.
+    On a terminal the table leaves out what does not fit; in a pipe it is complete. `capexplorer` without a command lists sessions
+    on a screen, to open, compare, export, rename and delete.
     """
+    context.default_map = {name: {"sessions_dir": sessions_dir} for name in ("rm", "rename")}
+    if context.invoked_subcommand is not None:
+        return
     running = run_sockets.running()
     rows = [_row(entry) | {"running": entry.id in running} for entry in list_sessions(sessions_dir or paths.sessions())]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    table = [[name for name, _, _ in _COLUMNS], *([cell(row) for _, cell, _ in _COLUMNS] for row in rows if not row["problem"])]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table if len(table) > 1 else ():
-        cells = zip(line, widths, _COLUMNS, strict=True)
-        click.echo("  ".join(f"{cell:>{width}}" if right else f"{cell:{width}}" for cell, width, (_, _, right) in cells).rstrip())
+    width = shutil.get_terminal_size().columns if os.isatty(1) else None
+    for line in table([row for row in rows if not row["problem"]], width):
+        click.echo(line)
     for row in rows:
         if row["problem"]:
             click.echo(f"{printable(row['id'])}  {printable(row['problem'])}")
+
+
+@command.command("rm")
+@click.argument("names", metavar="SESSION...", nargs=-1, required=True, shell_complete=completing.sessions)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_FOLDER
+def remove(names: tuple[str, ...], yes: bool, sessions_dir: Path | None) -> None:
+    """Delete sessions permanently: the logs, and the files that belong to them. It asks first.
+
+    A session that is being recorded is not deleted.
+    """
+    found = [_own(name, sessions_dir) for name in names]
+    logs = list(dict.fromkeys(found))
+    for log in logs:
+        click.echo(f"{log.stem}  {printable(titles.read(log) or '')}".rstrip(), err=True)
+    if not yes and not click.confirm(f"Delete {'this session' if len(logs) == 1 else f'these {len(logs)} sessions'}?", err=True):
+        raise click.Abort
+    for log in logs:
+        removal.delete(log)
+
+
+@command.command("rename")
+@click.argument("name", metavar="SESSION", shell_complete=completing.sessions)
+@click.argument("title")
+@_FOLDER
+def rename(name: str, title: str, sessions_dir: Path | None) -> None:
+    """Give a session a title, by which all commands then find it; an empty one removes it. The log does not change."""
+    titles.write(_own(name, sessions_dir), title)
+
+
+def _own(name: str, folder: Path | None) -> Path:
+    """The log of a session, unless it is a sample. Raises SessionError."""
+    log = find(name, folder or paths.sessions())
+    if log in paths.sample_sessions().values():
+        raise SessionError(f"session `{name}` is a sample that comes with capexplorer: it stays as it is")
+    return log
+
+
+def table(rows: Sequence[dict[str, Any]], width: int | None) -> list[str]:
+    """The lines of the table, with its titles. `width`: the most cells of a line; columns are left out and titles shortened for
+    it; None: any number.
+    """
+    columns = list(_COLUMNS)
+    cells = {name: [name, *(cell(row) for row in rows)] for name, cell, _ in columns}
+
+    def total() -> int:
+        return sum(max(map(len, cells[name])) + len(_BETWEEN) for name, _, _ in columns) - len(_BETWEEN)
+
+    for name in _LEFT_OUT if width is not None else ():
+        over = total() - (width or 0)
+        if over <= 0:
+            break
+        if name == "title" and (room := max(map(len, cells[name])) - over) >= _LEAST_TITLE:
+            cells[name] = [each if len(each) <= room else f"{each[: room - 1]}…" for each in cells[name]]
+        else:
+            columns = [each for each in columns if each[0] != name]
+    widths = {name: max(map(len, cells[name])) for name, _, _ in columns}
+    return [
+        _BETWEEN.join(
+            f"{cells[name][index]:>{widths[name]}}" if right else f"{cells[name][index]:{widths[name]}}"
+            for name, _, right in columns
+        ).rstrip()
+        for index in range(len(rows) + 1 if rows else 0)
+    ]
 
 
 def _row(entry: SessionEntry) -> dict[str, Any]:
@@ -67,18 +142,21 @@ def _state(row: dict[str, Any]) -> str:
 
 
 def _figure(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+    return MISSING if value is None else format(value, form)
 
 
-_COLUMNS = (
+_COLUMNS: Sequence[tuple[str, Callable[[dict[str, Any]], str], bool]] = (
     ("id", lambda row: printable(row["id"]), False),
     ("title", lambda row: printable(row["title"] or row["label"] or ""), False),
-    ("profile", lambda row: printable(row["profile"] or "–"), False),
-    ("target", lambda row: printable(row["target"] or "–"), False),
-    ("duration s", lambda row: _figure(row["duration_s"], ".0f"), True),
+    ("profile", lambda row: printable(row["profile"] or MISSING), False),
+    ("target", lambda row: printable(row["target"] or MISSING), False),
+    ("time", lambda row: MISSING if row["duration_s"] is None else session_time(row["duration_s"]), True),
     ("levels", lambda row: _figure(row["levels"], "d"), True),
     ("knee", lambda row: _figure(row["knee_users"], ".0f"), True),
-    ("best goodput/s", lambda row: three_digits(row["best_goodput_rps"]), True),
+    ("best/s", lambda row: three_digits(row["best_goodput_rps"]), True),
     ("marks", lambda row: _figure(row["marks"], "d"), True),
     ("", _state, False),
 )
+_LEFT_OUT = ("target", "profile", "marks", "title", "levels", "best/s", "time", "title", "knee")
+"""What is left out of a narrow table, in this order; the title is shortened first, to _LEAST_TITLE cells."""
+_LEAST_TITLE, _BETWEEN = 12, "  "

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import click
 
+from .. import paths
 from ..remote import run_sockets
 from ..remote.protocol import Stop
 from ..remote.run_connection import RunConnection
+from ..session import titles
+from ..session.names import SUFFIX
+from . import completing
 from .afterwards import require_log
 
 ENDS_WITHIN_S = 60.0
@@ -16,13 +20,19 @@ ENDS_WITHIN_S = 60.0
 
 
 @click.command()
-@click.argument("session", required=False)
-def command(session: str | None) -> None:
+@click.argument("session", required=False, shell_complete=completing.runs)
+@click.option(
+    "--sessions-dir",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Only runs that are saved in this folder. Without it, this user's runs of all folders are found.",
+)
+def command(session: str | None, sessions_dir: Path | None) -> None:
     """End a run, wait until its session is saved, and print the session's path.
 
-    SESSION is the id of a run, or the beginning of one; it may be left out if there is only one run.
+    SESSION is the id of a run, `last`, or any unique part of an id or title; it may be left out if there is only one run.
     """
-    _, path = run_sockets.find(session)
+    _, path = run_of(session, sessions_dir)
     connection = RunConnection(path, "stop", "stop")
     try:
         connection.send(Stop(number=1))
@@ -31,3 +41,11 @@ def command(session: str | None) -> None:
         connection.close()
     require_log(Path(connection.welcome.path))
     click.echo(connection.welcome.path)
+
+
+def run_of(session: str | None, folder: Path | None) -> tuple[str, Path]:
+    """(id, socket) of a run of this user; `folder`: that of its log, None: any. Raises InputError."""
+    runs = run_sockets.running()
+    logs = {name: (folder or paths.sessions()) / f"{name}{SUFFIX}" for name in runs}
+    found = {name: path for name, path in runs.items() if folder is None or logs[name].exists()}
+    return run_sockets.find(session, found, {name: titles.read(logs[name]) for name in found})

@@ -10,6 +10,7 @@ import contextlib
 import os
 import socket
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import InputError
@@ -67,16 +68,18 @@ def _listens(path: Path) -> bool:
     return True
 
 
-def find(name: str | None) -> tuple[str, Path]:
-    """(id, socket) of the running session `name`: an id, a unique prefix of one, or `last`; None: the only one. Raises
-    InputError."""
-    runs = running()
-    if name in runs:
+def find(name: str | None, runs: Mapping[str, Path], titles: Mapping[str, str | None]) -> tuple[str, Path]:
+    """(id, socket) of the session `name` among `runs` (see `running`): an id, the path of a log, `last`, or a part of a single
+    run's id or title (`titles`, by id); None: the only run. Raises InputError.
+    """
+    if name is not None and name in runs:
         return name, runs[name]
     wanted = Path(name).name.removesuffix(".jsonl") if name not in (None, "last") else ""
     meant = sorted(each for each in runs if each.startswith(wanted))
     if name == "last" and meant:
         return meant[-1], runs[meant[-1]]
+    if not meant:
+        meant = sorted(each for each in runs if wanted.casefold() in f"{each}\n{titles.get(each) or ''}".casefold())
     if len(meant) == 1:
         return meant[0], runs[meant[0]]
     raise InputError(_unclear(name, sorted(runs), meant))
@@ -84,9 +87,9 @@ def find(name: str | None) -> tuple[str, Path]:
 
 def _unclear(name: str | None, runs: list[str], meant: list[str]) -> str:
     if not runs:
-        return f"session `{name}` is not running: this user has no run now" if name else "no run of this user is going on"
+        return f"session `{name}` is not running: there is no run now" if name else "no run is going on"
     if name is None:
-        return f"{len(runs)} runs of this user are going on, whatever their folder; name one: {', '.join(runs)}"
+        return f"{len(runs)} runs are going on; name one: {', '.join(runs)}"
     if meant:
         return f"session `{name}` is not unique: {', '.join(meant)}"
     return f"session `{name}` is not running; these are: {', '.join(runs)}"

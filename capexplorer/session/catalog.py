@@ -1,4 +1,4 @@
-"""Lists the saved sessions of a folder, and finds one by its path, its id, the beginning of its id, or `last`.
+"""Lists the saved sessions of a folder, and finds one by its path, its id, a part of its id or title, or `last`.
 
 Of each file that `catalog_cache` does not know only the header and the last 64 KB are read, since the picker lists all of them.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import msgspec
 from .. import paths
 from ..errors import SessionError
 from ..model.session_entry import SessionEntry
-from . import catalog_cache
+from . import catalog_cache, titles
 from .files import open_regular
 from .names import SUFFIX
 from .reader import open_session
@@ -24,6 +25,7 @@ from .seal import SealError, number_of
 
 _TAIL_BYTES = 64 * 1024
 _MOST_NAMES = 5
+_FROM_LAST = re.compile(r"last(?:-(?P<before>[0-9]{1,6}))?")
 
 
 def list_sessions(folder: Path) -> list[SessionEntry]:
@@ -45,25 +47,34 @@ def entry_of(path: Path) -> SessionEntry | None:
 
 
 def find(name: str, folder: Path) -> Path:
-    """The session with this name: `last`, a path, an id, the beginning of a single id, or the name of an included sample session.
+    """The session with this name: `last`, `last-1` (the one before) and so on, a path, an id, the name of an included sample
+    session, or a part of a single session's id or title, whatever its case.
 
     Raises SessionError if there is none, or more than one.
     """
-    if name == "last":
-        return _last(folder)
+    from_last = _FROM_LAST.fullmatch(name)
+    if from_last is not None:
+        return _last(name, folder, int(from_last["before"] or 0))
     if name.endswith(SUFFIX) or os.sep in name or "/" in name:
         path = next((path for path in (Path(name), folder / name) if path.exists()), None)
         if path is None:
             raise SessionError(f"{name}: no such session")
         return path
     ids = sorted(path.stem for path in _paths(folder))
-    meant = [name] if name in ids else [each for each in ids if name and each.startswith(name)]
     samples = paths.sample_sessions()
     if name in samples and name not in ids:
         return samples[name]
+    meant = [name] if name in ids else [each for each in ids if name and each.startswith(name)]
+    if not meant and name:
+        meant = [entry.id for entry in list_sessions(folder) if name.casefold() in _searchable_text(entry)]
     if len(meant) != 1:
         raise SessionError(_unclear(name, folder, ids, meant))
     return folder / f"{meant[0]}{SUFFIX}"
+
+
+def _searchable_text(entry: SessionEntry) -> str:
+    """Its id and its title or, without a title, its label, as lists show them."""
+    return f"{entry.id}\n{titles.read(entry.path) or entry.label or ''}".casefold()
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -79,11 +90,14 @@ def _unreadable(folder: Path, error: OSError) -> SessionError:
     return SessionError(f"{folder}: the sessions folder cannot be read: {error.strerror or error}")
 
 
-def _last(folder: Path) -> Path:
-    for entry in list_sessions(folder):
-        if entry.problem is None:
-            return entry.path
-    raise SessionError(f"no session `last`: {folder} contains no session that can be opened")
+def _last(name: str, folder: Path, before: int) -> Path:
+    """The session that began last; `before`: that many sessions earlier."""
+    usable = [entry.path for entry in list_sessions(folder) if entry.problem is None]
+    if not usable:
+        raise SessionError(f"no session `{name}`: {folder} contains no session that can be opened")
+    if before >= len(usable):
+        raise SessionError(f"no session `{name}`: {folder} contains {len(usable)} that can be opened")
+    return usable[before]
 
 
 def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
@@ -93,7 +107,7 @@ def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
     if not ids:
         return f"no session `{name}`: {folder} contains none"
     close = difflib.get_close_matches(name, ids, n=1, cutoff=0.4)
-    hint = f"did you mean `{close[0]}`?" if close else f"the last is `{ids[-1]}`"
+    hint = f"did you mean `{close[0]}`?" if close else f"the last is `{list_sessions(folder)[0].id}`"
     return f"no session `{name}` in {folder}; {hint}"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from capexplorer import paths
-from capexplorer.commands.afterwards import print_session, program_name, session_name
+from capexplorer.commands import afterwards
+from capexplorer.commands.afterwards import print_session, printed_command, program_name, session_name
 from capexplorer.model.timeline import Timeline
 
 
@@ -28,6 +30,20 @@ def test_the_program_is_named_so_that_the_shell_finds_it(tmp_path: Path, monkeyp
     assert program_name() == "bin/capexplorer"
     monkeypatch.setenv("PATH", str(folder))
     assert program_name() == "capexplorer"
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 200])
+def test_a_printed_command_is_what_a_shell_reads_at_any_width_of_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.isatty", lambda fd: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(afterwards, "program_name", lambda: "capexplorer")
+    words = ["export", "a session's id", "--format", "html", "-o", "20260101-120000-mixed-0a1b.html"]
+    printed = printed_command(*words)
+    assert shlex.split(printed.replace("\\\n", "")) == ["capexplorer", *words]
+    longest_word = len("    20260101-120000-mixed-0a1b.html")
+    assert max(map(len, printed.splitlines())) <= max(width, longest_word)
 
 
 def test_nothing_is_printed_for_a_session_that_was_not_saved(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,10 +64,13 @@ def test_a_folder_of_another_user_is_not_used(socket_folder: Path) -> None:
     assert not run_sockets.make_folder(socket_folder)
 
 
-@pytest.mark.parametrize("name", ["20260101-mixed-aa", "2026", "last", "sessions/20260101-mixed-aa.jsonl", None])
+@pytest.mark.parametrize("name", ["20260101-mixed-aa", "2026", "MIXED", "-aa", "last", "sessions/20260101-mixed-aa.jsonl", None])
 def test_the_only_run_is_found_by_session_prefix_last_log_path_or_no_name(socket_folder: Path, name: str | None) -> None:
     with listen_as_run(socket_folder, "20260101-mixed-aa"):
-        assert run_sockets.find(name) == ("20260101-mixed-aa", socket_folder / "20260101-mixed-aa.sock")
+        assert run_sockets.find(name, run_sockets.running(), {}) == (
+            "20260101-mixed-aa",
+            socket_folder / "20260101-mixed-aa.sock",
+        )
 
 
 def test_the_socket_of_a_killed_run_is_removed(socket_folder: Path) -> None:
@@ -80,7 +83,7 @@ def test_the_socket_of_a_killed_run_is_removed(socket_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (None, "2 runs of this user are going on, whatever their folder; name one: a-1, a-2"),
+        (None, "2 runs are going on; name one: a-1, a-2"),
         ("a", "session `a` is not unique: a-1, a-2"),
         ("b", "session `b` is not running; these are: a-1, a-2"),
     ],
@@ -89,15 +92,21 @@ def test_a_name_of_no_run_or_of_several_is_refused_with_the_sessions_that_run(
     socket_folder: Path, name: str | None, message: str
 ) -> None:
     with listen_as_run(socket_folder, "a-1"), listen_as_run(socket_folder, "a-2"), pytest.raises(InputError) as refused:
-        run_sockets.find(name)
+        run_sockets.find(name, run_sockets.running(), {"a-1": "first"})
     assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [(None, "no run of this user is going on"), ("a", "session `a` is not running: this user has no run now")],
+    [(None, "no run is going on"), ("a", "session `a` is not running: there is no run now")],
 )
 def test_any_name_is_refused_if_no_run_exists(socket_folder: Path, name: str | None, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        run_sockets.find(name)
+        run_sockets.find(name, run_sockets.running(), {"a-1": "before the fix"})
     assert str(refused.value) == message
+
+
+def test_a_run_is_found_by_a_part_of_its_title(socket_folder: Path) -> None:
+    with listen_as_run(socket_folder, "a-1"), listen_as_run(socket_folder, "a-2"):
+        titles = {"a-1": "Before the fix", "a-2": None}
+        assert run_sockets.find("before", run_sockets.running(), titles)[0] == "a-1"

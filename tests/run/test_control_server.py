@@ -16,7 +16,7 @@ from .served_run import TIMEOUT_S, ServedRun, wait_until, wait_until_screen_show
 
 def test_the_socket_is_private_and_is_found_by_the_id_of_its_session(served_run: ServedRun) -> None:
     assert served_run.path.stat().st_mode & 0o777 == 0o600
-    assert run_sockets.find("s") == ("s", served_run.path)
+    assert run_sockets.find("s", run_sockets.running(), {}) == ("s", served_run.path)
 
 
 def test_a_screen_steps_and_shows_the_users_that_the_run_reports(served_run: ServedRun) -> None:

@@ -118,7 +118,7 @@ def test_a_removed_socket_is_made_again_in_the_other_folder_and_screens_stay_att
     socket_folder.write_text("no folder can be made here")
     elsewhere = socket_folder.with_name("b") / "s.sock"
     wait_until(elsewhere.exists, "a socket in the other folder")
-    wait_until(lambda: run_sockets.find("s") == ("s", elsewhere), "the new socket listens")
+    wait_until(lambda: run_sockets.find("s", run_sockets.running(), {}) == ("s", elsewhere), "the new socket listens")
     screen.set_users(6)
     wait_until(lambda: served_run.controls.calls == [("set_users", 6)], "a step of the attached screen")
 

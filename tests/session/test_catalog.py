@@ -12,6 +12,7 @@ import pytest
 from capexplorer import paths
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Ended, Event, LevelOpened, Note, Sample, TargetFacts
+from capexplorer.session import titles
 from capexplorer.session.catalog import find, list_sessions
 from capexplorer.session.writer import SessionWriter
 
@@ -137,6 +138,27 @@ def test_a_session_is_found_by_path_id_beginning_and_last(tmp_path: Path, monkey
     assert find(newer.name, tmp_path) == newer
     monkeypatch.chdir(tmp_path)
     assert find(newer.name, tmp_path) == Path(newer.name)
+
+
+def test_a_session_is_found_by_any_part_of_its_id_or_title_that_no_other_has(tmp_path: Path) -> None:
+    older = save(tmp_path, "20260101-120000-mixed-0a1b", 0)
+    newer = save(tmp_path, "20260101-120500-mixed-77ff", 5)
+    titles.write(older, "Prior to the Fix")
+    for part in ("0a1b", "prior", "TO THE F"):
+        assert find(part, tmp_path) == older
+    assert find("77f", tmp_path) == newer
+    with pytest.raises(SessionError, match="`mixed` is not unique: "):
+        find("mixed", tmp_path)
+
+
+def test_last_with_a_number_counts_back_by_the_time_of_the_begin(tmp_path: Path) -> None:
+    older = save(tmp_path, "z-older", 0)
+    newer = save(tmp_path, "a-newer", 5)
+    assert [find(name, tmp_path) for name in ("last", "last-0", "last-1")] == [newer, newer, older]
+    with pytest.raises(SessionError, match="no session `last-2`: .* contains 2 that can be opened"):
+        find("last-2", tmp_path)
+    with pytest.raises(SessionError, match="the last is `a-newer`"):
+        find("????", tmp_path)
 
 
 def test_the_sample_sessions_of_the_product_are_found_from_any_folder(tmp_path: Path) -> None:
