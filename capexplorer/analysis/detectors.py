@@ -11,7 +11,7 @@ import msgspec
 
 from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
-from . import bottleneck, capacity_marks
+from . import bottleneck, capacity_marks, reply_kinds
 from .causes.catalogue import RAISED
 from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 from .leaks import leaks
@@ -43,7 +43,12 @@ def resource_growth(timeline: Timeline) -> tuple[Mark, ...]:
     return tuple(mark for epoch in indices(timeline) for mark in leaks.marks(timeline, epoch))
 
 
-DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, resource_growth)
+def replies(timeline: Timeline) -> tuple[Mark, ...]:
+    """Hints that replies of each epoch changed their kind with load."""
+    return tuple(mark for epoch in indices(timeline) for mark in reply_kinds.marks(timeline, epoch))
+
+
+DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, resource_growth, replies)
 """All detectors, in the order in which they run."""
 
 OBSERVED_BY_RUN_KINDS = frozenset(("stop_rule",))

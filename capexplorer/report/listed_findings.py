@@ -12,10 +12,10 @@ from ..model.timeline import Timeline
 
 _ORDER = (
     "cause", "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "bottleneck", "leak", "shift", "recovery",
-    "rate_recovery", "stop_rule",
+    "rate_recovery", "stop_rule", "replies_changed",
 )  # fmt: skip
 """Causes first: a cause in the generator may mean that the other findings do not describe the service."""
-WITHOUT_EVIDENCE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule")
+WITHOUT_EVIDENCE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule", "replies_changed")
 """Kinds whose sentence already contains all their figures."""
 
 

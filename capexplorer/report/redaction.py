@@ -36,7 +36,7 @@ from ..model.events import (
     Verdict,
 )
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
-from ..model.findings import AnyFinding, Blame, Cause
+from ..model.findings import AnyFinding, Blame, Cause, RepliesChanged
 from ..model.readings import PortsReading
 from ..model.verdicts import EndpointDegradation
 from .redacted_parts import RenamedParts
@@ -155,6 +155,8 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
 
 def _finding(finding: AnyFinding, text: Callable[[str], str]) -> AnyFinding:
     """The redacted finding. Counts by endpoint (`GET /tasks/list`) keep the endpoints' paths."""
+    if isinstance(finding, RepliesChanged):
+        finding = replace(finding, name=_endpoint_name(finding.name, text))
     if isinstance(finding, Blame):
         finding = replace(finding, readings=_plain(finding.readings, text))
     if isinstance(finding, Cause):

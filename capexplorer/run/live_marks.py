@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from ..analysis import bottleneck, capacity_marks
+from ..analysis import bottleneck, capacity_marks, reply_kinds
 from ..analysis.epoch.epoch import Epoch, epoch_of, indices
 from ..analysis.epoch.splitting import latest_shift, missed_shifts
 from ..analysis.leaks import leaks
@@ -63,7 +63,9 @@ class LiveMarks:
             self.emit_leaks(index, all_changes=True)
 
     def _judge(self, epoch: Epoch, *, all_changes: bool) -> None:
-        verdict, marks, keys = epoch.verdict, [*bottleneck.marks(epoch)], {*bottleneck.keys(epoch)}
+        verdict, index = epoch.verdict, epoch.index
+        marks = [*bottleneck.marks(epoch), *reply_kinds.marks(self._timeline, index)]
+        keys = {*bottleneck.keys(epoch), *reply_kinds.keys(index)}
         if verdict is not None:
             marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *marks]
             keys |= capacity_marks.keys(epoch)

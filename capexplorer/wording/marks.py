@@ -18,6 +18,7 @@ from ..model.findings import (
     RateCapacityFinding,
     RateRecovered,
     Recovered,
+    RepliesChanged,
     Shift,
     StopRule,
 )
@@ -43,6 +44,7 @@ MARK_KINDS = {
     "shift": "shift",
     "recovery": "recovery",
     "stop_rule": "stop rule",
+    "replies_changed": "hint",
 }
 
 PACED = "the users' own pace (constant_pacing, constant_throughput) sets the throughput"
@@ -161,9 +163,22 @@ def _in_words(event: Mark) -> str | None:
             return rate_capacity(found_rate) + sure
         case RateRecovered(recovery=back_at_rate):
             return f"recovery: {recovered(back_at_rate)}"
+        case RepliesChanged() as replies:
+            return f"hint: {_of_another_kind(replies, event)}"
         case StopRule() as rule:
             return stop_rule(rule.rule, rule.measured, rule.limit) + at_load(event) + _ended(rule.ended)
     return None
+
+
+def _of_another_kind(found: RepliesChanged, event: Mark) -> str:
+    """`from 24 users on, up to 77% of the replies of GET / are about 41 B in 2 ms, not about 620 B in 102 ms: are they ...?`"""
+    since = f"from {quantities.load(event.users, event.offered_per_s)} on"
+    share = f"up to {found.share_ratio:.0%} of the replies of {found.method} {found.name}"
+    now, before = (
+        f"about {quantities.size(size)} in {quantities.latency(latency_ms)}"
+        for size, latency_ms in ((found.size_bytes, found.latency_ms), (found.size_before_bytes, found.latency_before_ms))
+    )
+    return f"{since}, {share} are {now}, not {before}: are they errors? Check what they say"
 
 
 def _ended(ended: object) -> str:

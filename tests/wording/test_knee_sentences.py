@@ -9,7 +9,7 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.model.events import Mark
-from capexplorer.model.findings import Knee
+from capexplorer.model.findings import Knee, RepliesChanged
 from capexplorer.model.verdicts import (
     CapacityVerdict,
     CurveFit,
@@ -117,6 +117,11 @@ def test_a_capacity_verdict_is_expressed_in_one_sentence(verdict: CapacityVerdic
               evidence={"from_users": 200.0, "to_users": 60.0, "recovered": False, "goodput_ratio": 0.4, "latency_ratio": 3.0}),
          "recovery: the service did not recover after stepping down from 200 to 60 users: goodput 40% and latency 300% of "
          "the earlier level"),
+        (Mark(t_s=1.0, key="h", state="open", users=24.0, finding=RepliesChanged(
+              method="GET", name="/items", share_ratio=0.77, size_bytes=41.0, size_before_bytes=620.0, latency_ms=2.0,
+              latency_before_ms=102.0)),
+         "hint: from 24 users on, up to 77% of the replies of GET /items are about 41 B in 2 ms, not about 620 B in 102 ms: are "
+         "they errors? Check what they say"),
     ],
 )  # fmt: skip
 def test_a_mark_of_the_curve_is_expressed_in_one_line(mark: Mark, sentence: str) -> None:

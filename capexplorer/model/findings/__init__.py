@@ -7,7 +7,7 @@ reports and exports show as evidence. None means "not known", never zero.
 from .blame import Blame, Bottleneck, Cause, Leak, Readings, Scalar
 from .curve_findings import CURVE_FINDINGS, AtOrBelow, Bend, CurveFinding, Knee, LatencyKnee
 from .finding import Finding, MarkKind
-from .level_findings import Recovered, Shift, StopRule
+from .level_findings import Recovered, RepliesChanged, Shift, StopRule
 from .rate_findings import RateCapacityFinding, RateRecovered
 
 AnyFinding = (
@@ -20,6 +20,7 @@ AnyFinding = (
     | Shift
     | Recovered
     | StopRule
+    | RepliesChanged
     | Cause
     | Bottleneck
     | Leak
@@ -30,8 +31,8 @@ KINDS: dict[str, type[Finding]] = {kind.__struct_config__.tag: kind for kind in 
 
 __all__ = [
     "CURVE_FINDINGS", "KINDS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding",
-    "Knee", "LatencyKnee", "Leak", "MarkKind", "RateCapacityFinding", "RateRecovered", "Readings", "Recovered", "Scalar", "Shift",
-    "StopRule", "kind_of",
+    "Knee", "LatencyKnee", "Leak", "MarkKind", "RateCapacityFinding", "RateRecovered", "Readings", "Recovered", "RepliesChanged",
+    "Scalar", "Shift", "StopRule", "kind_of",
 ]  # fmt: skip
 
 

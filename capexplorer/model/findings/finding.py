@@ -8,7 +8,7 @@ from ..readings import Reading
 
 MarkKind = Literal[
     "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "rate_recovery", "cause", "bottleneck", "leak", "shift",
-    "recovery", "stop_rule",
+    "recovery", "stop_rule", "replies_changed",
 ]  # fmt: skip
 
 

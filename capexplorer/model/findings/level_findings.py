@@ -1,4 +1,4 @@
-"""Findings about one level: a shift, a recovery from overload, a stop rule that it triggered."""
+"""Findings about levels: a shift, a recovery from overload, a stop rule that one triggered, replies of another kind."""
 
 from __future__ import annotations
 
@@ -66,3 +66,26 @@ class StopRule(Finding, frozen=True, kw_only=True, tag="stop_rule"):
     def id(self) -> str:
         """The rule without the name of a metric."""
         return self.rule.partition(":")[0]
+
+
+class RepliesChanged(Finding, frozen=True, kw_only=True, tag="replies_changed"):
+    """From a load on, an endpoint's replies are of another size and many times faster than at low load, with a status that counts
+    as a success: a hint that they may be errors."""
+
+    method: str
+    name: str
+    share_ratio: float
+    """Share of such replies at the level that has most of them."""
+    size_bytes: float
+    size_before_bytes: float
+    """Mean size of such replies, and of those at the lowest load."""
+    latency_ms: float
+    latency_before_ms: float
+    """Their median latency, and that of the replies at the lowest load."""
+
+    LISTED: ClassVar = ("method", "name", "share_ratio", "size_bytes", "size_before_bytes", "latency_ms", "latency_before_ms")
+
+    @property
+    def id(self) -> str:
+        """`replies_changed`."""
+        return "replies_changed"

@@ -46,6 +46,7 @@ MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "shift": ("↓", "shift"),
     "recovery": ("↺", "recovery"),
     "stop_rule": ("■", "stop"),
+    "replies_changed": ("?", "replies"),
 }
 """(sign, word) on the axis line for each kind of mark."""
 
