@@ -172,7 +172,7 @@ class HostReading(CountingReading, frozen=True, kw_only=True):
 
 
 class NeighboursReading(Reading, frozen=True, kw_only=True):
-    """Other processes on the machine ("neighbours"): neither the target's nor the generator's."""
+    """Other processes on the machine ("neighbours"): neither the target's, nor the generator's, nor a watched part's."""
 
     cpu_ratio: float | None = None
     """Cores that they use: busy cores of the host minus those used by the target and by this process. None if one of these was

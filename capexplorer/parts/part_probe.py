@@ -141,7 +141,7 @@ class PartProbe:
             found = ((int(text.partition(" ")[0]), parse.process_cpu(text)) for text in raw.all if text)
             now = Snapshot(raw.boot, {(pid, each.started_ticks): each for pid, each in found if each is not None})
             if self._snapshot is not None:
-                self._others = busiest(self._snapshot, now, {raw.pid, *raw.pids[:1]})
+                self._others = busiest(self._snapshot, now, {raw.pid, *raw.pids})
             self._snapshot = now
         if others is None or others < NAMED_FROM_CORES:
             self._others, self._snapshot = {}, None

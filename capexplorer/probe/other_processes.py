@@ -1,4 +1,4 @@
-"""CPU use of other processes: busy cores minus those of target and generator, with the names of the largest users.
+"""CPU use of other processes: busy cores minus those of target, generator and watched parts, with the names of the largest users.
 
 The sum is a difference of readings that are taken anyway. For the names every process of the machine must be read
 (`/proc/PID/stat`), so this is done only while others use much CPU, at bounded cost. Only names are recorded, never command
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ..model.readings import NeighboursReading
@@ -38,6 +38,21 @@ class Snapshot(NamedTuple):
     """By pid and start time: a pid may be reused by another process."""
 
 
+class PartHere(NamedTuple):
+    """A watched part on this machine."""
+
+    pid: int | None
+    """Its first process; None: it is in a container, which has process ids of its own."""
+    cpu_ratio: float | None
+    """Cores that its processes used in its latest reading, with those that they have waited for: a backend of PostgreSQL for each
+    request begins and ends between two readings. None: not known."""
+
+
+def apart_from_target(parts: Iterable[PartHere], target_pids: Collection[int]) -> list[PartHere]:
+    """The parts without those whose first process is one of the target's, which counts once."""
+    return [part for part in parts if part.pid not in target_pids]
+
+
 def cores_of_others(busy: float | None, ours: Sequence[float | None]) -> float | None:
     """The host's busy cores minus `ours`; None if one of them was not measured."""
     known = [cores for cores in ours if cores is not None]
@@ -54,9 +69,10 @@ class NeighboursProbe:
         self._processes: dict[str, float] = {}
 
     def read(
-        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], target_pid: int | None
+        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], pids: Sequence[int | None]
     ) -> NeighboursReading:
-        """`busy`: cores that the host used over the last `elapsed_s`; `ours`: those of the generator and of the target."""
+        """`busy`: cores that the host used over the last `elapsed_s`; `ours`: those of generator, target and watched
+        parts; `pids`: the first process of the target, and of each part."""
         others = cores_of_others(busy, ours)
         if others is None:
             return NeighboursReading()
@@ -64,17 +80,17 @@ class NeighboursProbe:
         if others < NAMED_FROM_CORES:
             self._last, self._processes = None, {}
         elif self._last is None or self._since_s >= self._every_s:
-            self._read_names(target_pid)
+            self._read_names(pids)
         return NeighboursReading(cpu_ratio=others, processes=dict(self._processes))
 
-    def _read_names(self, target_pid: int | None) -> None:
+    def _read_names(self, pids: Sequence[int | None]) -> None:
         """Read all processes, and name those that used the most CPU since the previous reading."""
         began_ns = time.thread_time_ns()
         now, before = snapshot(), self._last
         if now is None:
             return
         if before is not None:
-            ours = {pid for pid in (os.getpid(), target_pid) if pid is not None}
+            ours = {pid for pid in (os.getpid(), *pids) if pid is not None}
             self._processes = busiest(before, now, ours)
         self._last, self._since_s = now, 0.0
         self._every_s = max(NAMES_EVERY_S, (time.thread_time_ns() - began_ns) / 1e9 / COST_MOST_CORES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -76,6 +76,11 @@ class TargetProbe:
         self._root = _or_none(lambda: psutil.Process(pid))
         self._growth = Growth()
         self._before: set[Any] | None = None
+
+    @property
+    def pids(self) -> Collection[int]:
+        """Process ids of the tree, as of the latest reading."""
+        return {process.pid for process in self._before or ()} | {self.pid}
 
     def read(self, elapsed_s: float, accept_queue: tuple[int, int | None] | None = None) -> TargetReading:
         """The tree over the last `elapsed_s`."""
@@ -153,7 +158,7 @@ class NeighboursProbe:
     """Other processes together; their names are not looked up here."""
 
     def read(
-        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], target_pid: int | None
+        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], pids: Sequence[int | None]
     ) -> NeighboursReading:
         """The host's busy cores minus `ours`."""
         return NeighboursReading(cpu_ratio=cores_of_others(busy, ours))

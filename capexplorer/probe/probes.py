@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
+from .other_processes import PartHere, apart_from_target
 
 if sys.platform == "linux":
     from .generator import GeneratorProbe
@@ -70,23 +72,26 @@ class Probes:
         lag_ms: tuple[float, float, float] | None = None,
         ports_exhausted: bool = False,
         workers_cpu_ratio: float | None = 0.0,
+        parts: Sequence[PartHere] = (),
     ) -> Readings:
         """All readings over the `elapsed_s` since the last call; rates are None at the first call.
 
         `lag_ms`: the event loop's lag as `load` measured it (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count
         ports now. `workers_cpu_ratio`: cores used by worker processes of this machine, which belong to the generator; None:
-        unknown.
+        unknown. `parts`: watched parts on this machine.
         """
         self._switch_target()
         generator, targets = self._generator.read(elapsed_s, lag_ms), self._targets(elapsed_s)
         host = self._host.read(elapsed_s)
         ours = [generator.process_cpu_ratio, workers_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
         ours += [None] if self._watched.has_unwatched_service else []
+        parts = apart_from_target(parts, self._watched.pids)
+        ours += [part.cpu_ratio or 0.0 for part in parts]
         return Readings(
             generator=generator,
             targets=targets,
             host=host,
-            neighbours=self._neighbours.read(elapsed_s, host.cpu_ratio, ours, self._watched.pid),
+            neighbours=self._neighbours.read(elapsed_s, host.cpu_ratio, ours, (self._watched.pid, *(part.pid for part in parts))),
             tcp=self._tcp.read(elapsed_s),
             ports=self._ports.read(elapsed_s, dump_now=ports_exhausted),
             app=self._watched.app.read() if self._watched.app else None,  # last: it may take half a second
@@ -143,6 +148,10 @@ class _Watched:
     @property
     def pid(self) -> int | None:
         return self.target.pid if self.target is not None else None
+
+    @property
+    def pids(self) -> Collection[int]:
+        return self.target.pids if self.target is not None else ()
 
     def close(self) -> None:
         if self.target is not None:

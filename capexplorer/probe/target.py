@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -37,6 +37,11 @@ class TargetProbe:
         self._growth = Growth()
         self._lost_before = 0
         self._since_slow_s = _SLOW_EVERY_S
+
+    @property
+    def pids(self) -> Collection[int]:
+        """Process ids of the tree, as of the latest reading."""
+        return self._tree.members.keys()
 
     def read(self, elapsed_s: float, accept_queue: tuple[int, int | None] | None = None) -> TargetReading:
         """The tree over the last `elapsed_s`. `accept_queue`: connections that wait on its port, and how many may wait."""

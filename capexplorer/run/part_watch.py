@@ -22,6 +22,8 @@ from ..model.events import Event, PartState
 from ..model.part_reading import PartReading
 from ..model.watched import PartSpec
 from ..parts import part_messages as messages
+from ..parts.parts_process import OWN_MACHINE
+from ..probe.other_processes import PartHere
 
 POLL_BEFORE_S = 0.3
 """Seconds before a tick at which parts are polled: readings that arrive within that time belong to the tick's second."""
@@ -56,6 +58,12 @@ class PartWatch:
         self._read_at_s: dict[str, float] = {}
         """`time.monotonic` of each part's latest reading, by name."""
         self._again_at_s: float | None = None
+        self._here: dict[str, PartHere] = {}
+
+    @property
+    def here(self) -> tuple[PartHere, ...]:
+        """The parts on this machine, as of their latest readings."""
+        return tuple(self._here.values())
 
     def add(self, watch: PartSpec) -> None:
         """Watch one more part from now on. Does nothing if the name is taken: two screens may have asked for the same part."""
@@ -126,12 +134,23 @@ class PartWatch:
             match messages.reported(line):
                 case messages.Read(reading, at_s, refused):
                     self._new[reading.name], self._read_at_s[reading.name] = reading, at_s
+                    if reading.name in self._here and reading.target is not None:
+                        self._here[reading.name] = self._here[reading.name]._replace(cpu_ratio=reading.target.cpu_ratio)
                     self.unusable += [f"part {reading.name}: {each}" for each in refused]
                 case messages.Noticed(part):
+                    self._locate(part)
                     self._emit(replace(part, t_s=self._now_s()))
         if len(self._rest) > _BUFFER_MOST:
             self._rest = b""
         return is_open
+
+    def _locate(self, part: PartState) -> None:
+        """Note whether the part's processes run on this machine."""
+        before = self._here.pop(part.name, None)
+        if part.state == "read" and part.machine == OWN_MACHINE and part.pid is not None:
+            in_container = any(watch.is_in_container for watch in self.watched if watch.name == part.name)
+            pid = None if in_container else part.pid  # a container has process ids of its own
+            self._here[part.name] = PartHere(pid, before.cpu_ratio if before is not None else None)
 
     def _send(self, message: messages.PartMessage) -> None:
         self._unsent += messages.line(message)

@@ -59,7 +59,12 @@ class TickSampler:
         self._kept_requests.add(tick.kept)
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)
         workers_cpu_ratio = drained.workers.here_cpu_ratio if drained.workers is not None else 0.0
-        readings = self._probes.read(ended_s - started_s, ports_exhausted=exhausted, workers_cpu_ratio=workers_cpu_ratio)
+        readings = self._probes.read(
+            ended_s - started_s,
+            ports_exhausted=exhausted,
+            workers_cpu_ratio=workers_cpu_ratio,
+            parts=self._parts.here,
+        )
         suspended_s, offered_per_s = self._suspension.look(lag), self._load_target.offered_per_s
         wanted = self._load_target.wanted if offered_per_s is None else drained.users  # the pool's
         phase, settled = self._tracker.tick(

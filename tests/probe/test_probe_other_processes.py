@@ -19,10 +19,10 @@ if sys.platform != "linux":
 
 from capexplorer.model.readings import NeighboursReading
 from capexplorer.probe import other_processes, parse
-from capexplorer.probe.other_processes import NeighboursProbe, Snapshot, busiest, snapshot
+from capexplorer.probe.other_processes import NeighboursProbe, PartHere, Snapshot, apart_from_target, busiest, snapshot
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-OWN, TARGET = 100, 200
+OWN, TARGET, PART = 100, 200, 300
 
 
 class Process(NamedTuple):
@@ -55,18 +55,20 @@ def test_the_three_busiest_names_are_given_with_their_cores() -> None:
     assert busiest(before, now, {OWN}) == {"cc1plus": 1.0, "chrome": 0.25, "sshd": 0.05}
 
 
-def test_the_generator_the_target_and_their_children_are_not_neighbours() -> None:
+def test_the_generator_the_target_watched_parts_and_their_children_are_not_neighbours() -> None:
     def after_using(cpu_s: float) -> list[Process]:
         return [
             Process("capexplorer", OWN, cpu_s),
             Process("supervisor", 101, cpu_s, parent=OWN),
             Process("nginx", TARGET, cpu_s),
             Process("worker", 201, cpu_s, parent=TARGET),
+            Process("postgres", PART, cpu_s),
+            Process("postgres", 301, cpu_s, parent=PART),
             Process("chrome", 1, cpu_s),
         ]
 
     before, now = snapshot_of(10.0, *after_using(0.0)), snapshot_of(11.0, *after_using(0.5))
-    assert busiest(before, now, {OWN, TARGET}) == {"chrome": 0.5}
+    assert busiest(before, now, {OWN, TARGET, PART}) == {"chrome": 0.5}
 
 
 def test_all_cpu_time_of_a_process_that_started_between_two_snapshots_counts() -> None:
@@ -106,19 +108,19 @@ def test_a_missing_or_incomplete_stat_file_gives_no_process(text: str | None) ->
 
 def test_cpu_of_neighbours_is_that_of_the_host_minus_generator_and_target() -> None:
     probe = NeighboursProbe()
-    assert probe.read(1.0, 0.5, [0.2, 0.2], TARGET).cpu_ratio == pytest.approx(0.1)
+    assert probe.read(1.0, 0.5, [0.2, 0.2], (TARGET,)).cpu_ratio == pytest.approx(0.1)
 
 
 def test_cpu_of_neighbours_is_never_negative() -> None:
     """The host's clock of CPU time and that of processes differ a little."""
-    assert NeighboursProbe().read(1.0, 0.3, [0.2, 0.2], TARGET).cpu_ratio == 0.0
+    assert NeighboursProbe().read(1.0, 0.3, [0.2, 0.2], (TARGET,)).cpu_ratio == 0.0
 
 
 @pytest.mark.parametrize(("host_cpu_ratio", "own_cpu_ratios"), [(None, [0.1, 0.2]), (1.0, [0.1, None]), (1.0, [None, 0.2])])
 def test_cpu_of_neighbours_is_unknown_without_that_of_host_generator_or_target(
     host_cpu_ratio: float | None, own_cpu_ratios: list[float | None]
 ) -> None:
-    assert NeighboursProbe().read(1.0, host_cpu_ratio, own_cpu_ratios, TARGET) == NeighboursReading()
+    assert NeighboursProbe().read(1.0, host_cpu_ratio, own_cpu_ratios, (TARGET,)) == NeighboursReading()
 
 
 def test_snapshots_are_taken_only_while_neighbours_use_much_cpu_and_every_three_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,11 +133,16 @@ def test_snapshots_are_taken_only_while_neighbours_use_much_cpu_and_every_three_
     monkeypatch.setattr(other_processes, "snapshot", recorded_snapshot)
     probe = NeighboursProbe()
     for _ in range(10):
-        probe.read(1.0, 0.1, [0.0], None)
+        probe.read(1.0, 0.1, [0.0], ())
     assert not snapshots, "no snapshot while neighbours use little CPU"
     for _ in range(10):
-        probe.read(1.0, 1.5, [0.0], None)
+        probe.read(1.0, 1.5, [0.0], ())
     assert len(snapshots) == 4, "in ten seconds: one at once, then one every three seconds"
+
+
+def test_watched_parts_on_this_machine_are_not_neighbours_and_the_target_as_a_part_counts_once() -> None:
+    in_container, database, itself = PartHere(None, 0.4), PartHere(300, None), PartHere(TARGET, 0.7)
+    assert apart_from_target((in_container, database, itself), {TARGET, 201}) == [in_container, database]
 
 
 def test_a_busy_child_process_is_listed_unless_its_parent_is_excluded() -> None:

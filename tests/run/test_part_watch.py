@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,3 +94,45 @@ def test_the_end_of_the_watch_ends_its_processes(ticks: PartTicks) -> None:
     assert any(isinstance(event, PartState) for event in ticks.events) or children() - before
     ticks.parts.end()
     assert children() == before
+
+
+CONNECTION_PER_REQUEST = """
+import os, time
+while True:
+    child = os.fork()
+    if not child:
+        while time.process_time() < 0.01: pass
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+"""As PostgreSQL for clients that connect for each request: each process lives for 10 ms."""
+
+
+def test_processes_of_a_part_that_begin_and_end_between_two_readings_are_its_own(ticks: PartTicks) -> None:
+    with subprocess.Popen([sys.executable, "-c", CONNECTION_PER_REQUEST]) as server:
+        try:
+            ticks.parts.add(PartSpec(name="db", pid=server.pid))
+            deadline_s = time.monotonic() + TIMEOUT_S
+            while not any(part.cpu_ratio for part in ticks.parts.here):
+                assert time.monotonic() < deadline_s, ticks.events
+                ticks.wait_for_reading("db")
+            [part] = ticks.parts.here
+            own_s = sum(os.sysconf("SC_CLK_TCK") ** -1 * int(each) for each in _stat(server.pid)[11:13])
+            reaped_s = sum(os.sysconf("SC_CLK_TCK") ** -1 * int(each) for each in _stat(server.pid)[13:15])
+        finally:
+            server.kill()
+    assert part.pid == server.pid
+    assert reaped_s > own_s, "most of its CPU time is that of ended children"
+    assert part.cpu_ratio is not None and part.cpu_ratio > 0
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat after the name."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def test_a_part_that_is_not_read_is_no_part_of_this_machine(ticks: PartTicks) -> None:
+    ticks.parts.add(PartSpec(name="gone", at="no-such-program", pid=1))
+    ticks.parts.add(PartSpec(name="here"))
+    ticks.wait_for_reading("here")
+    assert ticks.parts.here == ()
