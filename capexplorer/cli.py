@@ -77,8 +77,11 @@ class Lazy(click.Group):
 )
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Folder in which all commands save and look up sessions.")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration file (docs/configuration.md).")
+@click.option(
+    "--mouse", is_flag=True, help="Without a command: keys and the list can be clicked; selecting text then needs Shift."
+)
 @click.pass_context
-def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None) -> None:
+def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None, mouse: bool) -> None:
     """Explore the capacity of a service by hand, from a terminal.
 
     Without a command it shows a list of profiles and saved sessions.
@@ -92,7 +95,7 @@ def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None) ->
     if ctx.invoked_subcommand is None:
         from .commands.pick import pick
 
-        pick(sessions_dir)
+        pick(sessions_dir, mouse=mouse)
     ctx.default_map = {name: {"sessions_dir": asked_dir if name in OF_ALL_FOLDERS else sessions_dir} for name in COMMANDS}
 
 

@@ -35,6 +35,11 @@ def _roots() -> list[Path]:
     return list(dict.fromkeys(root.resolve() for root in roots))
 
 
+def sample_profiles() -> Path:
+    """The folder of the profiles that come with capexplorer."""
+    return ((checkout() or _SHIPPED) / "profiles").resolve()
+
+
 def profiles() -> dict[str, Path]:
     """All profiles by name, the working folder's first: from profiles/, for the working folder also from the folder itself."""
     found: dict[str, Path] = {}

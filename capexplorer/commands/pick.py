@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from .. import paths, profile
@@ -21,7 +22,7 @@ from .signals import signals_to
 from .terminals import require_screen
 
 
-def pick(folder: Path | None = None) -> None:
+def pick(folder: Path | None = None, *, mouse: bool = False) -> None:
     """Show profiles and sessions; run the profile, attach to the running session or replay the saved one that is chosen. Does not
     return when one is.
     """
@@ -29,12 +30,18 @@ def pick(folder: Path | None = None) -> None:
     preferences = own_preferences()
     with own_terminal() as terminal:
         saved_sessions = SessionFolder(folder or paths.sessions())
-        app = PickerApp(_profiles(), saved_sessions, default=DEFAULT_PROFILE, terminal=terminal, preferences=preferences)
+        profiles = _profiles()
+        app = PickerApp(
+            profiles, saved_sessions, default=selected(profiles), terminal=terminal, mouse=mouse, preferences=preferences
+        )
         with signals_to(app.request_exit):
             picked = app.pick()
     if picked is None:
         return
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "capexplorer", *arguments_for(picked, folder)])
+    os.execv(
+        sys.executable,
+        [sys.executable, "-P", "-m", "capexplorer", *arguments_for(picked, folder), *(["--mouse"] if mouse else [])],
+    )
 
 
 def arguments_for(picked: ProfileEntry | SessionEntry, folder: Path | None) -> list[str]:
@@ -47,14 +54,22 @@ def arguments_for(picked: ProfileEntry | SessionEntry, folder: Path | None) -> l
     return ["replay", str(picked.path), *in_folder]
 
 
+def selected(profiles: Sequence[ProfileEntry]) -> str:
+    """The name of the profile that is selected at first: the folder's own, the last one that was changed; else the usual one."""
+    own = [each for each in profiles if not each.sample and each.problem is None]
+    return max(own, key=lambda each: os.stat(each.path).st_mtime).name if own else DEFAULT_PROFILE
+
+
 def _profiles() -> list[ProfileEntry]:
-    entries = []
+    """Those of the working folder, then the samples."""
+    entries, samples = [], paths.sample_profiles()
     for name, path in paths.profiles().items():
+        sample = path.parent == samples
         try:
             found = profile.load(path)
         except InputError as error:
-            entries.append(ProfileEntry(name=name, path=str(path), problem=str(error)))
+            entries.append(ProfileEntry(name=name, path=str(path), sample=sample, problem=str(error)))
         else:
             target = found.service
-            entries.append(ProfileEntry(name=name, path=str(path), title=found.title, target=target))
-    return entries
+            entries.append(ProfileEntry(name=name, path=str(path), title=found.title, target=target, sample=sample))
+    return sorted(entries, key=lambda each: each.sample)

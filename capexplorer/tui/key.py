@@ -1,9 +1,12 @@
-"""The type of one row of the table of keys (`keys`)."""
+"""The type of one row of the table of keys (`keys`), and the names of keys."""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
+
+from textual.keys import KEY_NAME_REPLACEMENTS
 
 ScreenName = Literal["live", "replay", "inspect", "picker"]
 """`inspect`: a live or replayed session while it has an inspection cursor; the keys of that screen work too."""
@@ -14,6 +17,14 @@ CHARTS: tuple[ScreenName, ...] = ("live", "replay")
 """The screens with charts."""
 INSPECT: tuple[ScreenName, ...] = ("inspect",)
 PICKER: tuple[ScreenName, ...] = ("picker",)
+
+
+def name_of(character: str) -> str:
+    """Textual's name of the key that types a character: `plus`; a letter or a digit is its own name."""
+    if character.isalnum():
+        return character
+    name = unicodedata.name(character, "").lower().replace(" ", "_").replace("-", "_")
+    return KEY_NAME_REPLACEMENTS.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.keys import _character_to_key
 
-from .key import Key, ScreenName
+from .key import Key, ScreenName, name_of
 from .keys import KEYS, keys_of
 
 BETWEEN = "  "
@@ -83,11 +82,11 @@ def _keys_at_the_start(part: str) -> Iterator[tuple[int, int, str]]:
         if word.group() in _KEY_NAMES:
             yield *word.span(), _KEY_NAMES[word.group()]
         elif len(word.group()) == 1 and (word.start() == 0 or not word.group().isalnum()):
-            yield *word.span(), _character_to_key(word.group())
+            yield *word.span(), name_of(word.group())
         elif set(word.group()) <= _PAIRED:
             for at, sign in enumerate(word.group(), word.start()):
                 if sign != "/":
-                    yield at, at + 1, _KEY_NAMES.get(sign) or _character_to_key(sign)
+                    yield at, at + 1, _KEY_NAMES.get(sign) or name_of(sign)
         else:
             return
 

@@ -33,15 +33,17 @@ class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
         *,
         default: str = "mixed",
         terminal: Terminal | None = None,
+        mouse: bool = False,
         preferences: Preferences | None = None,
     ) -> None:
         super().__init__(terminal=terminal, preferences=preferences)
+        self._mouse = mouse
         self.set_keymap(keymap(self.preferences.keys, "picker"))
         self._picker = Picker(tuple(profiles), saved_sessions, default, self.preferences)
 
     def pick(self) -> Picked | None:
         """Run until something is picked. Returns None if the picker was left otherwise, also by a signal."""
-        return self.run_until_left()
+        return self.run_until_left(mouse=self._mouse)
 
     def get_default_screen(self) -> Screen[None]:
         """The picker from the start, so that keys pressed meanwhile reach it."""

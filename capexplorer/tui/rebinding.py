@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from textual.keys import KEY_NAME_REPLACEMENTS, format_key
+from textual.keys import format_key
 
 from ..errors import InputError
 from ..toml import nearest, shown
-from .key import Key, ScreenName
+from .key import Key, ScreenName, name_of
 from .keys import KEYS
 
 RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
@@ -59,7 +58,7 @@ def keymap(table: Sequence[Key], screen: ScreenName) -> dict[str, str]:
 def _read(key: str, where: str) -> str:
     """Textual's name of a key that is given as one character or as a name such as ctrl+k, f5, left, space."""
     if len(key) == 1 and key.isprintable() and key != " ":
-        return key if key.isalnum() else _name(key)
+        return name_of(key)
     found = _KEY.fullmatch(key)
     is_known = found is not None and (
         found["base"].lower() in _NAMED
@@ -70,11 +69,6 @@ def _read(key: str, where: str) -> str:
     if not is_known:
         raise InputError(f"{where}: expected one character, or a name such as ctrl+k, f5, left or space, got {shown(key)}")
     return key.lower()
-
-
-def _name(character: str) -> str:
-    name = unicodedata.name(character, "").lower().replace(" ", "_").replace("-", "_")
-    return KEY_NAME_REPLACEMENTS.get(name, name)
 
 
 def _with_keys(key: Key, keys: Sequence[str]) -> Key:

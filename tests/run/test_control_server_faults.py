@@ -128,12 +128,12 @@ def test_stop_and_attach_report_a_removed_log_in_one_line(served_run: ServedRun,
     assert attach.command.callback is not None
     assert stop.command.callback is not None
     with pytest.raises(InputError, match=r"/x/s.jsonl: the run goes on, but its log was removed"):
-        attach.command.callback("s", False, None, False)
+        attach.command.callback("s", False, None, False, None)
     screen = served_run.connect("watch", "pts/1")
     closing = threading.Thread(target=served_run.server.close)
     served_run.server.stop = closing.start
     with pytest.raises(InputError, match=r"/x/s.jsonl: the run has ended, but its log was removed"):
-        stop.command.callback("s")
+        stop.command.callback("s", None)
     closing.join(TIMEOUT_S)
     screen.take()
     with pytest.raises(InputError, match=r"/x/s.jsonl: the run has ended, but its log was removed"):

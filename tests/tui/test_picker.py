@@ -127,6 +127,50 @@ async def test_below_the_list_is_the_whole_title_of_a_profile_with_its_path() ->
         assert "profiles/long.toml" in second
 
 
+# -- profiles of the folder, and samples
+
+SAMPLES = tuple(ProfileEntry(name=name, title=f"the sample {name}", sample=True) for name in ("kv", "mixed", "ports"))
+OWN = tuple(ProfileEntry(name=f"shop-{number:02d}", title=f"shop {number}") for number in range(1, 13))
+
+
+async def test_without_own_profiles_the_default_sample_is_listed_and_the_others_are_folded() -> None:
+    async with after_keys(picker(profiles=SAMPLES)) as text:
+        assert "▸ 2 more samples" in text
+        assert "the sample kv" not in text
+    assert await choice_after(picker(profiles=SAMPLES), "enter") == SAMPLES[1]
+
+
+async def test_enter_shows_the_samples_and_hides_them_again() -> None:
+    profiles = (*OWN[:1], *SAMPLES)
+    app = PickerApp(profiles, FakeSessions(), default=OWN[0].name)
+    async with after_keys(app, "down", "enter") as text:
+        assert "▾ 3 samples" in text
+        assert "the sample kv" in text
+        assert "Enter hides" in text
+    async with after_keys(PickerApp(profiles, FakeSessions(), default=OWN[0].name), "down", "enter", "enter") as text:
+        assert "▸ 3 samples" in text
+        assert "the sample kv" not in text
+        assert "Enter shows" in text
+
+
+async def test_with_many_own_profiles_saved_sessions_are_still_visible() -> None:
+    async with after_keys(PickerApp((*OWN, *SAMPLES), FakeSessions(), default=OWN[-1].name), size=NARROW) as text:
+        assert "▸ 3 more of this folder and 3 samples" in text
+        assert OWN[-1].title in text, "the selected profile is not listed"
+        assert "after fix" in text
+
+
+async def test_the_filter_searches_folded_profiles_too_and_keeps_each_row_in_one_line() -> None:
+    sessions = FakeSessions([row(f"s{index}", "a kv session", complete=False) for index in range(60)])
+    async with after_keys(picker(sessions, (*OWN, *SAMPLES)), "/", *"kv", "enter", size=NARROW) as text:
+        assert "the sample kv" in text
+        assert "▸" not in text
+        lines = text.splitlines()
+        heading = next(number for number, line in enumerate(lines) if "1 began" in line)
+        assert "7 end" in lines[heading]
+        assert all("a kv session" in line and "cut" in line for line in lines[heading + 1 : heading + 4])
+
+
 # -- filter
 
 

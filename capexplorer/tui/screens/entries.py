@@ -22,6 +22,12 @@ sessions.
 NEAR = 60
 """Distance of the highlight from the end of the list at which sessions are added, in entries: more than the lines of a screen."""
 
+OWN_MOST = 8
+"""Profiles of the folder that are listed at first: with the saved sessions below them in a terminal of 24 lines."""
+
+OTHERS = "profiles"
+"""Id of the entry that shows or hides the other profiles."""
+
 HEADING_LINES = 2
 """Lines above the first session: the list's title, and its columns."""
 
@@ -29,8 +35,15 @@ HEADING_LINES = 2
 class Entries(OptionList):
     """The list. After a change (`filter_text`, `cells`, `replace_sessions`, `sort_by`, `mark`) call `fill`, which shows it."""
 
-    def __init__(self, profiles: Sequence[ProfileEntry]) -> None:
+    def __init__(self, profiles: Sequence[ProfileEntry], default: str) -> None:
+        """`default`: name of the profile that is always listed."""
         super().__init__(id="entries", markup=False)
+        own = [each for each in profiles if not each.sample]
+        first = own[:OWN_MOST]
+        self._first = [*first, *(each for each in profiles if each.name == default and each not in first)]
+        self._others = [each for each in profiles if each not in self._first]
+        self.shows_others = False
+        """Whether profiles are listed beyond those of the folder: the samples, and more of the folder than OWN_MOST."""
         self.filter_text = ""
         """Only entries that contain this text are shown."""
         self.cells = 80
@@ -62,13 +75,15 @@ class Entries(OptionList):
     def detail(self) -> tuple[list[str], str]:
         """(facts, result) of the highlighted entry."""
         found = self.entry(self.highlighted_id)
+        if self.highlighted_id == OTHERS:
+            return [self._others_line()], "Profiles that come with capexplorer, each with a service to explore."
         if found is None:
             return [], ""
         return profile_detail(found) if isinstance(found, ProfileEntry) else detail(found)
 
     def next_list(self) -> None:
         """Move the highlight to the first entry of the other list: profiles or saved sessions."""
-        other = "profile " if self.row is not None else "session "
+        other = "profile" if self.row is not None else "session "
         first = next((index for index, option in enumerate(self.options) if (option.id or "").startswith(other)), None)
         if first is not None:
             self.highlighted = first
@@ -113,22 +128,39 @@ class Entries(OptionList):
         self.highlighted = at
 
     def _matching(self) -> list[Option]:
-        profiles = [each for each in self._profiles if self.filter_text.casefold() in _searchable_text(each)]
         rows = ordered(matching(self._rows.values(), self.filter_text), self._column, descending=self._descending)
+        none = "no profiles found: `capexplorer init` writes one into this folder"
         return [
             _heading("Profiles"),
-            *(Option(Text(profile_line(each, self.cells)), id=f"profile {each.name}") for each in profiles),
-            *(
-                []
-                if profiles
-                else [_remark(self.filter_text, "no profiles found: put a *.toml file into this folder or into profiles/")]
-            ),
+            *(self._profile_options() or [_remark(self.filter_text, none)]),
             _heading(""),
             _heading("Saved sessions"),
             *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
             *self._next_part(rows),
             *([] if rows else [_remark(self.filter_text, "none yet: each run saves one, even if it is interrupted")]),
         ]
+
+    def _profile_options(self) -> list[Option]:
+        """The profiles with the text of the filter; without one those listed first, and the entry for the others."""
+        if self.filter_text:
+            shown = [each for each in self._profiles if self.filter_text.casefold() in _searchable_text(each)]
+            return [self._profile(each) for each in shown]
+        options = [self._profile(each) for each in self._first]
+        if self._others:
+            options.append(Option(Text(f"  {self._others_line()}", no_wrap=True), id=OTHERS))
+        return [*options, *(self._profile(each) for each in (self._others if self.shows_others else ()))]
+
+    def _profile(self, profile: ProfileEntry) -> Option:
+        return Option(Text(profile_line(profile, self.cells), no_wrap=True), id=f"profile {profile.name}")
+
+    def _others_line(self) -> str:
+        samples = sum(each.sample for each in self._others)
+        of_folder = len(self._others) - samples
+        more = "more " if any(each.sample for each in self._first) else ""
+        counts = [f"{of_folder} more of this folder"] * bool(of_folder) + [
+            f"{samples} {more}sample{'s' * (samples != 1)}"
+        ] * bool(samples)
+        return f"{'▾' if self.shows_others else '▸'} {' and '.join(counts)}"
 
     def _next_part(self, rows: list[SessionRow]) -> list[Option]:
         """The first PART of `rows` as options; the others are left for later."""

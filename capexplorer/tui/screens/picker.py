@@ -27,7 +27,7 @@ from ..keybar import bindings, clickable, key_bar
 from ..preferences import Preferences
 from ..render.text import safe
 from .compare import CompareScreen
-from .entries import LETTERS, Entries
+from .entries import LETTERS, OTHERS, Entries
 from .entry_detail import EntryDetail
 from .help import Help
 from .profiles import ProfileEntry
@@ -55,7 +55,7 @@ class Picker(Screen[None]):
         super().__init__()
         self._preferences = preferences or Preferences()
         self._saved_sessions, self._default = saved_sessions, default
-        self._entries = Entries(profiles)
+        self._entries = Entries(profiles, default)
         self._detail = EntryDetail(id="detail")
         self._detailed = ""
         """Id of the entry that the detail shows."""
@@ -123,7 +123,11 @@ class Picker(Screen[None]):
             self._show_detail()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Run a profile or replay a session. If it cannot be opened, show why."""
+        """Run a profile or replay a session, or show the other profiles. If it cannot be opened, show why."""
+        if event.option.id == OTHERS:
+            self._entries.shows_others = not self._entries.shows_others
+            self._entries.fill()
+            return self._show_detail()
         found = self._entries.entry(event.option.id)
         picked = found.entry if isinstance(found, SessionRow) else found
         if picked is not None and picked.problem is not None:
@@ -136,6 +140,8 @@ class Picker(Screen[None]):
         self._detail.show_entry(*self._entries.detail(), self._detail_cells)
         row = self._entries.row
         opens = "runs" if row is None else "attaches" if row.recording else "replays"
+        if self._entries.highlighted_id == OTHERS:
+            opens = "hides" if self._entries.shows_others else "shows"
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
         left_out = () if row is not None else OF_SESSIONS if self._entries.compared() else (*OF_SESSIONS, "compare")
         shown = [key for key in self._preferences.keys if key.action not in left_out]

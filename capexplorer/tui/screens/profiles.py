@@ -19,6 +19,8 @@ class ProfileEntry(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     target: str = ""
     """The target's name, or the address of a service that runs already."""
+    sample: bool = False
+    """Whether it comes with capexplorer."""
     problem: str | None = None
     """Why it cannot be run, in one line."""
 
