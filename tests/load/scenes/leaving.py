@@ -28,17 +28,26 @@ gc.disable()  # it finds the clients of users that have ended, but nobody knows 
 def _user(kind: type[locust.User], url: str, path: str = "/ok", **attributes: Any) -> type[locust.User]:
     def ask(user: Any) -> None:
         user.client.get(path)
+        user.has_reply = True
 
     attributes = {"host": url, "abstract": False, "wait_time": constant(0.01), "tasks": [ask], **attributes}
     return type("Visitor", (kind,), attributes)
 
 
-def _steps(kind: type[locust.User], url: str, expected: Any = lambda users: users) -> list[int]:
-    """The established connections after each of STEPS: as many as `expected`, or those after a minute."""
+def _steps(kind: type[locust.User], url: str, each: int = 1, *, replies: bool = True) -> list[int]:
+    """The established connections after each of STEPS: `each` a user, or those after a minute. `replies`: a step waits until each
+    user has a reply.
+    """
     rig, found = Rig(kind), []
+
+    def reached(users: int) -> bool:
+        running = [greenlet.args[0] for greenlet in rig.host.engine.runner.user_greenlets if greenlet.args]
+        have_replies = all(hasattr(user, "has_reply") for user in running)
+        return len(running) == users and (have_replies or not replies) and established(url) == each * users
+
     for users in STEPS:
         rig.host.set_users(users, 100.0)
-        rig.until(lambda users=users: rig.host.users == users and established(url) == expected(users))  # type: ignore[misc]
+        rig.until(lambda users=users: reached(users))  # type: ignore[misc]
         found.append(established(url))
     rig.host.stop()
     return found
@@ -49,7 +58,12 @@ def after_each_step(url: str) -> dict[str, list[int]]:
 
 
 def while_a_request_runs(url: str) -> dict[str, list[int]]:
-    return {name: _steps(_user(kind, url, "/hang"), url) for name, kind in CLIENTS.items()}
+    return {name: _steps(_user(kind, url, "/hang"), url, replies=False) for name, kind in CLIENTS.items()}
+
+
+def while_tls_begins(silent: str) -> dict[str, list[int]]:
+    """A service that accepts connections and sends nothing."""
+    return {name: _steps(_user(kind, silent), silent, replies=False) for name, kind in CLIENTS.items()}
 
 
 def over_tls(tls: str) -> dict[str, list[int]]:
@@ -76,7 +90,7 @@ def of_a_second_client(url: str) -> dict[str, list[int]]:
 
         return _user(locust.FastHttpUser, url, on_start=on_start)
 
-    return {name: _steps(kind_of(make), url, lambda users: 2 * users) for name, make in makes.items()}
+    return {name: _steps(kind_of(make), url, each=2) for name, make in makes.items()}
 
 
 def of_users_that_end_by_themselves(url: str) -> dict[str, bool]:
@@ -121,7 +135,7 @@ def of_a_pool_that_users_share(url: str) -> list[int]:
 
 def after_an_offered_rate(url: str) -> list[int]:
     """The pool of a rate, and the users that go on after it."""
-    rig = Rig(_user(locust.FastHttpUser, url))
+    rig = Rig(_user(locust.FastHttpUser, url, "/exhausted"))  # takes 50 ms
     rig.host.set_rate(50.0, "even", 20)
     rig.until(lambda: established(url) >= 2)
     rig.host.set_users(1, 100.0)
