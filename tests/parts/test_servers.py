@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from programs import needs
 
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts.server_threads import ServerThread
-from capexplorer.parts.servers import ServerRefused, servers_of
+from capexplorer.parts.servers import PAGE_BYTES_MOST, Server, ServerRefused, servers_of
 from capexplorer.parts.servers.nginx import Nginx, figures
 from capexplorer.parts.servers.rate import Rates
 from capexplorer.parts.servers.redis import Redis
@@ -186,6 +188,59 @@ def test_a_server_that_closes_the_first_connection_raises_http_error() -> None:
         threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
         with pytest.raises(httpx.HTTPError):
             Nginx(f"http://127.0.0.1:{listener.getsockname()[1]}/").read()
+
+
+def endless(connection: socket.socket) -> Iterator[int]:
+    """A page that never ends, in pieces of 64 KB."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+    while True:
+        yield connection.send(b"# comment\n" * 6_554)
+
+
+def trickling(connection: socket.socket) -> Iterator[int]:
+    """A page of which a byte arrives ten times a second."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    while True:
+        time.sleep(0.1)
+        yield connection.send(b"#")
+
+
+def compressed(connection: socket.socket) -> Iterator[int]:
+    """A page that is a thousand times as long as what is sent."""
+    body = gzip.compress(bytes(1 << 24))
+    yield connection.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+@pytest.mark.parametrize(
+    ("send", "why"), [(endless, "more than 8 MiB"), (trickling, "not ended within 2 s"), (compressed, "compressed")]
+)
+@pytest.mark.parametrize("kind", ["nginx", "prometheus"])
+def test_a_page_is_refused_while_it_arrives(kind: str, send: Callable[[socket.socket], Iterator[int]], why: str) -> None:
+    sent: list[int] = []
+
+    def respond(listener: socket.socket) -> None:
+        connection = listener.accept()[0]
+        with connection, suppress(OSError):
+            connection.recv(1 << 12)
+            sent.extend(send(connection))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        responding = threading.Thread(target=respond, args=(listener,))
+        responding.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        with pytest.raises(ValueError, match=why):
+            reader_of(kind, url).read()
+        responding.join()
+    assert sum(sent) < 4 * PAGE_BYTES_MOST, "what the buffers of the connection take is sent as well"
+
+
+def reader_of(kind: str, url: str) -> Server:
+    if kind == "nginx":
+        return Nginx(url)
+    pytest.importorskip("prometheus_client", reason="pip install 'capexplorer[prometheus]'")
+    from capexplorer.parts.servers.prometheus import Prometheus
+
+    return Prometheus(url, ["up"])
 
 
 @pytest.mark.parametrize(

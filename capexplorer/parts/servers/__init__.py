@@ -8,9 +8,13 @@ server had no connection left for this reading itself, else 0). All others are s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, assert_never
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from ...model.watched import PartSpec, ServerKind
+
+if TYPE_CHECKING:
+    import httpx  # takes 0.1 s, and few parts have a page
 
 
 class Server(Protocol):
@@ -31,8 +35,29 @@ ANSWERED, REFUSED = {"refused_readings": 0.0}, {"refused_readings": 1.0}
 TIMEOUT_S = 2.0
 """The longest that a connection, or an answer, may take."""
 
+PAGE_BYTES_MOST = 8 << 20
+"""The longest page of figures."""
+
 EXTRAS: dict[ServerKind, str] = {"postgres": "psycopg", "redis": "redis", "prometheus": "prometheus_client"}
 """Modules that `pip install capexplorer[KIND]` brings."""
+
+
+def page(client: httpx.Client, url: str) -> str:
+    """A page of figures, uncompressed. It is read until it is too long or TIMEOUT_S have passed, whatever the server goes on to
+    send. Raises httpx.HTTPError; ValueError: too long, too late, or compressed.
+    """
+    ends_s, found = monotonic() + TIMEOUT_S, bytearray()
+    with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
+        response.raise_for_status()
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise ValueError("the page is compressed, which was not asked for")
+        for part in response.iter_raw():
+            found += part
+            if len(found) > PAGE_BYTES_MOST:
+                raise ValueError(f"the page has more than {PAGE_BYTES_MOST >> 20} MiB")
+            if monotonic() > ends_s:
+                raise ValueError(f"the page has not ended within {TIMEOUT_S:g} s")
+    return found.decode("utf-8", "replace")
 
 
 def servers_of(watch: PartSpec) -> dict[ServerKind, Callable[[], Server]]:

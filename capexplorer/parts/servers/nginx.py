@@ -6,7 +6,7 @@ import re
 
 import httpx
 
-from . import ANSWERED, TIMEOUT_S, ServerRefused
+from . import ANSWERED, TIMEOUT_S, ServerRefused, page
 from .rate import Rates
 
 _ACTIVE = re.compile(r"Active connections:\s*(\d+)")
@@ -30,25 +30,24 @@ class Nginx:
         """Its figures now. Raises httpx.HTTPError; ValueError if the page is not one of stub_status; ServerRefused if a server
         that has answered before closes the connection."""
         try:
-            response = self._client.get(self._url)
+            text = page(self._client, self._url)
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:
             if self._has_answered:
                 raise ServerRefused(str(error)) from error
             raise
-        response.raise_for_status()
-        values, counters = figures(response.text)
+        values, counters = figures(text)
         self._has_answered = True
         self._rates.tick()
         rates = {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
         return ANSWERED | values | rates
 
 
-def figures(page: str) -> tuple[dict[str, float], dict[str, float]]:
+def figures(text: str) -> tuple[dict[str, float], dict[str, float]]:
     """(values, counters): `connections`, `reading`, `writing`, `waiting`; `rejected_connections`, `requests`. Raises
     ValueError for any other page."""
-    active, counters = _ACTIVE.search(page), _COUNTERS.search(page)
+    active, counters = _ACTIVE.search(text), _COUNTERS.search(text)
     if active is None or counters is None:
         raise ValueError("the page is not one of stub_status")
     accepted, handled, requests = map(float, counters.groups())
-    doing = {name.lower(): float(count) for name, count in _DOING.findall(page)}
+    doing = {name.lower(): float(count) for name, count in _DOING.findall(text)}
     return {"connections": float(active[1]), **doing}, {"rejected_connections": accepted - handled, "requests": requests}

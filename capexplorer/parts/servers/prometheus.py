@@ -9,10 +9,8 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from ...model import outside
-from . import TIMEOUT_S
+from . import TIMEOUT_S, page
 from .rate import Rates
-
-_BYTES_MOST = 8 << 20
 
 
 class Prometheus:
@@ -24,23 +22,20 @@ class Prometheus:
         self._rates = Rates()
 
     def read(self) -> dict[str, float]:
-        """Its figures now. Raises httpx.HTTPError; ValueError where the page cannot be parsed."""
-        response = self._client.get(self._url)
-        response.raise_for_status()
-        if len(response.content) > _BYTES_MOST:
-            raise ValueError(f"the page has more than {_BYTES_MOST >> 20} MiB")
-        values, counters = sums(response.text, self._names)
+        """Its figures now. Raises httpx.HTTPError; ValueError where it is not a `page` or cannot be parsed."""
+        text = page(self._client, self._url)
+        values, counters = sums(text, self._names)
         self._rates.tick()
         return values | {key: rate for name, count in counters.items() for key, rate in self._rates.of(name, count).items()}
 
 
-def sums(page: str, names: Collection[str]) -> tuple[dict[str, float], dict[str, float]]:
+def sums(text: str, names: Collection[str]) -> tuple[dict[str, float], dict[str, float]]:
     """(values, counters) of the named metrics, each summed over its labels. The format's own NaN and Inf are no values; the sum
     of numbers that are too large is NaN or infinite.
     """
     values: dict[str, float] = {}
     counters: dict[str, float] = {}
-    for family in text_string_to_metric_families(page):
+    for family in text_string_to_metric_families(text):
         for sample in family.samples:
             if sample.name not in names or (isinstance(sample.value, float) and not math.isfinite(sample.value)):
                 continue
