@@ -54,6 +54,24 @@ was expected, and exit code 2.
 are neither in the file nor in the session's log. If the variable is not set, the run does not start. Workers on other machines
 need the variable in their own environment.
 
+`{{NAME}}` there is another value for each request:
+
+```toml
+[users.values]
+sku = [7, 8, 9]
+mail = "accounts.csv"                # its column mail
+password = "accounts.csv:pw"         # its column pw, of the same row
+
+[[users.task]]
+name = "/orders"
+method = "POST"
+json = { sku = "{{sku}}", by = "{{mail}}" }
+```
+
+A string of `json` that is a placeholder alone becomes the value itself: 7 stays a number. Columns of a file are text. In a `body`
+values are written as its Content-Type demands, in a `path` percent-encoded. `init` asks for the values, and takes `--values
+sku=7,8,9` and `--values mail=accounts.csv`, as `run` does beside `--request`.
+
 A dash in the column "default" means that nothing is set. "A table" refers to the section with its name.
 """
 

@@ -54,6 +54,14 @@ UNPATCHED = "is never patched by gevent: native threads wait on it without a hub
 
 USED_NAMES = (
     Private("_queue", "SimpleQueue", QUEUE_FILES, UNPATCHED),
+    Private(
+        "argparse:ArgumentParser", "_option_string_actions", ("load/locust_options.py",),
+        "says whether an argument is an option of Locust, or one of the locustfile",
+    ),
+    Private(
+        "locust.env:Environment", "_filter_tasks_by_tags", ("load/load_host.py",),
+        "takes away the tasks that `--tags` leaves out; Locust's own main calls it",
+    ),
     Private("_queue", "Empty", EMPTY_QUEUE_FILES, "is what _queue.SimpleQueue raises"),
     Private("_thread", "allocate_lock", ("load/native.py",), UNPATCHED),
     Private("_thread", "get_native_id", ("load/hub_thread.py", "run/pump.py", "run/worker_process.py"), UNPATCHED),

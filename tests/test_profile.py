@@ -147,6 +147,20 @@ INVALID = {
         f'url = "http://127.0.0.1"\n[users]\nlocustfile = "{"x" * 5_000}"',
         f"users.locustfile: no such file: '{'x' * 59}...'",
     ),
+    "a placeholder without values": (
+        with_task('body = "{{sku}}"'),
+        'users.task[0]: `{{sku}}` has no value in [users.values]: sku = [...] or "FILE.csv" there',
+    ),
+    "a placeholder of another name": (
+        with_users("values = { sku = [1] }") + 'path = "/{{skus}}"',
+        "users.task[0]: `{{skus}}` has no value in [users.values]: did you mean `sku`?",
+    ),
+    "values without a file": (with_users('values = { sku = "gone.csv:sku" }'), "users.values.sku: no such file: 'gone.csv'"),
+    "values in another kind of file": (
+        with_users('values = { sku = "skus.txt" }'),
+        "users.values[...]: expected FILE.csv or FILE.csv:COLUMN",
+    ),
+    "no values": (with_users("values = { sku = [] }"), "users.values[...]: expected a list of at least 1 entry"),
     "a failure ratio of two": (f"{VALID}[stop]\nfailure_ratio = 2", "stop.failure_ratio: expected at most 1, got 2"),
 }
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from .. import profile, toml
+from ..drafting import reading
 from ..drafting.profile_text import Draft, text
 from ..errors import InputError
 from ..load.guard import HostGuard
-from ..profile import Profile
+from ..profile import Param, Profile, csv_column
 from ..session import redact
 from . import init_requests, init_service
 from .afterwards import program_name
@@ -38,6 +39,13 @@ NO_TERMINAL = "there is no terminal to ask on: expected a URL or --target-cmd CO
     metavar="REQUEST",
     help="/PATH, METHOD /PATH [BODY], a curl command, or a file: HAR, OpenAPI (JSON or YAML), curl commands. Repeatable.",
 )
+@click.option(
+    "--values",
+    "given_values",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="What {{NAME}} in a request stands for, another one for each request: A,B,C or FILE.csv[:COLUMN]. Repeatable.",
+)
 @click.option("-f", "--locustfile", type=LocalFile(), help="A Locust file in place of requests.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The profile's file; default: NAME.toml in this folder.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -52,6 +60,7 @@ def command(
     host: str | None,
     ready: str | None,
     requests: tuple[str, ...],
+    given_values: tuple[str, ...],
     locustfile: Path | None,
     output: Path | None,
     force: bool,
@@ -84,6 +93,7 @@ def command(
             keeps_failing=keep_failing,
             asks=asks,
             locustfile=locustfile,
+            values=reading.values(given_values, "--values"),
         )
         for each in (*filter(None, [service.first_request]), *requests):
             described.add(each, "--request")
@@ -168,7 +178,7 @@ def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tup
     """Write the profile, after it was read as `run` reads it, and say what is next."""
     locustfile = None
     if requests.locustfile is not None:
-        locustfile = os.path.relpath(requests.locustfile.resolve(), path.parent.resolve())
+        locustfile = _relative(requests.locustfile, path)
     draft = Draft(
         name=path.stem,
         url=service.url,
@@ -177,6 +187,7 @@ def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tup
         tasks=requests.tasks,
         locustfile=locustfile,
         variables=tuple(requests.secrets.values),
+        values={name: _beside(given, path) for name, given in requests.values.items()},
         allow_hosts=allow_hosts,
     )
     content = text(draft)
@@ -195,6 +206,19 @@ def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tup
     where = path.stem if path.parent == Path() else path
     click.echo(f"To explore it: {program_name()} run {where}")
     click.echo("(there, the key a starts the autopilot, which finds and verifies the knee)")
+
+
+def _relative(file: Path, profile: Path) -> str:
+    """A file as the profile names it."""
+    return os.path.relpath(file.resolve(), profile.parent.resolve())
+
+
+def _beside(given: tuple[Param, ...] | str, path: Path) -> tuple[Param, ...] | str:
+    """Values as the profile names them: a file is relative to it."""
+    if not isinstance(given, str):
+        return given
+    file, column = csv_column(given, "")
+    return _relative(Path(file), path) + (f":{column}" if column else "")
 
 
 def _counted(requests: Requests) -> str:

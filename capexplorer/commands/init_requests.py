@@ -11,10 +11,11 @@ import click
 from ..addresses import is_same_service
 from ..drafting import reading, references
 from ..errors import InputError
+from ..load import drawn_values
 from ..load.guard import HostGuard
 from ..load.single_request import HttpAnswer, send
 from ..load.variables import expanded
-from ..profile import Task
+from ..profile import Param, Task, Users
 from ..session import redact
 from ..wording.quantities import latency
 from .asking import ask
@@ -40,6 +41,8 @@ class Requests:
     secrets: references.Secrets = field(default_factory=references.Secrets)
     tasks: list[tuple[Task, str]] = field(default_factory=list)
     locustfile: Path | None = None
+    values: dict[str, tuple[Param, ...] | str] = field(default_factory=dict)
+    """What `{{NAME}}` in the requests stands for."""
 
     def add(self, text: str, where: str) -> None:
         """A path, a curl command or a file. Raises InputError."""
@@ -54,17 +57,29 @@ class Requests:
             click.echo(f"left out: {names}{more} (to have one, give it as a curl command)")
 
     def _try(self, task: Task) -> None:
+        self._find_values(task)
         if not self.sends:
             self.tasks.append((task, "not sent yet"))
             return
-        answer = show(expanded(task, self.secrets.values), self.url, self.guard)
+        groups = drawn_values.read(Users(values=self.values), Path(), "--values")
+        answer = show(drawn_values.drawn(expanded(task, self.secrets.values), groups), self.url, self.guard)
         line = line_of(task, answer)
+        if not succeeded(answer):
+            click.echo(_advice(task, answer), nl=False)
         if succeeded(answer) or self.keeps_failing:
             self.tasks.append((task, line))
         elif self.asks and ask("keep it, although users would count it as a failure? y/n", "n").lower().startswith("y"):
             self.tasks.append((task, line))
         else:
             click.echo("left out: expected 2xx or 3xx (--keep-failing keeps such requests)")
+
+    def _find_values(self, task: Task) -> None:
+        """Ask for what its placeholders stand for. Raises InputError where there is nobody to ask."""
+        for name in sorted(task.placeholders - set(self.values)):
+            if not self.asks:
+                raise InputError(f"--request: {{{{{name}}}}} needs --values {name}=A,B,C or {name}=FILE.csv[:COLUMN]")
+            given = ask(f"values of {{{{{name}}}}}: A,B,C or FILE.csv[:COLUMN]")
+            self.values |= reading.values([f"{name}={given}"], "values")
 
 
 def ask_for(requests: Requests) -> None:
@@ -95,6 +110,26 @@ def show(task: Task, url: str, guard: HostGuard) -> HttpAnswer | str:
 def succeeded(answer: HttpAnswer | str) -> bool:
     """Whether users would count it as a success."""
     return isinstance(answer, HttpAnswer) and 200 <= answer.status < 400
+
+
+def _advice(task: Task, answer: HttpAnswer | str) -> str:
+    """What may be missing from a request that was refused, as a line; empty where the status does not say."""
+    if isinstance(answer, str) or not 400 <= answer.status < 500:
+        return ""
+    method = task.method.upper()
+    if answer.status in (401, 403):
+        return (
+            "  it needs a header: give it as a curl command, with -H 'Authorization: Bearer ...', -b COOKIE or -u USER:PASSWORD\n"
+        )
+    if answer.status == 405:
+        return f"  another method is needed: such as POST {task.name}\n"
+    has_body = task.body is not None or task.json is not None
+    if not has_body and method in ("POST", "PUT", "PATCH"):
+        example = f'{method} {task.name} {{"item": 1}}'
+        return f"  it may need a body: {example}, a form such as item=1 in its place, or a curl command with -d\n"
+    if has_body and answer.status in (409, 422):
+        return "  each request may need values of its own: {{NAME}} in the body, and --values NAME=A,B,C or NAME=FILE.csv\n"
+    return ""
 
 
 def line_of(task: Task, answer: HttpAnswer | str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from .. import namespace, paths
 from ..addresses import is_host_and_port, is_http_url, is_loopback, is_url, without_userinfo
 from ..errors import InputError
-from ..load import variables
+from ..load import drawn_values, variables
 from ..load.plan import Step, is_text, offers_rates, parse
 from ..load.plan_start import check_start
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
@@ -57,6 +57,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         users_host=None if host == url else host,
         port=port,
         watched_pid=adhoc.watched_pid(asked.pid, asked.port_of),
+        values=drawn_values.read(found.users, Path(where).parent, where) if locustfile is None else (),
         locustfile=locustfile,
         locust_arguments=asked.locust_arguments,
         start_users=_first_users(asked, found),

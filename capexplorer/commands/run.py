@@ -48,6 +48,12 @@ class Run(click.Command):
     help="In place of a profile, what users request: /PATH, METHOD /PATH [BODY], a curl command, or a file of them (HAR,"
     " OpenAPI). Repeatable.",
 )
+@click.option(
+    "--values",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="With --request: what {{NAME}} in it stands for, another one for each request: A,B,C or FILE.csv[:COLUMN].",
+)
 @click.option("--pid", type=click.IntRange(min=1), help="With --host: the id of the process to watch.")
 @click.option(
     "--port-of", type=click.IntRange(1, 65535), metavar="PORT", help=("With --host: watch the process that listens on this port.")

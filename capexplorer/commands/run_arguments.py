@@ -16,6 +16,8 @@ class RunArguments:
     """A name or a path; a URL or a curl command as it was typed."""
     requests: tuple[str, ...] = ()
     """Paths, curl commands, or files of them."""
+    values: tuple[str, ...] = ()
+    """What `{{NAME}}` in `requests` stands for."""
     locustfile: Path | None = None
     locust_arguments: tuple[str, ...] = ()
     """What followed `--`."""

@@ -40,6 +40,8 @@ def with_service_and_users(asked: RunArguments) -> RunArguments:
         asked = _of_url(asked, asked.profile)
     elif asked.profile is not None and is_host_and_port(asked.profile.partition("/")[0]) and not os.path.exists(asked.profile):
         raise InputError(f"no profile `{asked.profile}`; the URL of a service is http://{asked.profile}")
+    if asked.values and not asked.requests:
+        raise InputError("--values: needs --request; a profile has [users.values]")
     if asked.requests:
         for option, value in (("a profile", asked.profile), ("-f", asked.locustfile)):
             if value is not None:
@@ -124,7 +126,10 @@ def _of_requests(asked: RunArguments) -> Profile:
     tasks = tuple(references.task(found, secrets) for found in _read(asked.requests, asked.host))
     os.environ.update(secrets.values)
     title = ", ".join(f"{task.method} {task.name}" for task in tasks)
-    found = Profile(title=title[:TITLE_MOST], users=Users(task=tasks, wait_s=Wait(between=THINK_TIME_S)))
+    values = reading.values(asked.values, "--values")
+    for name in sorted({name for task in tasks for name in task.placeholders} - set(values)):
+        raise InputError(f"--request: {{{{{name}}}}} needs --values {name}=A,B,C or {name}=FILE.csv[:COLUMN]")
+    found = Profile(title=title[:TITLE_MOST], users=Users(task=tasks, values=values, wait_s=Wait(between=THINK_TIME_S)))
     checked = convert(msgspec.to_builtins(found), Profile, "--request")
     profile.check(checked, "--request")
     return checked

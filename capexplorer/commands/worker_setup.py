@@ -142,6 +142,7 @@ def _job(options: RunOptions, run: LiveRun) -> Job:
     file, users = options.locustfile, options.profile.users
     return Job(
         users=users if file is None else None,
+        values=options.values,
         locustfile=str(file) if file is not None else None,
         digest=digest_of(file) if file is not None else None,
         arguments=options.locust_arguments,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..profile import Task
+from ..profile import Param, Task
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 
@@ -31,6 +31,8 @@ class Draft:
     """Relative to the profile, in place of tasks."""
     variables: Sequence[str] = ()
     """Names of environment variables that tasks refer to."""
+    values: Mapping[str, Sequence[Param] | str] = field(default_factory=dict)
+    """What `{{NAME}}` in tasks stands for: values, or FILE.csv[:COLUMN] relative to the profile."""
     allow_hosts: Sequence[str] = ()
 
 
@@ -92,6 +94,13 @@ def _tasks(draft: Draft) -> Iterator[str]:
     if draft.variables:
         yield ""
         yield f"# Set in the environment of a run: {', '.join(draft.variables)}. Secrets are not in this file."
+    if draft.values or draft.tasks:
+        yield ""
+        yield "# Each request takes another value: {{sku}} in a path, header or body, and here what it stands for."
+        yield "[users.values]" if draft.values else '# values = { sku = [7, 8, 9], mail = "accounts.csv:mail" }'
+        yield from (
+            f"{_key(name)} = {value(given if isinstance(given, str) else list(given))}" for name, given in draft.values.items()
+        )
     if draft.tasks:
         yield ""
         yield "# Users pick a task by its weight."

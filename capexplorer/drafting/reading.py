@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..profile import METHODS
+from ..profile import METHODS, PLACEHOLDER, Param
 from ..toml import shown
 from . import curl, har, openapi
 from .request import Request, request
@@ -53,13 +54,34 @@ def _kind(body: str, where: str) -> str:
     """The Content-Type of a body that is JSON, or a form such as `a=1&b=2`. Raises InputError: neither."""
     if body.startswith(("{", "[")):
         try:
-            json.loads(body)
+            json.loads(PLACEHOLDER.sub("0", body))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where}: body: expected JSON, since it begins with {body[0]}: {error}") from None
         return "application/json"
     if "=" in body and not re.search(r"\s", body):
         return curl.FORM
     raise InputError(f'{where}: body: expected JSON such as {{"item": 1}} or a form such as a=1&b=2, got {shown(body)}')
+
+
+def values(texts: Sequence[str], where: str) -> dict[str, tuple[Param, ...] | str]:
+    """`NAME=A,B,C` and `NAME=FILE.csv[:COLUMN]` as the `[users.values]` of a profile. Raises InputError."""
+    found: dict[str, tuple[Param, ...] | str] = {}
+    for text in texts:
+        name, equals, given = text.partition("=")
+        if not equals or not name.isidentifier() or not given.strip():
+            raise InputError(f"{where}: expected NAME=A,B,C or NAME=FILE.csv[:COLUMN], got {shown(text)}")
+        is_file = re.search(r"[.]csv(?::[^:]+)?\Z", given) is not None
+        found[name] = given if is_file else tuple(_typed(each.strip()) for each in given.split(","))
+    return found
+
+
+def _typed(text: str) -> Param:
+    """A number, true or false, else the text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)) else text
 
 
 def _read_file(path: Path, origin: str | None) -> Described:

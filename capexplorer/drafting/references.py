@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus, unquote_plus
 
-from ..profile import Task
+from ..profile import PLACEHOLDER, Task
 from ..session import redact
 from .request import Request
 
@@ -29,7 +29,10 @@ class Secrets:
     values: dict[str, str] = field(default_factory=dict)
 
     def reference(self, name: str, value: str) -> str:
-        """`${NAME}` for a value; the same value has the same name, another one under that name gets a number."""
+        """`${NAME}` for a value; the same value has the same name, another one under that name gets a number. `{{NAME}}`, which
+        each request draws, stays."""
+        if PLACEHOLDER.search(value):
+            return value
         base = re.sub(r"\W+", "_", name).strip("_").upper() or "SECRET"
         base = base if not base[0].isdigit() else f"SECRET_{base}"
         variable, number = base, 2

@@ -7,7 +7,7 @@ class is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 def check(users: Users, environment: Mapping[str, str], where: str) -> None:
     """Raises InputError that names the first task's key whose variable is not set; `where` names the file."""
     for index, task in enumerate(users.task):
-        for key, text in _texts(task):
+        for key, text in task.texts:
             for name in _REFERENCE.findall(text):
                 if name not in environment:
                     raise InputError(
@@ -35,7 +35,7 @@ def expanded(task: Task, environment: Mapping[str, str]) -> Task:
     def value(text: str) -> str:
         return _REFERENCE.sub(lambda found: environment[found[1]], text)
 
-    if not any(_REFERENCE.search(text) for _, text in _texts(task)):
+    if not any(_REFERENCE.search(text) for _, text in task.texts):
         return task
     return msgspec.structs.replace(
         task,
@@ -48,24 +48,8 @@ def expanded(task: Task, environment: Mapping[str, str]) -> Task:
 
 def values(users: Users, environment: Mapping[str, str]) -> list[str]:
     """The values of all variables that tasks name, which may be secrets."""
-    names = {name for task in users.task for _, text in _texts(task) for name in _REFERENCE.findall(text)}
+    names = {name for task in users.task for _, text in task.texts for name in _REFERENCE.findall(text)}
     return [environment[name] for name in names if name in environment]
-
-
-def _texts(task: Task) -> Iterator[tuple[str, str]]:
-    """(key, text) of everything in which a variable may stand."""
-    yield "path", task.path or ""
-    yield from ((f"headers.{name}", text) for name, text in task.headers.items())
-    yield "body", task.body or ""
-    yield from (("json", text) for text in _strings(task.json))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _strings(inner)
 
 
 def _replaced(value: Any, change: Any) -> Any:

@@ -25,6 +25,7 @@ from ..errors import InputError
 from ..profile import Task, Users, Wait
 from ..toml import nearest
 from . import keep_alive, locust_options, variables
+from .drawn_values import DrawnTogether, drawn
 from .lean.prepared import prepare
 from .lean.session import LeanSession
 from .lean.user import LeanHttpUser
@@ -78,13 +79,14 @@ def _shipped_base(kind: type[locust.User]) -> str:
     return next(base.__name__ for base in kind.__mro__ if base is LeanHttpUser or base.__module__.split(".")[0] == "locust")
 
 
-def from_profile(users: Users, url: str) -> Workload:
-    """One user class that picks among the profile's tasks by weight. Raises InputError: an environment variable is not set."""
+def from_profile(users: Users, url: str, values: Sequence[DrawnTogether] = ()) -> Workload:
+    """One user class that picks among the profile's tasks by weight. `values`: of its `[users.values]`. Raises InputError: an
+    environment variable is not set."""
     variables.check(users, os.environ, "the profile")
     base = {"fast": locust.FastHttpUser, "requests": locust.HttpUser, "lean": LeanHttpUser}[users.client]
     attributes: dict[str, Any] = {
         "host": url,
-        "tasks": _weighted(users, url),
+        "tasks": _weighted(users, url, values),
         "wait_time": wait_time(users.wait_s),
         "abstract": False,
         "__module__": __name__,  # else Locust's metaclass makes it one of Locust's own classes
@@ -94,15 +96,15 @@ def from_profile(users: Users, url: str) -> Workload:
     return Workload((type("ProfileUser", (base,), attributes),))
 
 
-def _weighted(users: Users, url: str) -> list[Callable[[Any], None]]:
+def _weighted(users: Users, url: str, values: Sequence[DrawnTogether]) -> list[Callable[[Any], None]]:
     """Each task as often as its weight says: Locust picks uniformly from a list."""
     divisor = math.gcd(*(task.weight for task in users.task))
     tasks = [variables.expanded(task, os.environ) for task in users.task]
-    return [made for task in tasks for made in [_task(task, users, url)] * (task.weight // divisor)]
+    return [made for task in tasks for made in [_task(task, users, url, values)] * (task.weight // divisor)]
 
 
-def _task(task: Task, users: Users, url: str) -> Callable[[Any], None]:
-    send = _prepared(task, url) if users.client == "lean" else _described(task, users)
+def _task(task: Task, users: Users, url: str, values: Sequence[DrawnTogether]) -> Callable[[Any], None]:
+    send = _drawn(task, users, url, values) if task.placeholders else _sender(task, users, url)
     expected = (task.expect_status,) if isinstance(task.expect_status, int) else task.expect_status
 
     def request(user: Any) -> None:
@@ -124,6 +126,19 @@ def _task(task: Task, users: Users, url: str) -> Callable[[Any], None]:
 
 Send = Callable[[Any, bool], Any]
 """Makes the task's request with a user's client; the flag is Locust's `catch_response`."""
+
+
+def _sender(task: Task, users: Users, url: str) -> Send:
+    return _prepared(task, url) if users.client == "lean" else _described(task, users)
+
+
+def _drawn(task: Task, users: Users, url: str, values: Sequence[DrawnTogether]) -> Send:
+    """A sender whose requests have values of their own."""
+
+    def send(client: Any, catch_response: bool) -> Any:
+        return _sender(drawn(task, values), users, url)(client, catch_response)
+
+    return send
 
 
 def _described(task: Task, users: Users) -> Send:

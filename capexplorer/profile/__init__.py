@@ -12,12 +12,13 @@ from ..errors import InputError
 from .profile_table import READY_TIMEOUT_S, ComposeTarget, Profile, Work
 from .rules import mistakes
 from .run_limits import Guards, MetricLimit, Objectives, StopRules
-from .users_table import MAX_BODY_MB, Task, Users, Wait
-from .values import METHODS, TITLE_MOST, WORKERS_MOST
+from .users_table import MAX_BODY_MB, PLACEHOLDER, Task, Users, Wait, csv_column
+from .values import METHODS, TITLE_MOST, WORKERS_MOST, Param
 
 __all__ = [
-    "MAX_BODY_MB", "METHODS", "READY_TIMEOUT_S", "TITLE_MOST", "WORKERS_MOST", "ComposeTarget", "Guards", "MetricLimit",
-    "Objectives", "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "load", "plain",
+    "MAX_BODY_MB", "METHODS", "PLACEHOLDER", "READY_TIMEOUT_S", "TITLE_MOST", "WORKERS_MOST", "ComposeTarget", "Guards",
+    "MetricLimit", "Objectives", "Param", "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "csv_column",
+    "load", "plain",
 ]  # fmt: skip
 
 
@@ -34,7 +35,7 @@ def check(profile: Profile, where: str) -> None:
         raise InputError(f"{where}: {key}: {expected}")
 
 
-_NOT_OF_LOCUSTFILES = ("client", "keep_alive", "wait_s", "task")
+_NOT_OF_LOCUSTFILES = ("client", "keep_alive", "wait_s", "task", "values")
 """Settings of `[users]` that a locustfile's users decide themselves."""
 
 

@@ -11,7 +11,7 @@ from .. import toml
 from ..addresses import is_http_url, without_userinfo
 from ..model import limits, watched
 from .profile_table import Profile, Work
-from .users_table import Task, Users, Wait
+from .users_table import Task, Users, Wait, csv_column
 from .values import PATH_PATTERN
 
 SERVICE_KEYS = ("target", "url", "command")
@@ -24,6 +24,9 @@ def mistakes(profile: Profile, folder: Path) -> Iterator[tuple[str, str]]:
     yield from _users_mistakes(profile.users, folder)
     for index, task in enumerate(profile.users.task):
         yield from _task_mistakes(f"users.task[{index}]", task)
+        for name in sorted(task.placeholders - set(profile.users.values)):
+            known = toml.nearest(name, profile.users.values) if profile.users.values else f'{name} = [...] or "FILE.csv" there'
+            yield f"users.task[{index}]", f"`{{{{{name}}}}}` has no value in [users.values]: {known}"
     if isinstance(profile.users.wait_s, Wait):
         yield from _wait_mistakes(profile.users.wait_s)
     start, most = profile.users.start, profile.guards.max_users
@@ -58,6 +61,9 @@ def _users_mistakes(users: Users, folder: Path) -> Iterator[tuple[str, str]]:
         yield "users", "expected `[[users.task]]` or `locustfile`"
     if users.locustfile is not None and not os.path.isfile(folder / users.locustfile):
         yield "users.locustfile", f"no such file: {toml.shown(users.locustfile)}"
+    for name, given in users.values.items():
+        if isinstance(given, str) and not os.path.isfile(folder / csv_column(given, name)[0]):
+            yield f"users.values.{name}", f"no such file: {toml.shown(csv_column(given, name)[0])}"
     if users.task and not any(task.weight for task in users.task):
         yield "users.task", "expected a weight above 0 on at least one task"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -13,6 +15,7 @@ from .values import (
     HeaderName,
     HeaderValue,
     Method,
+    Param,
     PerSecond,
     RequestPath,
     Seconds,
@@ -20,12 +23,15 @@ from .values import (
     Table,
     Title,
     UserCount,
+    ValueName,
     WorkerCount,
 )
 
 WEIGHT_MOST = 10_000
 """Locust picks from a list in which each task stands as often as its weight says: with 1,000 tasks 80 MB."""
 TASKS_MOST = 1_000
+PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+CSV_PATTERN = r"(?#FILE.csv or FILE.csv:COLUMN)^.*[.]csv(?::[^:]+)?\Z"
 BODY_MOST_MB = 1_000_000.0
 MAX_BODY_MB = 64.0
 
@@ -66,6 +72,28 @@ class Task(Table, frozen=True, kw_only=True):
     expect_status: Status | Annotated[tuple[Status, ...], Meta(min_length=1)] | None = None
     """Statuses that count as success; default: 200 to 399."""
 
+    @property
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """(key, text) of everything in which a reference or a placeholder may stand."""
+        yield "path", self.path or ""
+        yield from ((f"headers.{name}", text) for name, text in self.headers.items())
+        yield "body", self.body or ""
+        yield from (("json", text) for text in _strings(self.json))
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """Names of the values that each request draws: `sku` of `{{sku}}`."""
+        texts = [self.name if self.path is None else "", *(text for _, text in self.texts)]
+        return frozenset(name for text in texts for name in PLACEHOLDER.findall(text))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(inner)
+
 
 class Users(Table, frozen=True, kw_only=True):
     """The users that make load."""
@@ -94,5 +122,15 @@ class Users(Table, frozen=True, kw_only=True):
     """
     task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
     """The requests, each a table `[[users.task]]`."""
+    values: dict[ValueName, Annotated[tuple[Param, ...], Meta(min_length=1)] | Annotated[str, Meta(pattern=CSV_PATTERN)]] = {}
+    """What `{{NAME}}` in a task's `path`, `headers`, `body` and `json` stands for: each request takes one at random from a list,
+    or from a column of a CSV file relative to the profile (`"accounts.csv"`: the column NAME, `"accounts.csv:mail"`: the column
+    `mail`). Columns of one file are of one row."""
     locustfile: str | None = None
     """Path of a Locust file, relative to the profile, instead of tasks."""
+
+
+def csv_column(given: str, name: str) -> tuple[str, str]:
+    """(file, column) of `FILE.csv` or `FILE.csv:COLUMN`, the value of this name."""
+    file, colon, column = given.rpartition(":")
+    return (file, column) if colon and file.endswith(".csv") else (given, name)

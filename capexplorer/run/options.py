@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..load.drawn_values import DrawnTogether
 from ..load.plan import Step
 from ..model.param import Param
 from ..profile import Profile
@@ -51,6 +52,8 @@ class RunOptions:
     """The port at which the target listens; None: a free one is chosen."""
     watched_pid: int | None = None
     """The process to watch of an already running service; None: the process that listens at `url`."""
+    values: tuple[DrawnTogether, ...] = ()
+    """The values that the requests of the profile draw."""
     locustfile: Path | None = None
     locust_arguments: tuple[str, ...] = ()
     """Options and user classes for the locustfile, which itself says which options it takes."""

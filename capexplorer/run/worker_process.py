@@ -108,7 +108,7 @@ class WorkerProcess:
 
     def _workload(self, job: Job) -> Workload:
         if job.users is not None and job.locustfile is None:
-            return workload.from_profile(job.users, job.url or "")
+            return workload.from_profile(job.users, job.url or "", job.values)
         path = self._options.locustfile or Path(job.locustfile or "")
         if not path.is_file():
             raise InputError(f"{path}: no such locustfile here; give the run's file with -f")

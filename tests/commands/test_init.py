@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -133,6 +134,41 @@ def test_a_url_without_a_path_is_the_service_and_no_request() -> None:
     assert [task.name for task in written("x").users.task] == ["/more"]
 
 
+@pytest.mark.parametrize(
+    ("request_given", "advice"),
+    [
+        ("POST /orders", 'it may need a body: POST /orders {"item": 1}, a form such as item=1'),
+        ("POST /orders {}", "each request may need values of its own: {{NAME}} in the body, and --values NAME=A,B,C"),
+        ("DELETE /orders", "another method is needed"),
+        ("/mine", "it needs a header: give it as a curl command, with -H 'Authorization: Bearer ...'"),
+    ],
+)
+def test_a_refused_request_is_followed_by_what_it_may_lack(
+    request_given: str, advice: str, refusing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["init", refusing, "--request", request_given]) == 2
+    assert advice in capsys.readouterr().out
+
+
+def test_placeholders_get_their_values_from_options_and_are_drawn_for_the_first_request(
+    folder: Path, refusing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "skus.csv").write_text("sku\n7\n")
+    (folder / "deep").mkdir()
+    order = 'POST /orders {"item": {{n}}, "sku": "{{sku}}"}'
+    given = ["--values", "n=1,2", "--values", "sku=skus.csv", "-o", "deep/x.toml"]
+    assert cli.run(["init", refusing, "--request", order, *given]) == 0
+    assert written("deep/x").users.values == {"n": (1, 2), "sku": "../skus.csv"}
+    assert cli.run(["init", refusing, "--request", order]) == 2
+    assert "--request: {{n}} needs --values n=A,B,C or n=FILE.csv[:COLUMN]" in capsys.readouterr().err
+
+
+def test_values_of_placeholders_are_asked_for(monkeypatch: pytest.MonkeyPatch, refusing: str) -> None:
+    left = answering(monkeypatch, 'POST /orders {"item": {{n}}}', "1,2", "", "x")
+    assert cli.run(["init", refusing]) == 0
+    assert (left, written("x").users.values) == ([], {"n": (1, 2)})
+
+
 def test_a_service_that_answers_nothing_gets_no_profile(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["init", "--host", f"http://127.0.0.1:{free_port()}", "--request", "/"]) == 2
     out, err = capsys.readouterr()
@@ -156,6 +192,36 @@ def test_at_the_end_of_its_input_init_ends_without_a_profile(monkeypatch: pytest
     monkeypatch.setattr(builtins, "input", end)
     assert cli.run(["init"]) == 130
     assert list(folder.glob("*.toml")) == []
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """A service that takes orders of an item, and nothing else."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.answer(401)
+
+        def do_DELETE(self) -> None:
+            self.answer(405)
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+            self.answer(201 if body and "item" in json.loads(body) else 422)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        (thread := Thread(target=server.serve_forever)).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture

@@ -74,6 +74,17 @@ def test_a_secret_of_a_curl_command_is_sent_and_not_recorded() -> None:
     assert variables.expanded(task, os.environ).headers == {"Authorization": "Bearer hunter2XYZ"}
 
 
+def test_values_of_the_command_line_are_drawn_by_the_requests(folder: Path) -> None:
+    (folder / "skus.csv").write_text("sku\nA\n")
+    found = resolve(
+        RunArguments(profile=URL, requests=('/i {"n": "{{n}}", "s": "{{s}}"}',), values=("n=1, 2.5,x,true", "s=skus.csv:sku"))
+    )
+    assert found.profile.users.values == {"n": (1, 2.5, "x", True), "s": "skus.csv:sku"}
+    assert [(group.names, group.rows) for group in found.values] == [
+        (("n",), ((1,), (2.5,), ("x",), (True,))), (("s",), (("A",),))
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("given", NAMES_SERVICE)
 def test_a_service_without_requests_is_refused_in_one_line_with_the_option_that_is_missing(given: dict[str, str]) -> None:
     with pytest.raises(InputError, match=r"which requests do users make\? Add --request /PATH or ") as refused:
@@ -94,6 +105,9 @@ def test_a_service_without_requests_is_refused_in_one_line_with_the_option_that_
         ({"host": URL, "requests": ("http://127.0.0.1:8/a",)}, "http://127.0.0.1:8/a is not at http://127.0.0.1:9"),
         ({"profile": "mixed", "requests": ("/a",)}, "--request: cannot be combined with a profile"),
         ({"locustfile": Path("x.py"), "requests": ("/a",)}, "--request: cannot be combined with -f"),
+        ({"profile": URL, "requests": ("/a?b={{c}}",)}, "--request: {{c}} needs --values c=A,B,C or c=FILE.csv"),
+        ({"profile": f"{URL}/a?b={{{{c}}}}", "values": ("c",)}, "--values: expected NAME=A,B,C or NAME=FILE.csv.*, got 'c'"),
+        ({"profile": "mixed", "values": ("c=1",)}, "--values: needs --request; a profile has .users.values."),
         ({"profile": "http://192.0.2.1/a"}, "load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1"),
         ({"profile": "me/gone.toml"}, "^me/gone.toml: no such profile"),
     ],

@@ -32,6 +32,13 @@ PLAIN = {
 }
 
 
+def test_a_placeholder_in_place_of_a_secret_stays() -> None:
+    given = """curl /a -H 'Authorization: Bearer {{token}}' --json '{"password": "{{pw}}"}'"""
+    secrets = references.Secrets()
+    task = references.task(read(given, "request").requests[0], secrets)
+    assert (task.headers, task.json, secrets.values) == ({"Authorization": "Bearer {{token}}"}, {"password": "{{pw}}"}, {})
+
+
 def drafted(command: str) -> tuple[str, Profile, references.Secrets]:
     secrets = references.Secrets()
     [request] = read(command, "request").requests

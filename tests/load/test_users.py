@@ -115,6 +115,15 @@ def test_method_path_and_name_are_as_declared(seen: Played, served: Server) -> N
     assert served.requests["/orders"] >= 4
 
 
+def test_each_request_of_any_client_has_values_of_its_own(seen: Played, served: Server) -> None:
+    assert [list(found) for found in seen["drawn_requests"]] == [["row"]] * 3
+    for client in ("fast", "requests", "lean"):
+        assert {path for path in served.requests if path.startswith(f"/drawn-{client}")} == {
+            f"/drawn-{client}-1",
+            f"/drawn-{client}-2",
+        }
+
+
 def test_a_status_outside_the_expected_ones_is_a_failure(seen: Played) -> None:
     found = seen["expected_statuses"]
     for client in ("fast", "requests", "lean"):

@@ -15,6 +15,7 @@ import msgspec
 
 from ...errors import InputError
 from ...profile import MAX_BODY_MB, Users
+from ..drawn_values import DrawnTogether
 
 T = TypeVar("T")
 
@@ -38,6 +39,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     users: Users | None = None
     """The users of a profile; None: those of a locustfile."""
+    values: tuple[DrawnTogether, ...] = ()
+    """The values that the requests of a profile draw."""
     locustfile: str | None = None
     """The locustfile's path on the machine of the run."""
     digest: str | None = None

@@ -11,7 +11,8 @@ import locust
 import msgspec
 
 from capexplorer.errors import InputError
-from capexplorer.load import native, workload
+from capexplorer.load import drawn_values, native, workload
+from capexplorer.load.drawn_values import DrawnTogether
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.recorder import Tick
 from capexplorer.profile import Users
@@ -21,11 +22,13 @@ def _profile(**fields: Any) -> Users:
     return msgspec.convert({"task": [{"name": "/ok"}], **fields}, Users)
 
 
-def _run(declared: Users, url: str, enough: Callable[[list[Tick]], bool], count: int = 2) -> list[Tick]:
+def _run(
+    declared: Users, url: str, enough: Callable[[list[Tick]], bool], count: int = 2, groups: tuple[DrawnTogether, ...] = ()
+) -> list[Tick]:
     """The ticks of users of a profile until `enough` (20 s at most)."""
     host = LoadHost(lambda report: None)
     host.start()
-    host.load(lambda: workload.from_profile(declared, url), url, own_events=True)
+    host.load(lambda: workload.from_profile(declared, url, groups), url, own_events=True)
     host.set_users(count, 100.0)
     ticks: list[Tick] = []
     deadline_s = time.monotonic() + 20
@@ -64,6 +67,18 @@ def wait_times() -> dict[str, list[float]]:
         user._cp_last_run = time.perf_counter()
         found[name] = [function(user) for _ in range(2000 if name in ("between", "poisson") else 1)]
     return {name: [min(each), sum(each) / len(each), max(each)] for name, each in found.items()}
+
+
+def drawn_requests(url: str) -> list[dict[str, int]]:
+    """The requests by name of users of each client, whose task has a value of its own in each request."""
+    found = []
+    for client in ("fast", "requests", "lean"):
+        declared = _profile(
+            task=[{"name": "row", "path": f"/drawn-{client}-{{{{n}}}}"}], values={"n": [1, 2]}, client=client, wait_s=0.01
+        )
+        groups = drawn_values.read(declared, Path(), "")
+        found.append(_by_name(_run(declared, url, _requests(200), groups=groups)))
+    return found
 
 
 def weights(url: str) -> dict[str, Any]:
