@@ -18,6 +18,7 @@ from ..model.conclusions import (
     HoldLevels,
     KneeFound,
     NoKneeYet,
+    PartsNotRead,
     RatesFound,
     RequestsFailed,
     RunInvalid,
@@ -46,7 +47,9 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     found = next(_candidates(view), None) or _curve_alone(view)
     if found.invalid:
         return found
-    found = replace(found, clauses=(*found.clauses, *_added(view, found)))
+    added = tuple(_added(view, found))
+    is_blind = found.severity == "info" and any(isinstance(each, PartsNotRead) for each in added)
+    found = replace(found, clauses=(*found.clauses, *added), severity="warning" if is_blind else found.severity)
     disturbed = clauses.cpu_used_by_others(view)
     return found if disturbed is None else _with_disturbance(found, disturbed)
 
@@ -213,5 +216,6 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
     partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
     changed = clauses.service_changed(view, found.clauses)
-    added = (changed, clauses.stalled(view, changed), partly, clauses.machine_shared(view))
+    parts = clauses.parts_not_read(view), clauses.parts_show_less(view, found.clauses)
+    added = (changed, clauses.stalled(view, changed), partly, clauses.machine_shared(view), *parts)
     yield from (clause for clause in added if clause is not None)

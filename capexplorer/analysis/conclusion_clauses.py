@@ -13,10 +13,13 @@ from ..model.conclusions import (
     CpuUsedByOthers,
     CurveAlone,
     EndpointDegrades,
+    KneeFound,
     Leaking,
     MachineShared,
     NoKneeUpTo,
     NotJudged,
+    PartsNotRead,
+    PartsShowLess,
     RatesFound,
     RequestsFailed,
     ServiceChanged,
@@ -29,7 +32,9 @@ from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Leak
 from ..model.level import Level
+from ..model.reading_means import readings_of_parts
 from ..model.verdicts import RegimeVerdict
+from ..model.watched import KNOWN_SERVERS
 from .causes.generator_saturation import others_cpu
 from .causes.saturation_readings import OTHERS_LEAST
 from .epoch.stalls import Stall, stalls_of
@@ -144,6 +149,47 @@ def machine_shared(view: EpochView) -> MachineShared | None:
         if share is not None:
             return MachineShared(mark.users, share, mark.offered_per_s)
     return None
+
+
+_WAITS = ("lock_or_pool_limit", "worker_pool_exhausted", "unwatched_party")
+"""Bottlenecks which say that requests wait, and not for a resource that is measured."""
+
+
+def parts_not_read(view: EpochView) -> PartsNotRead | None:
+    """The watched parts that cannot be read now."""
+    unread = [part for part in view.timeline.parts.values() if part.state == "unread"]
+    return PartsNotRead(tuple((part.name, part.reason or "") for part in unread)) if unread else None
+
+
+def parts_show_less(view: EpochView, before: Sequence[Clause]) -> PartsShowLess | None:
+    """Watched parts that are well-known servers without figures of their own, if an earlier clause says that requests wait."""
+    limits = [_blamed(each) for each in before if isinstance(each, KneeFound | ServiceLimited | RatesFound)]
+    if not any(marks is not None and (not marks or any(mark.id in _WAITS for mark in marks)) for marks in limits):
+        return None
+    figured = {name for level in view.levels() for name in _parts_with_figures(level.figures)}
+    known = [
+        (part.name, part.program or "", KNOWN_SERVERS[part.program or ""])
+        for part in view.timeline.parts.values()
+        if part.state == "read" and part.program in KNOWN_SERVERS and part.name not in figured
+    ]
+    return PartsShowLess(tuple(known)) if known else None
+
+
+def _blamed(limit: KneeFound | ServiceLimited | RatesFound) -> Sequence[Mark] | None:
+    """What is blamed for a limit, maybe nothing; None: no limit was found."""
+    if isinstance(limit, ServiceLimited):
+        return limit.marks
+    if isinstance(limit, RatesFound):
+        return limit.blamed or None
+    return limit.blamed if limit.capacity.knee is not None and limit.capacity.knee.limit != "generator" else None
+
+
+def _parts_with_figures(figures: LevelFigures) -> set[str]:
+    return {
+        name
+        for name, readings in readings_of_parts(figures.readings).items()
+        if any(key.startswith("server.") for key in readings)
+    }
 
 
 def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
 from .. import profile, toml
 from ..drafting import reading
-from ..drafting.profile_text import Draft, text
+from ..drafting.profile_text import Draft, Part, text
 from ..errors import InputError
 from ..load.guard import HostGuard
+from ..model.watched import EXAMPLES, KNOWN_SERVERS
+from ..probe.listener import listening_programs
 from ..profile import Param, Profile, csv_column
 from ..session import redact
 from . import init_requests, init_service
@@ -21,6 +25,8 @@ from .asking import ask
 from .init_requests import Requests
 from .init_service import NewService
 from .local_file import LocalFile
+
+_HOST = re.compile(r"HOST(:\d+)?")
 
 NO_TERMINAL = "there is no terminal to ask on: expected a URL or --target-cmd COMMAND, and --request or -f"
 
@@ -179,6 +185,7 @@ def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tup
     locustfile = None
     if requests.locustfile is not None:
         locustfile = _relative(requests.locustfile, path)
+    parts = _servers_beside(service)
     draft = Draft(
         name=path.stem,
         url=service.url,
@@ -189,6 +196,7 @@ def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tup
         variables=tuple(requests.secrets.values),
         values={name: _beside(given, path) for name, given in requests.values.items()},
         allow_hosts=allow_hosts,
+        parts=parts,
     )
     content = text(draft)
     profile.check(toml.convert(toml.parse(content, str(path)), Profile, str(path)), str(path))
@@ -203,6 +211,10 @@ def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tup
         )
     if requests.secrets.values:
         click.echo(init_requests.variables_line(tuple(requests.secrets.values)))
+    for part in parts:
+        click.echo(
+            f"{part.name} listens on port {part.port}: if the service uses it, remove the # before its [[watch]] in {path}"
+        )
     where = path.stem if path.parent == Path() else path
     click.echo(f"To explore it: {program_name()} run {where}")
     click.echo("(there, the key a starts the autopilot, which finds and verifies the knee)")
@@ -219,6 +231,18 @@ def _beside(given: tuple[Param, ...] | str, path: Path) -> tuple[Param, ...] | s
         return given
     file, column = csv_column(given, "")
     return _relative(Path(file), path) + (f":{column}" if column else "")
+
+
+def _servers_beside(service: NewService) -> list[Part]:
+    """The well-known servers that listen on this machine, but for the service itself."""
+    found = []
+    for program, port in listening_programs(KNOWN_SERVERS):
+        if port != urlsplit(service.reached_at).port:
+            kind = KNOWN_SERVERS[program]
+            own = f"127.0.0.1:{port}"
+            url = EXAMPLES[kind].replace("HOST", "127.0.0.1") if kind == "prometheus" else _HOST.sub(own, EXAMPLES[kind])
+            found.append(Part(program, port, kind, url))
+    return found
 
 
 def _counted(requests: Requests) -> str:

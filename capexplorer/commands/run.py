@@ -64,7 +64,8 @@ class Run(click.Command):
     multiple=True,
     metavar="NAME=TRANSPORT[:SELECTOR]",
     help='Also watch this part, here or elsewhere: "db=ssh db1:port 5432". TRANSPORT: here, ssh HOST, docker exec -i NAME,'
-    " any command that gives a shell; SELECTOR: pid N, port N, cgroup PATH, container NAME, unit NAME.",
+    " any command that gives a shell; SELECTOR: pid N, port N, cgroup PATH, container NAME, unit NAME. A server's own figures"
+    ' follow: "db=here:port 5432 postgres=URL" (or redis=, nginx=, statsd=, prometheus=URL metrics=A,B).',
 )
 @click.option("--target-cmd", metavar="COMMAND", help='A command that starts the target, e.g. "./server --port {port}".')
 @click.option(

@@ -17,6 +17,22 @@ THINK_TIME_S = (0.1, 0.5)
 a second, so that low loads have figures too."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A server that a profile offers to watch."""
+
+    name: str
+    port: int
+    key: str
+    """The key by which its own figures are read, such as `postgres`."""
+    url: str
+    """An example of that key's value."""
+
+
+USUAL = Part("postgres", 5432, "postgres", "postgresql://USER@127.0.0.1:5432/DATABASE")
+"""The example where no well-known server listens."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a new profile says."""
@@ -34,6 +50,8 @@ class Draft:
     values: Mapping[str, Sequence[Param] | str] = field(default_factory=dict)
     """What `{{NAME}}` in tasks stands for: values, or FILE.csv[:COLUMN] relative to the profile."""
     allow_hosts: Sequence[str] = ()
+    parts: Sequence[Part] = ()
+    """Well-known servers that listen on this machine: offered as watched parts."""
 
 
 def text(draft: Draft) -> str:
@@ -74,6 +92,19 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield "# The highest load that meets these is reported."
     yield "# p95_ms = 300"
     yield "# failure_ratio = 0.01"
+    yield ""
+    yield from _parts(draft)
+
+
+def _parts(draft: Draft) -> Iterator[str]:
+    yield "# Watched parts: the service's database, its proxy (docs/watch.md)."
+    for part in draft.parts or (USUAL,):
+        yield "# [[watch]]"
+        yield f"# name = {value(part.name)}"
+        yield f"# port = {part.port}"
+        yield f"# {part.key} = {value(part.url)}"
+        if part.key == "prometheus":
+            yield '# metrics = ["NAME"]'
 
 
 def _service(draft: Draft) -> Iterator[str]:

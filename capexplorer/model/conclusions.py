@@ -12,6 +12,7 @@ from .grades import Severity
 from .level import Level
 from .rate_verdicts import RateVerdict
 from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RegimeVerdict
+from .watched import ServerKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,23 @@ class CpuUsedByOthers:
     """Offered rates of such levels, ascending."""
 
 
+@dataclass(frozen=True, slots=True)
+class PartsNotRead:
+    """Watched parts that cannot be read: nothing is known of them."""
+
+    parts: tuple[tuple[str, str], ...]
+    """(name, why), in the order in which they are watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartsShowLess:
+    """Requests wait somewhere, and of these watched parts, well-known servers, only the processes are read: their own figures
+    would show connections and locks."""
+
+    parts: tuple[tuple[str, str, ServerKind], ...]
+    """(name, program, key that reads its figures)."""
+
+
 Clause = (
     RunInvalid
     | KneeFound
@@ -231,6 +249,8 @@ Clause = (
     | HoldLevels
     | MachineShared
     | CpuUsedByOthers
+    | PartsNotRead
+    | PartsShowLess
 )
 
 

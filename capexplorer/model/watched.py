@@ -1,6 +1,7 @@
 """Watched parts: what is read in addition to the target, by a profile's `[[watch]]` or `--watch NAME=TRANSPORT[:SELECTOR]`.
 
-Here is how a part is described; the package `parts` reads it.
+Here is how a part is described, with the URL of a server's own figures (`--watch "db=here:port 5432 postgres=URL"`); the package
+`parts` reads it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,30 @@ ServerKind = Literal["postgres", "redis", "nginx", "statsd", "prometheus"]
 SERVERS: tuple[ServerKind, ...] = get_args(ServerKind)
 """Keys of a part that give the URL of a server's own figures."""
 
+KNOWN_SERVERS: dict[str, ServerKind] = {
+    "postgres": "postgres",
+    "redis-server": "redis",
+    "valkey-server": "redis",
+    "nginx": "nginx",
+    "mysqld": "prometheus",
+    "mariadbd": "prometheus",
+}
+"""File names of the programs of well-known servers, and the key by which their own figures are read."""
+
+EXAMPLES: dict[ServerKind, str] = {
+    "postgres": "postgresql://USER@HOST/DATABASE",
+    "redis": "redis://HOST:6379",
+    "nginx": "http://HOST/status",
+    "statsd": "udp://127.0.0.1:8125",
+    "prometheus": "http://HOST:9104/metrics",
+}
+"""An example of each server's URL."""
+
+HERE = "here"
+"""Names this machine in place of a command: `--watch db=here`, `at = "here"`."""
+
+_FIGURES = re.compile(rf"(?:^|\s+)(?P<key>{'|'.join((*SERVERS, 'metrics'))})=(?P<value>\S+)\s*\Z")
+
 
 class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One watched part: where it is, and which processes of that machine it has. Without a selector only the machine is read."""
@@ -47,7 +72,8 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     name: Annotated[str, Meta(pattern=NAME)]
     """Its name on the screen, in marks and in exports."""
     at: Annotated[str, Meta(max_length=1_000)] = ""
-    """Command that starts a shell there: `ssh web1`, `docker exec -i db`, `kubectl exec -i db-0 --`. Empty: this machine."""
+    """Command that starts a shell there: `ssh web1`, `docker exec -i db`, `kubectl exec -i db-0 --`. `here` or empty: this
+    machine."""
     pid: Annotated[int, Meta(ge=1)] | None = None
     """Process whose tree is read."""
     port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
@@ -72,6 +98,11 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """URL of any exporter's page in Prometheus' text format."""
     metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()
     """Names of the exporter's metrics to keep, each as the sum over its labels; of a counter its growth per second."""
+
+    def __post_init__(self) -> None:
+        """`here` is this machine, not a program of that name."""
+        if self.at.strip() == HERE:
+            msgspec.structs.force_setattr(self, "at", "")
 
     @property
     def selected(self) -> tuple[Selector, str] | None:
@@ -111,13 +142,18 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def parsed_part(text: str) -> PartSpec:
-    """The part that `NAME=TRANSPORT[:SELECTOR]` describes. Raises ValueError, whose text is what was expected."""
+    """The part that `NAME=TRANSPORT[:SELECTOR] [SERVER=URL]` describes, such as `db=here:port 5432 postgres=postgresql://me@db/shop`.
+    Raises ValueError, whose text is what was expected.
+    """
     name, equals, rest = text.partition("=")
     if not equals:
-        raise ValueError("expected NAME=TRANSPORT[:pid N|port N|cgroup PATH|container NAME|unit NAME]")
+        raise ValueError(
+            "expected NAME=TRANSPORT[:pid N|port N|cgroup PATH|container NAME|unit NAME], then postgres=URL or another server's"
+        )
+    rest, figures = _without_figures(rest)
     found = _SELECTED.search(f":{rest}" if rest.strip().startswith(SELECTORS) else rest)
     at = rest if found is None else rest[: max(0, len(rest) - len(found[0]))]
-    given: dict[str, object] = {"name": name.strip(), "at": "" if at.strip() == "here" else at.strip()}
+    given: dict[str, object] = {"name": name.strip(), "at": at.strip(), **figures}
     if found is not None:
         value = found["value"]
         given[found["kind"]] = int(value) if found["kind"] in ("pid", "port") and value.isdigit() else value
@@ -130,9 +166,21 @@ def parsed_part(text: str) -> PartSpec:
     return watch
 
 
+def _without_figures(rest: str) -> tuple[str, dict[str, object]]:
+    """(the text without what follows transport and selector, keys of servers' own figures with their values)."""
+    figures: dict[str, object] = {}
+    while (found := _FIGURES.search(rest)) is not None:
+        rest, value = rest[: found.start()], found["value"]
+        figures[found["key"]] = tuple(value.split(",")) if found["key"] == "metrics" else value
+    return rest, figures
+
+
 def _expected(given: dict[str, object]) -> str:
     if not re.search(NAME, str(given["name"])):
         return f"expected a name of letters, digits, - and _, at most 32, before the =, got {str(given['name'])[:60]!r}"
+    wrong = next((each for each in SERVERS if each in given and "://" not in str(given[each])), None)
+    if wrong is not None:
+        return f"expected a URL after {wrong}=, such as {EXAMPLES[wrong]}"
     kind = next((each for each in ("pid", "port") if each in given), None)
     return f"expected a whole number after {kind}, got {str(given[kind])[:60]!r}" if kind else "expected a shorter command"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
 
 from . import parse
 from .procfs import read_once
@@ -29,6 +30,18 @@ def listening_ports(pid: int) -> list[int]:
     except psutil.Error:
         pass
     return sorted(found)
+
+
+def listening_programs(names: Collection[str]) -> list[tuple[str, int]]:
+    """(name, lowest TCP port) of each of these programs that listens here; only what is visible to this user."""
+    import psutil
+
+    found: dict[str, int] = {}
+    for process in psutil.process_iter(["name"]):
+        name = process.info["name"]
+        if name in names and (ports := listening_ports(process.pid)):
+            found[name] = min(ports[0], found.get(name, ports[0]))
+    return sorted(found.items())
 
 
 def _by_inode(port: int) -> int | None:

@@ -34,6 +34,7 @@ from .knee_sentences import (
 from .marks import BLAMES, MARK_KINDS, at_load, change, journal_mark, mark, reanalysed, revised, short_sentence, stop_rule, title
 from .next_step import NextStep, next_step, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
+from .part_names import figures_of_server
 from .rate_sentences import RATE_STATES, rate_capacity, rate_level, rate_objective, rates, short_rate_capacity
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
@@ -75,6 +76,7 @@ __all__ = [
     "epochs",
     "example",
     "failure",
+    "figures_of_server",
     "first_change",
     "first_endpoint",
     "journal",

@@ -18,6 +18,7 @@ from .cause_texts import limiter
 from .changes_in_time import changes
 from .knee_sentences import capacity, first_endpoint, knee, knee_alone
 from .marks import at_load, title
+from .part_names import figures_of_server
 from .quantities import rate
 from .rate_sentences import rates
 from .times import during, session_time
@@ -132,6 +133,20 @@ def _growth(leak: Leak) -> Iterator[str]:
 def _(each: found.MachineShared) -> str:
     at = quantities.load(each.users, each.offered_per_s)
     return f"from {at} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
+
+
+@clause.register
+def _(each: found.PartsNotRead) -> str:
+    """`db cannot be read (Connection refused): nothing is known of it`."""
+    names = [f"{name} cannot be read" + (f" ({why})" if why else "") for name, why in each.parts]
+    return f"{' and '.join(names)}: nothing is known of {'it' if len(names) == 1 else 'them'}"
+
+
+@clause.register
+def _(each: found.PartsShowLess) -> str:
+    """`of db, a postgres, only the process is read: its connections and lock waits need `postgres = URL``."""
+    words = [f"of {name} only the processes are read: {figures_of_server(program, kind)}" for name, program, kind in each.parts]
+    return "; ".join(words)
 
 
 @clause.register

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..model.findings import Blame
+from ..model.watched import ServerKind
 from . import numbers
 from .cause_texts import name
 
@@ -29,6 +30,22 @@ _OF_PARTS = {
     "lock_waits": "sessions of {part} wait for locks",
 }
 """Text by id of the catalogue."""
+
+
+_SHOWN_BY: dict[ServerKind, str] = {
+    "postgres": "its connections and lock waits",
+    "redis": "its clients and operations",
+    "nginx": "its connections",
+    "statsd": "its requests",
+    "prometheus": "its connections and lock waits",
+}
+"""What a server's own figures show, by the key that reads them."""
+
+
+def figures_of_server(program: str, kind: ServerKind) -> str:
+    """`postgres shows its connections and lock waits with `postgres = URL``."""
+    means = f"`{kind} = URL`" + (" of its exporter" if kind == "prometheus" else "")
+    return f"{program} shows {_SHOWN_BY[kind]} with {means} (docs/watch.md)"
 
 
 def of_part(finding: Blame, part: str) -> str:

@@ -23,6 +23,8 @@ from capexplorer.model.conclusions import (
     NoKneeYet,
     NotJudged,
     PartlyCounted,
+    PartsNotRead,
+    PartsShowLess,
     RatesFound,
     RequestsFailed,
     RunInvalid,
@@ -34,7 +36,7 @@ from capexplorer.model.conclusions import (
     UsersNotWarm,
     UsersTooNew,
 )
-from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, Sample, Verdict
+from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, PartState, Sample, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
@@ -62,6 +64,11 @@ TOO_NEW = [
 ]
 RATES = Verdict(t_s=200.0, rates=RateVerdict(capacity=RateCapacity(kind="capacity", per_s=100.0)))
 NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
+
+
+DATABASE = PartState(t_s=1.0, name="db", state="read", place="here: port 5432", program="postgres", pid=17)
+UNREAD = PartState(t_s=1.0, name="db", state="unread", place="ssh db1", reason="Connection refused")
+POOL = mark("lock_or_pool_limit")
 
 
 def stalled_session() -> list[Event]:
@@ -130,6 +137,20 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "a machine shared with the generator comes last": (
         [*UP_TO_82, KNEE, SHARED], (KneeFound, MachineShared), "info",
     ),
+    "a part that cannot be read": ([*UP_TO_82, NO_KNEE, UNREAD], (CurveAlone, PartsNotRead), "warning"),
+    "requests wait, and a database is read as a process alone": (
+        [*UP_TO_82, KNEE, POOL, DATABASE], (KneeFound, PartsShowLess), "warning",
+    ),
+    "nothing is blamed for a knee, and a database is read as a process alone": (
+        [*UP_TO_82, KNEE, DATABASE], (KneeFound, PartsShowLess), "info",
+    ),
+    "a resource limits the service, which a database's own figures would not explain": (
+        [*UP_TO_82, KNEE, mark("disk_saturated"), DATABASE], (KneeFound,), "warning",
+    ),
+    "no limit was found, so nothing more needs to be shown": ([*UP_TO_82, NO_KNEE, DATABASE], (CurveAlone,), "info"),
+    "a part that is no well-known server": (
+        [*UP_TO_82, KNEE, POOL, msgspec.structs.replace(DATABASE, program="shop")], (KneeFound,), "warning",
+    ),
     "an invalid run has no other clause": (
         [*UP_TO_82, NO_KNEE, mark("dns_failure", count=9), mark("disk_saturated"), SHARED],
         (RunInvalid,), "critical",
@@ -171,6 +192,14 @@ def test_failures_of_one_ratio_at_all_levels_do_not_depend_on_load(ratios: tuple
     [failed, *_] = concluded(*failing_levels((10, ratios[0]), (40, ratios[1])), mark("server_error", count=9)).clauses
     assert isinstance(failed, RequestsFailed)
     assert failed.at_every_load is even
+
+
+def test_a_database_whose_own_figures_are_read_shows_all() -> None:
+    *others, last = UP_TO_82
+    assert isinstance(last, LevelClosed)
+    figures = msgspec.structs.replace(last.figures, readings={"part.db.server.connections": 3.0})
+    found = concluded(*others, msgspec.structs.replace(last, figures=figures), KNEE, POOL, DATABASE)
+    assert [type(each) for each in found.clauses] == [KneeFound]
 
 
 def test_only_epochs_with_marks_or_a_verdict_have_findings() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from capexplorer import toml
 from capexplorer.drafting import references
-from capexplorer.drafting.profile_text import Draft, text
+from capexplorer.drafting.profile_text import Draft, Part, text
 from capexplorer.drafting.reading import read
 from capexplorer.load.variables import expanded
 from capexplorer.profile import Profile
@@ -68,3 +68,12 @@ def test_a_drafted_task_is_parsed_as_it_was_given(command: str) -> None:
 def test_two_secrets_with_one_name_get_two_references() -> None:
     secrets = references.Secrets()
     assert [secrets.reference("Cookie", value) for value in ("a", "b", "a")] == ["${COOKIE}", "${COOKIE_2}", "${COOKIE}"]
+
+
+def test_well_known_servers_are_offered_as_watched_parts() -> None:
+    part = Part("redis-server", 6380, "redis", "redis://127.0.0.1:6380")
+    offered = text(Draft(name="shop", url="http://127.0.0.1:1", parts=[part])).partition("# [[watch]]\n")[2]
+    lines = "[[watch]]\n" + offered.replace("# ", "")
+    assert toml.parse(lines, "shop.toml") == {
+        "watch": [{"name": "redis-server", "port": 6380, "redis": "redis://127.0.0.1:6380"}]
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from capexplorer.commands.parts_to_watch import watches_of
@@ -25,6 +26,16 @@ from capexplorer.parts.link import command_of
             PartSpec(name="api", at="ssh web1", cgroup="/system.slice/api.service"),
         ),
         ("db=ssh db1: container pg", PartSpec(name="db", at="ssh db1", container="pg")),
+        (
+            "db=here:port 5432 postgres=postgresql://me@db1/shop?sslmode=require",
+            PartSpec(name="db", port=5432, postgres="postgresql://me@db1/shop?sslmode=require"),
+        ),
+        ("db=ssh db1 redis=redis://db1:6379", PartSpec(name="db", at="ssh db1", redis="redis://db1:6379")),
+        ("db=postgres=postgresql://me@db1/shop", PartSpec(name="db", postgres="postgresql://me@db1/shop")),
+        (
+            "db=:unit mysql prometheus=http://db1:9104/metrics metrics=mysql_up,mysql_threads",
+            PartSpec(name="db", unit="mysql", prometheus="http://db1:9104/metrics", metrics=("mysql_up", "mysql_threads")),
+        ),
     ],
 )
 def test_a_watch_text_is_parsed_to_a_part(text: str, expected: PartSpec) -> None:
@@ -38,6 +49,8 @@ def test_a_watch_text_is_parsed_to_a_part(text: str, expected: PartSpec) -> None
         ("a b=ssh web1", "a name of letters, digits"),
         ("db=ssh db1:port x", "a whole number after port, got 'x'"),
         ("db=ssh 'db1", "quotes do not match"),
+        ("db=here:port 5432 postgres=5432", "a URL after postgres=, such as postgresql://USER@HOST/DATABASE"),
+        ("db=here prometheus=http://db1:9104/metrics", "names of metrics beside `prometheus`"),
     ],
 )
 def test_an_invalid_watch_text_is_refused_in_one_line(text: str, expected: str) -> None:
@@ -70,3 +83,10 @@ def test_ssh_never_prompts_on_the_terminal() -> None:
     assert command[0] == "/usr/bin/ssh"
     assert "-oBatchMode=yes" in command
     assert command[-4:] == ["-p", "22", "web1", "sh"]
+
+
+@pytest.mark.parametrize("at", ["here", " here ", ""])
+def test_here_is_this_machine_and_no_program_of_that_name(at: str) -> None:
+    part = PartSpec(name="db", at=at, port=5432)
+    assert (part.at, part.is_here, part.place) == ("", True, "here: port 5432")
+    assert msgspec.convert({"name": "db", "at": at, "port": 5432}, PartSpec) == part

@@ -8,13 +8,14 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from capexplorer.model.readings import PortsReading, TargetReading
 from capexplorer.probe import portable
-from capexplorer.probe.listener import listening_pid
+from capexplorer.probe.listener import listening_pid, listening_programs
 from capexplorer.probe.probes import Probes
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
@@ -244,3 +245,19 @@ def test_the_portable_target_probe_reports_a_missing_process_as_not_alive() -> N
 def test_the_portable_ports_and_tcp_probes_measure_nothing() -> None:
     assert portable.PortsProbe().read(1.0) == PortsReading()
     assert portable.TcpProbe().read().grown("listen_overflows") is None
+
+
+@linux
+def test_a_well_known_server_is_found_by_the_name_of_its_program_and_its_port(tmp_path: Path) -> None:
+    program = tmp_path / "valkey-server"
+    program.symlink_to(Path(sys.executable).resolve())
+    code = (
+        "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([program, "-c", code], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            port = int(server.stdout.readline())
+            assert listening_programs(["valkey-server", "no-such-server"]) == [("valkey-server", port)]
+        finally:
+            server.kill()

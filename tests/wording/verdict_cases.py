@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capexplorer.model.events import Event
+from capexplorer.model.events import Event, PartState
 from capexplorer.model.verdicts import KneeEvidence, Peak
 
 from .judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
@@ -240,6 +240,16 @@ FAILURES: dict[str, Case] = {
 """A target that dies, refused requests, failed requests."""
 
 OTHER_LIMITS: dict[str, Case] = {
+    "a database watched by its process alone, while a pool is the limit": (
+        [*UP_TO_82, knee_verdict("knee", 47), mark("lock_or_pool_limit"),
+         PartState(t_s=1.0, name="db", state="read", program="postgres")],
+        "Knee at 47 users [43–52] and 122/s: a lock or a pool inside the service is the limit (high confidence); of db only the "
+        "processes are read: postgres shows its connections and lock waits with `postgres = URL` (docs/watch.md).",
+    ),
+    "a watched part that cannot be read": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), PartState(t_s=1.0, name="db", state="unread", reason="Connection refused")],
+        "No knee up to 82 users (high confidence); db cannot be read (Connection refused): nothing is known of it.",
+    ),
     "a bottleneck without a knee": (
         [*UP_TO_82, mark("disk_saturated", 82, confidence="medium")],
         "The disk is saturated at 82 users: no knee yet.",

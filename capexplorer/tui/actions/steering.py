@@ -227,7 +227,10 @@ class LiveRunActions:
 
     def action_watch_part(self) -> None:
         """Ask for a part to watch."""
-        hint = "NAME=here, ssh HOST, docker exec -i NAME or any command, then :port N, :pid N, :unit NAME; db=ssh db1:port 5432"
+        hint = (
+            "NAME=here, ssh HOST, docker exec -i NAME or any command, then :port N, :pid N, :unit NAME, then a server's own "
+            "figures: db=here:port 5432 postgres=postgresql://USER@HOST/DATABASE (redis=, nginx=, prometheus= with metrics=)"
+        )
         self._ask(Ask("Watch which part?", hint, part_error), self._watch_part)
 
     def _watch_part(self, answer: str) -> None:

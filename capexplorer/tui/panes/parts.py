@@ -8,8 +8,10 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ... import wording
 from ...model.events import PartState
 from ...model.timeline import Timeline
+from ...model.watched import KNOWN_SERVERS
 from ...wording import numbers
 from ..display_options import DisplayOptions, Palette
 from ..render import text
@@ -64,6 +66,8 @@ def _about(part: PartUse) -> Iterator[str]:
     figures = {name: value for name, value in reading.server.items() if not name.startswith(_SHOWN_ELSEWHERE)}
     if figures:
         yield ", ".join(f"{text.safe(name)} {numbers.three_digits(value)}" for name, value in sorted(figures.items()))
+    if known is not None and known.program in KNOWN_SERVERS and part.uses and not reading.server:
+        yield wording.figures_of_server(known.program, KNOWN_SERVERS[known.program])
     if known is not None:
         yield ", ".join(_place_and_reader(known, reading.reader_cpu_ratio))
 
