@@ -58,6 +58,7 @@ OBSERVED_BY_RUN_KEYS = frozenset(
         "cause:load_thread_blocked",
         "cause:load_thread_ended",
         "cause:worker_lost",
+        "cause:unusable_values",
         "cause:log_write_failed",
     )
 )

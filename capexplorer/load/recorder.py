@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ..model import outside
 from ..model.events import ClientTick, EndpointTick, FailureSignature, FailureTick, OfferedTick
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
@@ -129,10 +130,17 @@ class Recorder:
     ) -> None:
         """Listener of Locust's request event. User code may fire it with any value; an invalid one counts as a user error."""
         try:
-            response_ms, length = float(response_time or 0.0), int(response_length or 0)
-        except (TypeError, ValueError, OverflowError):
-            response_ms, length = math.nan, 0
-        if not math.isfinite(response_ms):
+            response_ms, length = outside.number(float(response_time or 0.0)), int(response_length or 0)
+            method, named = (
+                outside.text(str(request_type or ""), outside.NAME_MOST),
+                outside.text(str(name or ""), outside.NAME_MOST),
+            )
+        except Exception as error:  # user code may fire it with objects of its own
+            self.on_invalid_event(
+                InvalidRequestEvent(f"a request event without a time, a size and a name: {type(error).__name__}")
+            )
+            return
+        if response_ms is None or not 0 <= length < outside.GREATEST:
             self.on_invalid_event(
                 InvalidRequestEvent(
                     f"request {name!r:.60} took {response_time!r:.60} ms, {response_length!r:.60} bytes: not numbers"
@@ -144,7 +152,6 @@ class Recorder:
             iteration.failed = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts.of_request(exception, response)
-        method, named = str(request_type or ""), str(name or "")
         warm = self.activity.on_request(response_ms)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
         sampling = self.sampling

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
+from ..model import outside
 from ..model.events import FailureSignature
 from .connections import past_of
 from .reply_line import first_line, message
@@ -47,7 +49,7 @@ def signature_of(exception: BaseException | str, response: object = None) -> Fai
     if not isinstance(exception, BaseException):
         return FailureSignature(types=("str",), text=fold(_checked(exception)))
     checked = _is_check(exception)
-    response_error = getattr(response, "error", None) if checked else None
+    response_error = _attribute(response, "error") if checked else None
     chain = list(links(exception, response_error))
     status = next((status for link in chain if (status := _status(link)) is not None), None)
     if status is None and checked:
@@ -74,7 +76,7 @@ def full_text(exception: BaseException | str, response: object = None) -> str:
     """
     if not isinstance(exception, BaseException):
         return _one_line(exception)
-    response_error = getattr(response, "error", None)
+    response_error = _attribute(response, "error")
     numbered = next((link for link in links(exception, response_error) if _errno(link) is not None), None)
     named = _unwrapped(exception) if numbered is None else numbered
     try:
@@ -93,7 +95,7 @@ def full_text(exception: BaseException | str, response: object = None) -> str:
 
 def _reply_text(chain: Iterable[BaseException], response: object, words: Callable[[object], str] = first_line) -> str:
     """The error message in the failed reply's body."""
-    replies = (response, *(getattr(link, "response", None) for link in chain))
+    replies = (response, *(_attribute(link, "response") for link in chain))
     return next((reply_text for reply in replies if (reply_text := words(reply))), "")
 
 
@@ -108,14 +110,14 @@ def links(*exceptions: object) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         context = None if _status(link) else link.__context__  # after a reply the context is unrelated to the failure
-        waiting.extend((link.__cause__, context, getattr(link, "reason", None), getattr(link, "original", None), *link.args))
+        waiting.extend((link.__cause__, context, _attribute(link, "reason"), _attribute(link, "original"), *link.args))
 
 
 def text_of(exception: BaseException) -> str:
     """The message of the innermost exception, or the name of a check, without parts that vary between requests."""
     inner = _unwrapped(exception)
     try:
-        text = str(getattr(inner, "strerror", None) or _first(inner) or inner) or repr(inner)
+        text = str(_attribute(inner, "strerror") or _first(inner) or inner) or repr(inner)
     except Exception:  # str() of a user's exception may fail; the request still counts
         return type(inner).__name__
     return _checked(text) if type(inner).__name__ == "CatchResponseError" else text
@@ -128,7 +130,7 @@ def _is_check(exception: BaseException) -> bool:
 
 def _unwrapped(exception: BaseException) -> BaseException:
     for _ in range(DEPTH):
-        within = (getattr(exception, "original", None), getattr(exception, "reason", None), *exception.args)
+        within = (_attribute(exception, "original"), _attribute(exception, "reason"), *exception.args)
         found = next((each for each in within if isinstance(each, BaseException)), None)
         if found is None:
             break
@@ -167,27 +169,38 @@ def _one_line(text: str) -> str:
 
 
 def _without_urls(text: str) -> str:
-    line = " ".join(text[: TEXT_LENGTH * 4].split())
+    line = " ".join(outside.text(text, TEXT_LENGTH * 4).split())
     return _URL.sub(lambda url: "" if url[1] else "{url}", _POOL.sub("", line))
+
+
+def _attribute(value: object, name: str) -> Any:
+    """The attribute; None if there is none, or user code raises an exception for it."""
+    try:
+        return getattr(value, name, None)
+    except Exception:
+        return None
 
 
 _OWN_NUMBERS = ("gaierror", "herror", "SSLError", "SSLCertVerificationError", "SSLEOFError", "SSLZeroReturnError")
 """Exceptions whose errno is not one of the operating system: resolvers and TLS libraries have numbers of their own."""
 
 
+_ERRNO_MOST = 1 << 31
+
+
 def _errno(link: BaseException) -> int | None:
-    number = getattr(link, "errno", None)
+    number = _attribute(link, "errno")
     if not isinstance(number, int) or isinstance(number, bool) or type(link).__name__ in _OWN_NUMBERS:
         return None
-    return number
+    return int(number) if abs(number) < _ERRNO_MOST else None
 
 
 def _status(link: BaseException) -> int | None:
-    return _in_range(getattr(link, "code", None)) or _status_code(getattr(link, "response", None))
+    return _in_range(_attribute(link, "code")) or _status_code(_attribute(link, "response"))
 
 
 def _status_code(response: object) -> int | None:
-    return _in_range(getattr(response, "status_code", None))
+    return _in_range(_attribute(response, "status_code"))
 
 
 def _in_range(status: object) -> int | None:

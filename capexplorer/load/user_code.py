@@ -13,6 +13,7 @@ from typing import Any
 from gevent import GreenletExit
 from gevent.hub import Hub
 
+from ..model import outside
 from .children import LoadLoop
 
 KEPT = 10_000
@@ -75,12 +76,12 @@ class UserErrors:
 
 def place(frame: FrameType, line: int) -> str:
     """`FILE:LINE in FUNCTION`."""
-    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line} in {frame.f_code.co_name}"
+    return outside.text(f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line} in {frame.f_code.co_name}")
 
 
 def _text(error: BaseException) -> str:
     try:
-        return str(error)[:200]
+        return outside.text(str(error), 200)
     except Exception:  # str() of a user's exception may fail
         return ""
 

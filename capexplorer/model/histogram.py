@@ -62,16 +62,20 @@ class LatencyHistogram:
         self.clamped = 0
         self.min_us, self.max_us = (min(int(value), HIGHEST_US) for value in (hdr.min_value, hdr.max_value))
 
-    def record_us(self, values: ArrayLike) -> int:
-        """Record latencies in us (rounded to whole ones). Returns how many were clamped to 1 us or 1 h."""
+    def record_us(self, values: ArrayLike, counts: ArrayLike = 1) -> int:
+        """Record latencies in us (rounded to whole ones), each as often as `counts` says. Returns how many were clamped to 1 us
+        or 1 h.
+        """
         given = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        times = np.broadcast_to(np.asarray(counts, dtype=np.int64), given.shape)
+        given, times = given[times > 0], times[times > 0]
         if not given.size:
             return 0
         inside = (given >= LOWEST_US) & (given <= HIGHEST_US)  # False for NaN, which fmax below puts at the lower bound
         whole_us = np.rint(np.fmin(np.fmax(given, LOWEST_US), HIGHEST_US)).astype(np.int64)
-        np.add.at(self._counts, _index(whole_us), 1)
-        clamped = int(given.size - np.count_nonzero(inside))
-        self.count += given.size
+        np.add.at(self._counts, _index(whole_us), times)
+        clamped = int(times[~inside].sum())
+        self.count += int(times.sum())
         self.clamped += clamped
         self.min_us = min(self.min_us, int(whole_us.min()))
         self.max_us = max(self.max_us, int(whole_us.max()))

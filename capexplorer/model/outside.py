@@ -30,17 +30,14 @@ FIGURES_MOST = 500
 _STRUCT_TEXT_MOST = 1 << 18
 """Characters of a text in a struct, of which encoded histograms have the longest."""
 
-_SIGNED = frozenset(("errno", "t_s", "began_s", "ended_s"))
-"""Fields that may be negative where others may not: times are of any clock."""
-
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def number(value: object, least: float = -GREATEST) -> float | None:
-    """The value as a number between `least` and GREATEST; None if it is no such number."""
+def number(value: object) -> float | None:
+    """The value as a number; None if it is none, is not finite, or is too large."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if least <= value < GREATEST else None  # False for NaN
+    return float(value) if abs(value) < GREATEST else None  # False for NaN
 
 
 def text(value: str, most: int = TEXT_MOST) -> str:
@@ -62,16 +59,16 @@ def figures(found: Mapping[str, object]) -> tuple[dict[str, float], tuple[str, .
     return passed, tuple(refused)
 
 
-def struct(value: S, least: float = -GREATEST) -> tuple[S, tuple[str, ...]]:
+def struct(value: S) -> tuple[S, tuple[str, ...]]:
     """(the struct with texts that pass, and with None in place of each number that does not; names of the fields of those).
 
-    `least`: of all numbers but error numbers and times. Raises ValueError if a number that does not pass cannot be None.
+    Raises ValueError if a number that does not pass cannot be None.
     """
     changes: dict[str, Any] = {}
     refused: list[str] = []
     for name, may_be_none in _fields(type(value)):
         old = getattr(value, name)
-        new = _passed(name, old, -GREATEST if name in _SIGNED else least, refused)
+        new = _passed(name, old, refused)
         if new is None and old is not None and not may_be_none:
             raise ValueError(f"{name} is {old!r:.40}")
         if new is not old:
@@ -85,13 +82,13 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
     return tuple((field.name, NoneType in get_args(field.type)) for field in msgspec.structs.fields(kind))
 
 
-def _passed(name: str, value: Any, least: float, refused: list[str]) -> Any:
+def _passed(name: str, value: Any, refused: list[str]) -> Any:
     """What passes of a field's value, which is the same object if all of it does; None for a number that does not."""
     match value:
         case None | bool():
             return value
         case int() | float():
-            if least <= value < GREATEST:
+            if abs(value) < GREATEST:
                 return value
             refused.append(name)
             return None
@@ -99,16 +96,16 @@ def _passed(name: str, value: Any, least: float, refused: list[str]) -> Any:
             repaired = text(value, _STRUCT_TEXT_MOST)
             return value if repaired == value else repaired
         case msgspec.Struct():
-            passed, within = struct(value, least)
+            passed, within = struct(value)
             refused += [f"{name}.{each}" for each in within]
             return passed
         case tuple():
-            items = tuple(_passed(name, each, least, refused) for each in value)
+            items = tuple(_passed(name, each, refused) for each in value)
             if any(new is None and old is not None for new, old in zip(items, value, strict=True)):
                 raise ValueError(f"{name} has a number that cannot be used")
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         case dict():
-            pairs = {text(str(key), NAME_MOST): _passed(f"{name}.{key}", each, least, refused) for key, each in value.items()}
+            pairs = {text(str(key), NAME_MOST): _passed(f"{name}.{key}", each, refused) for key, each in value.items()}
             kept = {key: each for key, each in pairs.items() if each is not None}
             return kept if kept != value else value
     return value

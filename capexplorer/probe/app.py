@@ -12,6 +12,7 @@ import httpx
 import msgspec
 
 from .. import native_http
+from ..model import outside
 
 _TIMEOUT_S = 0.5
 _MOST_BYTES = 1 << 20
@@ -23,41 +24,61 @@ class AppProbe:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._names: set[str] = set()
+        self.unusable: tuple[str, ...] = ()
+        """Names of metrics of the latest reading that are not finite, too large, or more than `outside.FIGURES_MOST`."""
 
     def read(self) -> dict[str, float] | None:
         """The metrics; None unless they arrived complete, in time, with status 200."""
+        self.unusable = ()
         try:
             with native_http.get(self._url, accept=_ACCEPT, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
                 if response.status_code != 200:
                     return None
                 body = b"".join(response.iter_raw())
-            return metrics(response.headers.get("content-type", ""), body.decode())
+            found, self.unusable = metrics(response.headers.get("content-type", ""), body.decode())
+            return self._bounded(found)
         except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL):
             return None
 
+    def _bounded(self, found: dict[str, float]) -> dict[str, float]:
+        """The metrics with at most `outside.FIGURES_MOST` names in a session: those that came first."""
+        new = [name for name in found if name not in self._names]
+        places = outside.FIGURES_MOST - len(self._names)
+        self._names.update(new[:places])
+        self.unusable = (*self.unusable, *new[places:])
+        return {name: value for name, value in found.items() if name in self._names}
 
-def metrics(content_type: str, body: str) -> dict[str, float]:
-    """All finite numbers of a body by their names. Raises ValueError for JSON that is not an object."""
+
+def metrics(content_type: str, body: str) -> tuple[dict[str, float], tuple[str, ...]]:
+    """(numbers of a body by their names, names of those that are not finite, too large, or too many). Raises ValueError for JSON
+    that is not an object, or is nested too deeply.
+    """
     if "json" in content_type or body.lstrip().startswith("{"):
-        found = msgspec.json.decode(body)  # its DecodeError is a ValueError
-        if not isinstance(found, dict):
-            raise ValueError("not an object")
-        return _flat(found, "")
-    return _lines(body)
+        try:
+            found = msgspec.json.decode(body)  # its DecodeError is a ValueError
+            if not isinstance(found, dict):
+                raise ValueError("not an object")
+            return outside.figures(_flat(found, ""))
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+    return outside.figures(_lines(body))
 
 
-def _flat(tree: dict[str, object], prefix: str) -> dict[str, float]:
-    flat: dict[str, float] = {}
+def _flat(tree: dict[str, object], prefix: str) -> dict[str, object]:
+    flat: dict[str, object] = {}
     for name, value in tree.items():
         if isinstance(value, dict):
             flat |= _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            flat[prefix + name] = float(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            flat[prefix + name] = value
     return flat
 
 
 def _lines(text: str) -> dict[str, float]:
-    """`name value` lines, and Prometheus's text format: `name{label="a b"} value [time]`, `#` for comments."""
+    """`name value` lines, and Prometheus's text format: `name{label="a b"} value [time]`, `#` for comments. That format's NaN and
+    Inf are no values.
+    """
     found: dict[str, float] = {}
     for line in text.splitlines():
         name, brace, rest = line.partition("}")  # labels may hold spaces

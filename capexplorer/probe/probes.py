@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from .app import AppProbe
 
 
+T = TypeVar("T")
+
+METRICS = "the target's metrics"
+
+
 @dataclass(frozen=True, slots=True)
 class Readings:
     """What all probes read in one tick."""
@@ -40,10 +45,12 @@ class Readings:
     tcp: TcpReading
     app: dict[str, float] | None
     """The target's own metrics; None if it has none, or they did not arrive in time."""
+    unusable: tuple[str, ...] = ()
+    """What could not be used, each with its name: metrics that are no finite numbers, a reader that has ended."""
 
 
 class Probes:
-    """One recorder thread reads; `watch` may be called from any thread."""
+    """One recorder thread reads; `watch` may be called from any thread. A reader that raises ends, and no other one does."""
 
     def __init__(self, load_tid: int | None = None, screen_tid: int | None = None, recorder_tid: int | None = None) -> None:
         self._generator = GeneratorProbe(load_tid, screen_tid, recorder_tid)
@@ -53,6 +60,9 @@ class Probes:
         self._tcp = TcpProbe()
         self._watched = _Watched(None, None, None, False)
         self._requested: deque[_Watched] = deque()
+        self._ended: set[str] = set()
+        """Names of readers that have raised, which are not read any more."""
+        self._unusable: list[str] = []
 
     def watch(
         self, pid: int | None, port: int | None = None, metrics_url: str | None = None, *, has_unwatched_service: bool = False
@@ -81,27 +91,57 @@ class Probes:
         unknown. `parts`: watched parts on this machine.
         """
         self._switch_target()
-        generator, targets = self._generator.read(elapsed_s, lag_ms), self._targets(elapsed_s)
-        host = self._host.read(elapsed_s)
+        generator = self._of("generator", lambda: self._generator.read(elapsed_s, lag_ms), GeneratorReading())
+        no_targets: tuple[TargetReading, ...] = ()
+        targets = self._of("target", lambda: self._targets(elapsed_s), no_targets)
+        host = self._of("host", lambda: self._host.read(elapsed_s), HostReading())
         ours = [generator.process_cpu_ratio, workers_cpu_ratio, *(target.cpu_ratio for target in targets if target.alive)]
         ours += [None] if self._watched.has_unwatched_service else []
         parts = apart_from_target(parts, self._watched.pids)
         ours += [part.cpu_ratio or 0.0 for part in parts]
+        own = (self._watched.pid, *(part.pid for part in parts))
         return Readings(
             generator=generator,
             targets=targets,
             host=host,
-            neighbours=self._neighbours.read(elapsed_s, host.cpu_ratio, ours, (self._watched.pid, *(part.pid for part in parts))),
-            tcp=self._tcp.read(elapsed_s),
-            ports=self._ports.read(elapsed_s, dump_now=ports_exhausted),
-            app=self._watched.app.read() if self._watched.app else None,  # last: it may take half a second
+            neighbours=self._of(
+                "other processes",
+                lambda: self._neighbours.read(elapsed_s, host.cpu_ratio, ours, own),
+                NeighboursReading(),
+            ),
+            tcp=self._of("tcp", lambda: self._tcp.read(elapsed_s), TcpReading()),
+            ports=self._of("ports", lambda: self._ports.read(elapsed_s, dump_now=ports_exhausted), PortsReading()),
+            app=self._of(METRICS, self._read_app, None),  # last: it may take half a second
+            unusable=self._take_unusable(),
         )
+
+    def _of(self, name: str, read: Callable[[], T], empty: T) -> T:
+        """A reader's reading; `empty` once it has raised."""
+        if name in self._ended:
+            return empty
+        try:
+            return read()
+        except Exception as error:  # the boundary of a reader: what it reads was written by others
+            self._ended.add(name)
+            self._unusable.append(f"{name} (not read any more): {type(error).__name__}: {error}")
+            return empty
+
+    def _read_app(self) -> dict[str, float] | None:
+        app = self._watched.app
+        found = app.read() if app is not None else None
+        self._unusable += [f"{METRICS}: {name}" for name in app.unusable] if app is not None else []
+        return found
+
+    def _take_unusable(self) -> tuple[str, ...]:
+        found, self._unusable = tuple(self._unusable), []
+        return found
 
     def _switch_target(self) -> None:
         """Switches to the target of the latest `watch`. The old one's files are closed here, in the thread that reads them."""
         while self._requested:
             self._watched.close()
             self._watched = self._requested.popleft()
+            self._ended -= {"target", METRICS}
             self._tcp.watch(self._watched.pid, self._watched.port)
             self._ports.watch(self._watched.port)
 

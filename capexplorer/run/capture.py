@@ -132,7 +132,11 @@ class LogHandler(logging.Handler):
         source = (
             "locust" if record.name.startswith("locust") else "capexplorer" if record.name.startswith("capexplorer") else "stderr"
         )
-        self._on_line(source, record.levelname.lower(), self.format(record))
+        try:
+            text = self.format(record)
+        except Exception as error:  # arguments that do not fit the message, as user code may give them
+            text = f"{record.msg!r} (not formatted: {type(error).__name__})"
+        self._on_line(source, record.levelname.lower(), text)
 
     def install(self) -> None:
         """Make this the only handler of the root logger."""

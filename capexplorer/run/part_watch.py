@@ -47,8 +47,7 @@ class PartWatch:
     def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
         self._emit, self._now_s = emit, now_s
         self.watched: list[PartSpec] = []
-        self.unusable: list[str] = []
-        """Names of numbers that parts sent and that are not finite or too large, until they are taken."""
+        self._unusable: list[str] = []
         self._pid: int | None = None
         self._to = self._from = -1
         self._rest = b""
@@ -110,6 +109,11 @@ class PartWatch:
         now_s, new, self._new = monotonic(), self._new, {}
         return tuple(self._of_tick(watch.name, new.get(watch.name), now_s) for watch in self.watched)
 
+    def take_unusable(self) -> list[str]:
+        """Names of numbers since the last call that parts sent and that are not finite or too large."""
+        found, self._unusable = self._unusable, []
+        return found
+
     def _of_tick(self, name: str, reading: PartReading | None, now_s: float) -> PartReading:
         read_at_s = self._read_at_s.get(name)
         return replace(reading or PartReading(name=name), age_s=None if read_at_s is None else max(0.0, now_s - read_at_s))
@@ -136,7 +140,7 @@ class PartWatch:
                     self._new[reading.name], self._read_at_s[reading.name] = reading, at_s
                     if reading.name in self._here and reading.target is not None:
                         self._here[reading.name] = self._here[reading.name]._replace(cpu_ratio=reading.target.cpu_ratio)
-                    self.unusable += [f"part {reading.name}: {each}" for each in refused]
+                    self._unusable += [f"part {reading.name}: {each}" for each in refused]
                 case messages.Noticed(part):
                     self._locate(part)
                     self._emit(replace(part, t_s=self._now_s()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..load.endpoints import ENDPOINT_NAMES_MOST
+from ..model import outside
 from ..model.events import Log
 from ..target.reports import Output
 
@@ -29,7 +30,7 @@ class RunLog:
 
     def add(self, source: str, level: str, text: str) -> None:
         """One line."""
-        key = (source, level, text)
+        key = (source, level, outside.text(text))
         if key in self._lines or len(self._lines) < LINES_A_TICK:
             self._lines[key] = self._lines.get(key, 0) + 1
         else:

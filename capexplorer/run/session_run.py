@@ -41,7 +41,7 @@ from .service import Service
 from .shortfall import judge
 from .target_lifecycle import TargetLifecycle
 from .tick_sampler import TickSampler
-from .user_error_marks import UserErrorMarks
+from .user_error_marks import UnusableValueMarks, UserErrorMarks
 from .worker_reports import WorkerReports, Workers
 
 STOP_USERS_S = 10.0
@@ -108,6 +108,7 @@ class SessionRun:
             let_users_run=self._let_users_run,
         )
         self._user_errors = UserErrorMarks()
+        self._unusable_values = UnusableValueMarks()
         self._sampler: TickSampler | None = None
         self.parts = PartWatch(self.sink.emit, self.pump.now_s)
         self._first_failures = FirstFailures()
@@ -153,7 +154,7 @@ class SessionRun:
         self.host.stop(STOP_USERS_S)
         self.workers.end()
         self.outcome.wanted_exit_code = self.host.process_exit_code
-        self._emit_user_errors(self.pump.now_s(), all_changes=True)
+        self._emit_observed_marks(self.pump.now_s(), all_changes=True)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         requests_file = self._write_requests()
@@ -258,7 +259,7 @@ class SessionRun:
         for line in self._first_failures.lines(sample.failures):
             self.log.add("capexplorer", "warning", line)
         self._emit_log(ended_s)
-        self._emit_user_errors(ended_s)
+        self._emit_observed_marks(ended_s)
         self._failures.check_load(self.host, ended_s)
         self._worker_reports.ticked(self.workers)
         self.sink.emit(sample)
@@ -274,9 +275,12 @@ class SessionRun:
         start_again = self.workers.resend_users()
         self.load_control.after_suspension(seconds, load_continues=not start_again)
 
-    def _emit_user_errors(self, t_s: float, *, all_changes: bool = False) -> None:
-        found = self._user_errors.marks(self.host, t_s, self.target.epoch, self.load_target.load, all_changes=all_changes)
-        for mark in found:
+    def _emit_observed_marks(self, t_s: float, *, all_changes: bool = False) -> None:
+        assert self._sampler is not None
+        epoch, load = self.target.epoch, self.load_target.load
+        for mark in self._user_errors.marks(self.host, t_s, epoch, load, all_changes=all_changes):
+            self.sink.emit(mark)
+        for mark in self._unusable_values.marks(self._sampler.take_unusable(), t_s, epoch, load, all_changes=all_changes):
             self.sink.emit(mark)
 
     def _emit_log(self, t_s: float) -> None:

@@ -41,6 +41,7 @@ class TickSampler:
         self._suspension = SuspensionDetector()
         self.requests = self.failures = 0
         """Requests and failures of the session so far, warm-up included."""
+        self._unusable: list[str] = []
 
     def beat(self) -> None:
         """Check for a suspension, and poll the parts shortly before a tick. Called several times a second."""
@@ -78,6 +79,8 @@ class TickSampler:
         )
         self.requests += tick.all_requests
         self.failures += sum(failure.count for failure in tick.failures)
+        parts = self._parts.read()
+        self._unusable += [*readings.unusable, *self._parts.take_unusable()]
         return sampling.build(
             started_s=started_s,
             ended_s=ended_s,
@@ -90,8 +93,13 @@ class TickSampler:
             work=self._work.read(tick, readings.app),
             lag=lag,
             readings=readings,
-            parts=self._parts.read(),
+            parts=parts,
         )
+
+    def take_unusable(self) -> list[str]:
+        """Names of values since the last call that were left out: they are not finite, too large, or too many."""
+        found, self._unusable = self._unusable, []
+        return found
 
     def close(self) -> None:
         """Close the probes' files, and end what reads the parts."""

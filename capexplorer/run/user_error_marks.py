@@ -1,15 +1,16 @@
 """The marks on exceptions that user code raises outside of requests: errors of the code, by which users end, so that there is
-less load than requested, and errors of the system, as sockets of its own raise them.
+less load than requested, and errors of the system, as sockets of its own raise them; and the mark on values from outside that
+cannot be recorded.
 
 Their revisions are paced like those of all causes. Analysis of a log cannot find them: samples contain the exceptions of
-requests, but not those of the user code around them.
+requests, but not those of the user code around them, and lack values that are no numbers.
 """
 
 from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..analysis.causes.catalogue import ENTRIES, RAISED, USER_CODE
 from ..analysis.causes.classify import NAME_ERRORS, classify
@@ -21,6 +22,12 @@ from ..model.events import FailureSignature, Mark
 from ..model.load import Load
 
 _ERRNO = re.compile(r"\[Errno (-?\d+)\]")
+
+
+UNUSABLE_VALUES = "unusable_values"
+
+EXAMPLE_MOST = 200
+"""Characters of a value's name in the mark."""
 
 
 class UserErrorMarks:
@@ -51,6 +58,23 @@ class UserErrorMarks:
         if found is None:
             found = self._episodes[cause] = Episode(f"cause:{cause}{RAISED}", cause, 0, ENTRIES[cause].severity)
         return found
+
+
+class UnusableValueMarks:
+    """Call `marks` once a tick."""
+
+    def __init__(self) -> None:
+        self._episode = Episode(f"cause:{UNUSABLE_VALUES}", UNUSABLE_VALUES, 0, ENTRIES[UNUSABLE_VALUES].severity)
+
+    def marks(self, values: Iterable[str], t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
+        """The mark to emit now, if any. `values`: names of those of this tick. `all_changes`: at the end, without pacing."""
+        for name in values:
+            self._episode.occurred(Occurrence(t_s=t_s, load=load, example=name[:EXAMPLE_MOST]))
+        self._episode.epoch = epoch
+        self._episode.close_if_over(t_s, load)
+        revision = self._episode.revision_to_publish(t_s, all_changes=all_changes)
+        if revision is not None:
+            yield revision
 
 
 def cause_of(error: UserError) -> str:

@@ -1,4 +1,5 @@
-"""Events as they will be read from the log: secrets removed, floats rounded to the measured precision.
+"""Events as they will be read from the log: secrets removed, floats rounded to the measured precision, only what JSON and UTF-8
+can express. Values from outside have passed `model.outside` before; what still is not finite is left out: no line is lost.
 
 A live run passes `canonical(event)` to its screen and to the writer, so that the screen shows what a replay will show. Rounding
 makes a sample a tenth smaller; a day at one sample a second must stay under 200 MB. Must not know JSON or files.
@@ -44,14 +45,17 @@ S = TypeVar("S", bound=msgspec.Struct)
 def _struct(struct: S, in_sample: bool) -> S:
     changes: dict[str, Any] = {}
     has_histogram = isinstance(struct, EndpointTick) and bool(struct.latency)
-    for name, default, decimals in _fields(type(struct), in_sample):
+    for name, default, decimals, instead in _fields(type(struct), in_sample):
         old = getattr(struct, name)
         if old is None:
             continue
         if has_histogram and name in _IN_HISTOGRAM:
             changes[name] = None
             continue
-        new = _number(old, decimals) if type(old) is float else _value(name, old, in_sample)
+        if type(old) is float:
+            new = _number(old, decimals) if math.isfinite(old) else instead
+        else:
+            new = _value(name, old, in_sample)
         if new == default:
             new = default
         if new is not old:
@@ -60,14 +64,20 @@ def _struct(struct: S, in_sample: bool) -> S:
 
 
 @lru_cache
-def _fields(kind: type[msgspec.Struct], in_sample: bool) -> tuple[tuple[str, float | str | None, int | None], ...]:
-    """(name, default if that is a number or a text, decimals) of each field that may change.
+def _fields(kind: type[msgspec.Struct], in_sample: bool) -> tuple[tuple[str, float | str | None, int | None, float | None], ...]:
+    """(name, default if that is a number or a text, decimals, what to write in place of a number that is not finite) of each
+    field that may change.
 
     The default is needed because msgspec omits a field only if its value is the same object as the default: a measured 0.0 or a
     client's `GET` is an equal, but another object.
     """
     return tuple(
-        (field.name, field.default if isinstance(field.default, float | str) else None, _decimals(field.name, in_sample))
+        (
+            field.name,
+            field.default if isinstance(field.default, float | str) else None,
+            _decimals(field.name, in_sample),
+            None if NoneType in get_args(field.type) else field.default if isinstance(field.default, float) else 0.0,
+        )
         for field in msgspec.structs.fields(kind)
         if not set(get_args(field.type) or (field.type,)) <= _UNCHANGED
     )
@@ -108,10 +118,11 @@ def _tuple(name: str, values: tuple[Any, ...], in_sample: bool) -> tuple[Any, ..
 
 
 def _dict(name: str, values: dict[str, Any], in_sample: bool) -> dict[str, Any]:
-    """A target's own metrics may be NaN; JSON has none, and a null would make the whole sample unreadable."""
+    """JSON has no NaN, and a null would make the whole line unreadable."""
+    finite = {key: each for key, each in values.items() if not isinstance(each, float) or math.isfinite(each)}
     if name == "app":
-        return {key: value for key, value in values.items() if math.isfinite(value)}
-    walked = {_text(key): _value("", each, in_sample) for key, each in values.items()}
+        return finite
+    walked = {_text(key): _value("", each, in_sample) for key, each in finite.items()}
     return redact.nested(walked) if name in _PLAIN else walked
 
 

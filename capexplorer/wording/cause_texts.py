@@ -103,6 +103,11 @@ _CAUSES = {
         "Read why it ended in the log (key o) or on its machine. Its users run in the other workers, in a new level; the "
         "level in which it was lost has no figures.",
     ),
+    "unusable_values": CauseText(
+        "values that cannot be recorded",
+        "The example names one: it is left out, since it is not finite, beyond 64 bits, or one of more than 500 names. Correct "
+        "what reports it.",
+    ),
     "failed_check": CauseText("failed check", "The service answered, but the check found the answer wrong: read the example."),
     "log_write_failed": CauseText(
         "the session log cannot be written",

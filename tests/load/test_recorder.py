@@ -59,3 +59,7 @@ def test_a_blocked_hub_counts_as_lag_while_it_is_blocked_and_after(seen: Played)
     while_stuck_ms, after_ms = seen["lag_of_a_blocked_hub"]
     assert while_stuck_ms > 100
     assert after_ms > 100
+
+
+def test_whatever_user_code_reports_of_a_request_can_be_written_and_sent_or_is_named_as_invalid() -> None:
+    assert play("load.scenes.hostile_events")["any_request_event"] == [[], True, True]

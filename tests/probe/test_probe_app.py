@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from capexplorer.model import outside
 from capexplorer.probe.app import AppProbe, metrics
 
 
@@ -52,15 +59,65 @@ def serving_once(respond: Callable[[socket.socket], None]) -> Iterator[str]:
     ],
 )  # fmt: skip
 def test_metrics_are_parsed_from_json_and_from_prometheus_text(content_type: str, body: str, expected: dict[str, float]) -> None:
-    assert metrics(content_type, body) == expected
+    assert metrics(content_type, body) == (expected, ())
 
 
 @pytest.mark.parametrize(
-    ("content_type", "body"), [("application/json", "[1]"), ("application/json", "{"), ("text/plain", "{cut off")]
-)
+    ("content_type", "body"), [("application/json", "[1]"), ("application/json", "{"), ("text/plain", "{cut off"),
+     ("application/json", '{"a":' * 100_000 + "1" + "}" * 100_000)],
+)  # fmt: skip
 def test_json_that_is_invalid_or_not_an_object_raises_value_error(content_type: str, body: str) -> None:
     with pytest.raises(ValueError):
         metrics(content_type, body)
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"),
+    [('{"a": ' + "9" * 400 + ', "b": 1}', "a"), ('{"a": {"b": 1e300}, "b": 1}', "a.b"), ("a " + "9" * 300 + "\nb 1", "a")],
+    ids=["an integer of 400 digits", "beyond 64 bits", "in a line"],
+)
+def test_a_number_beyond_64_bits_is_left_out_and_named(body: str, refused: str) -> None:
+    assert metrics("", body) == ({"b": 1.0}, (refused,))
+
+
+def test_names_that_change_with_each_page_are_bounded_and_those_that_came_first_are_kept() -> None:
+    pages = count()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # noqa: N802 - http.server's name
+            page = next(pages)
+            body = json.dumps({"kept": page, **{f"k{page}_{index}": 1 for index in range(400)}})
+            self.wfile.write(json_response(body.encode()))
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        probe = AppProbe(f"http://127.0.0.1:{server.server_port}/")
+        read = [probe.read() for _ in range(3)]
+        server.shutdown()
+    assert [len(each or {}) for each in read] == [401, 100, 1]
+    assert read[-1] == {"kept": 2.0}
+    assert len(probe.unusable) == 400
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.just(10**400), st.just(-(10**25))),
+    lambda within: st.one_of(st.lists(within, max_size=3), st.dictionaries(st.text(), within, max_size=3)),
+    max_leaves=20,
+)
+
+
+@given(st.one_of(st.dictionaries(st.text(), JSON, max_size=5).map(json.dumps), st.text(), st.lists(st.text()).map(" 9\n".join)))
+def test_whatever_a_page_says_its_metrics_can_be_recorded(body: str) -> None:
+    try:
+        found, refused = metrics("", body)
+    except ValueError:
+        return
+    assert outside.figures(found) == (found, ())
+    assert not set(found) & set(refused)
+    assert json.loads(msgspec.json.encode(found)) == found
 
 
 def test_metrics_are_read_over_http() -> None:

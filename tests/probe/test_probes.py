@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from capexplorer.model.readings import PortsReading, TargetReading
+from capexplorer.model.readings import HostReading, PortsReading, TargetReading
 from capexplorer.probe import portable
+from capexplorer.probe.host import HostProbe
 from capexplorer.probe.listener import listening_pid, listening_programs
 from capexplorer.probe.probes import Probes
 
@@ -261,3 +262,19 @@ def test_a_well_known_server_is_found_by_the_name_of_its_program_and_its_port(tm
             assert listening_programs(["valkey-server", "no-such-server"]) == [("valkey-server", port)]
         finally:
             server.kill()
+
+
+@linux
+def test_a_reader_that_raises_ends_and_is_named_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(probe: object, elapsed_s: float) -> HostReading:
+        raise ValueError("a line that nobody expected")
+
+    monkeypatch.setattr(HostProbe, "read", read)
+    probes = Probes()
+    probes.watch(os.getpid())
+    first, second = probes.read(1.0), probes.read(1.0)
+    probes.close()
+    assert first.unusable == ("host (not read any more): ValueError: a line that nobody expected",)
+    assert second.unusable == ()
+    assert second.host == HostReading()
+    assert second.targets[0].cpu_ratio is not None

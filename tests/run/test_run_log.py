@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capexplorer.model import outside
 from capexplorer.model.events import FailureSignature, FailureTick
 from capexplorer.run.first_failures import MOST, FirstFailures
 from capexplorer.run.run_log import LINES_A_TICK, RunLog
+from capexplorer.session.canonical import canonical
+from capexplorer.session.codec import decode, encode
 from capexplorer.target.reports import Output
 
 
@@ -18,6 +24,21 @@ def test_equal_lines_of_a_tick_are_reported_once_with_their_count_in_the_order_f
         ("stdout", "a", 3, 3.0), ("stdout", "b", 1, 3.0), ("stderr", "a", 1, 3.0),
     ]  # fmt: skip
     assert run_log.drain(4.0) == []
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_any_line_at_all_becomes_an_event_that_can_be_written(text: str) -> None:
+    run_log = RunLog()
+    run_log.add("target", "info", text)
+    [log] = run_log.drain(1.0)
+    assert decode(encode(canonical(log))) == canonical(log)
+
+
+def test_a_line_of_a_megabyte_is_cut() -> None:
+    run_log = RunLog()
+    run_log.add("stderr", "error", "x" * (1 << 20))
+    [log] = run_log.drain(1.0)
+    assert len(log.text) == outside.TEXT_MOST
 
 
 def test_lines_beyond_the_limit_of_a_tick_are_left_out_and_counted() -> None:

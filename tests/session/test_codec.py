@@ -80,6 +80,18 @@ def test_a_targets_metric_that_is_not_a_number_is_left_out() -> None:
     assert sample.app == {"done": 1.0}
 
 
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_number_that_is_not_finite_costs_no_line(number: float) -> None:
+    """None where a field may be that, else its default: JSON writes null, which would make the line unreadable."""
+    busy = busy_sample(1.0)
+    assert busy.host is not None
+    host = msgspec.structs.replace(busy.host, cpu_ratio=number, swapped_in_per_s=number)
+    sample = canonical(msgspec.structs.replace(busy, p50_ms=number, duration_s=number, host=host))
+    assert decode(encode(sample)) == sample
+    assert sample.host is not None
+    assert (sample.p50_ms, sample.duration_s, sample.host.cpu_ratio, sample.host.swapped_in_per_s) == (None, 0.0, None, 0.0)
+
+
 def test_unknown_fields_are_ignored_at_every_depth() -> None:
     fields = json.loads(encode(canonical(busy_sample(1.0))))
     fields["new"] = {"a": [1]}

@@ -18,6 +18,7 @@ NOT_INJECTED = {
     "load_thread_blocked": "it ends the run; `tests/e2e/test_user_code.py` has it",
     "load_thread_ended": "it ends the run; `tests/e2e/test_user_code.py` has it",
     "worker_lost": "the run recovers from it; `tests/e2e/test_workers.py` has it",
+    "unusable_values": "no load leads to it; `tests/e2e/test_hostile_values.py` has it",
     "part_not_read": "no part is watched here; `make parts` cuts the link of one",
     "open_files_limit": "no part is watched here; `make parts` has it",
     "connection_limit": "no part is watched here; `make parts` has it",

@@ -67,6 +67,7 @@ _CAUSES = (
     Entry("body_too_large", "target", "error"),
     Entry("packet_loss", "network", "warning"),
     Entry("part_not_read", "network", "warning"),
+    Entry("unusable_values", "target", "warning"),
     Entry("rate_limited", "target", "warning"),
     Entry("load_shedding", "target", "warning"),
     Entry("server_error", "target", "error"),
@@ -130,7 +131,9 @@ DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
 REFUSALS = ("load_shedding", "rate_limited")
 """Ids of replies by which a service refuses requests beyond its capacity."""
 
-COUNT_NO_REQUESTS = ("user_code_error", "load_thread_blocked", "load_thread_ended", "worker_lost", "log_write_failed")
+COUNT_NO_REQUESTS = (
+    "user_code_error", "load_thread_blocked", "load_thread_ended", "worker_lost", "log_write_failed", "unusable_values"
+)  # fmt: skip
 """Causes whose count is not one of failed requests."""
 
 USER_CODE = "user_code_error"

@@ -24,7 +24,7 @@ from ..bounded_waits import STALLED_S, Stalled
 from ..engine import Drained, EngineContext
 from ..offered.pool import FIRST_MOST, SPARE_S
 from ..offered.pool_users import BEGIN_PER_S
-from ..user_code import UserError
+from ..user_code import KEPT, UserError
 from ..worker_changes import SecondReported
 from .busiest_worker import busiest, workers_reading
 from .gathering import Gathering
@@ -211,7 +211,8 @@ class MasterEngine:
                 continue
             try:
                 second = report if isinstance(report, WorkerSecond) else placed(decode(report), worker.clock.offset_s)
-            except InputError:
+            except InputError as error:
+                self.registry.unusable.append((client_id, str(error)))
                 continue
             self._gathering.add(client_id, second, in_turn=worker.hello is None)
 
@@ -249,7 +250,7 @@ class MasterEngine:
     def _count_user_errors(self, client_id: str, second: WorkerSecond) -> None:
         self._replaced[client_id] = second.replaced
         for each in second.user_errors:
-            self._context.errors.waiting.extend([UserError(each.type, each.text, each.line)] * each.count)
+            self._context.errors.waiting.extend([UserError(each.type, each.text, each.line)] * min(each.count, KEPT))
 
     def drain_all(self) -> None:
         """Let the next drain include all waiting failures."""

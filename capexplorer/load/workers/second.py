@@ -7,9 +7,12 @@ comes from another process, or another machine.
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import astuple
 
 from ...errors import InputError
+from ...model import outside
 from ...model.events import ClientTick, EndpointTick, FailureTick, OfferedTick
+from ...model.histogram import merged
 from ...model.kept_request import PlacedRequest
 from ...model.readings import GeneratorReading, PortsReading
 
@@ -86,6 +89,25 @@ def decode(found: object) -> WorkerSecond:
     if not isinstance(found, bytes):
         raise InputError("a worker's report is not of this version")
     try:
-        return _decode(found)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        second = _decode(found)
+        _check(second)
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise InputError(f"a worker's report cannot be read: {error}") from None
+    return second
+
+
+def _check(second: WorkerSecond) -> None:
+    """Raises ValueError for numbers that no worker can have counted: the sums of all workers are made of them."""
+    _, refused = outside.struct(second)
+    counts = [second.users, second.warm_users or 0, second.all_requests, second.all_latency_sum_ms, *astuple(second.activity)]
+    for each in second.endpoints:
+        counts += [value for value in astuple(each) if isinstance(value, int | float)]
+        if each.failures > each.requests or each.warmup_failures > each.warmup_requests:
+            raise ValueError(f"{each.name:.60}: more failures than requests")
+    counts += [each.count for each in (*second.failures, *second.retried)]
+    counts += [each.count for each in second.user_errors]
+    if refused or min(counts) < 0:
+        raise ValueError(f"numbers that are infinite or negative {', '.join(refused)}")
+    succeeded = sum(each.requests - each.failures for each in second.endpoints)
+    if merged([each.latency for each in second.endpoints if each.latency]).count > succeeded:
+        raise ValueError("its histograms have more requests than succeeded")

@@ -8,6 +8,7 @@ join again.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 from locust.rpc import Message
 
 from ...errors import InputError
+from ...model import outside
 from ...model.offered import Arrivals
 from ..load_reports import Report, RunnerEnded, Spawned
 from ..worker_changes import Change, WorkerRefused, WorkersChanged
 from . import job as jobs
+from . import plain
 from .clock import ClockOffset
 from .job import Job, WorkerHello
 from .master import Master
@@ -83,6 +86,8 @@ class WorkerRegistry:
     ) -> None:
         """`here`: name of this machine."""
         self.workers: dict[str, KnownWorker] = {}
+        self.unusable: deque[tuple[str, str]] = deque()
+        """(worker id, why) of workers to be lost, since the recorder's thread cannot use what they report."""
         self.boundary_s: float | None = None
         """`time.monotonic` of a boundary between ticks; None: not known yet."""
         self._job, self._report, self._on_change, self._on_second = job, report, on_change, on_second
@@ -136,18 +141,26 @@ class WorkerRegistry:
         self._report(WorkerRefused(host, why))
 
     def _of_worker(self, client_id: str, worker: KnownWorker, message: Message) -> bool:
+        if worker.is_plain and message.type.startswith("capexplorer_"):
+            raise ValueError("a plain Locust worker has no such message")
+        plain.check(message.type, message.data)
         match message.type:
             case "client_ready" if self.master is not None and client_id in self.master.clients:
                 self._send(client_id, "ack", {"index": 0})  # it repeated the message, since the first answer took long
                 return False
             case "capexplorer_clock":
-                worker.clock.trip(message.data["sent_s"], message.data["worker_s"], time.monotonic())
+                sent_s, worker_s = (outside.number(message.data[name]) for name in ("sent_s", "worker_s"))
+                if sent_s is None or worker_s is None:
+                    raise ValueError("a time that is no number")
+                worker.clock.trip(sent_s, worker_s, time.monotonic())
                 worker.trips += 1
                 self._send_boundary(client_id, worker)
                 if worker.trips < CLOCK_TRIPS_AT_FIRST:
                     self._ask_clock(client_id, worker)
                 return False
             case "capexplorer_ended":
+                if message.data not in ("stop", "quit"):
+                    raise ValueError("neither stop nor quit")
                 self._report(RunnerEnded(message.data))
                 return False
             case "quit":
@@ -186,6 +199,8 @@ class WorkerRegistry:
             for worker in self.workers.values():
                 worker.heard_s = now_s
         self._looked_s = now_s
+        while self.unusable:
+            self.lose(*self.unusable.popleft())
         for client_id, worker in tuple(self.workers.items()):
             if now_s - worker.heard_s > SILENT_S:
                 self.lose(client_id, f"no report for {SILENT_S:g} s")
