@@ -103,6 +103,8 @@ def _print(events: Sequence[Event], timeline: Timeline, console: Console) -> Non
                 console.print(Text(wording.command(event)))
             case LevelClosed():
                 console.print(Text(level_line(event)))
+            case Target(state="starting", reason=str()):
+                console.print(Text(printable(wording.target(event))))
             case Target(state="building" | "ready" | "died" | "failed"):
                 console.print(Text(f"target {event.state}"))
             case Mark(kind="bottleneck", severity="info"):

@@ -91,8 +91,14 @@ def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostG
     spec, port = adhoc.target_of(command, f"http://127.0.0.1:1{ready or '/'}" if finds_port else ready)
     spec = msgspec.structs.replace(spec, ready=msgspec.structs.replace(spec.ready, any_status=ready is None))
     click.echo(f"starting {spec.name} ...")
+    remedy = "Ctrl+C ends it" + ("; another path: --ready /PATH" if ready is not None else "")
+
+    def on_waiting(why: str) -> None:
+        expected = ", expected 2xx or 3xx" if "status" in why else ""
+        click.echo(f"  not ready yet: {why}{expected}; it has {spec.ready.timeout_s:g} s. {remedy}")
+
     with ExitStack() as attempt:
-        service = attempt.enter_context(started(spec, port, finds_port=finds_port))
+        service = attempt.enter_context(started(spec, port, finds_port=finds_port, on_waiting=on_waiting))
         more = f" (and on {', '.join(map(str, service.others))})" if service.others else ""
         click.echo(f"it listens on {service.url}{more}")
         path = spec.ready.path if ready is not None else _ready_path(service.url, guard, asks=asks)

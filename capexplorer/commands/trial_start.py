@@ -10,6 +10,7 @@ from time import monotonic, sleep
 
 from ..errors import TargetError
 from ..probe.listener import listening_ports
+from ..target import ready
 from ..target.free_port import free_port
 from ..target.ready import wait_until_ready
 from ..target.spec import TargetSpec
@@ -33,8 +34,11 @@ class StartedService:
 
 
 @contextmanager
-def started(spec: TargetSpec, port: int | None, *, finds_port: bool) -> Iterator[StartedService]:
-    """The service, until the context ends. `finds_port`: it chooses its own port, which is searched for.
+def started(
+    spec: TargetSpec, port: int | None, *, finds_port: bool, on_waiting: Callable[[str], None]
+) -> Iterator[StartedService]:
+    """The service, until the context ends. `finds_port`: it chooses its own port, which is searched for. `on_waiting`: called
+    with what is waited for once the start takes longer than SILENT_S.
 
     Raises TargetError with its last output lines: it ended, listens nowhere, or is not ready in `spec.ready.timeout_s`.
     """
@@ -45,24 +49,27 @@ def started(spec: TargetSpec, port: int | None, *, finds_port: bool) -> Iterator
         run = supervisor.start(spec, {}, port)
         others: tuple[int, ...] = ()
         if finds_port:
-            port, *rest = _ports(supervisor, run, spec)
+            port, *rest = _ports(supervisor, run, spec, on_waiting)
             others = tuple(rest)
-        wait_until_ready(supervisor, run, spec, port, sleep=sleep)
+        wait_until_ready(supervisor, run, spec, port, sleep=sleep, on_waiting=on_waiting)
         yield StartedService(port, others)
     finally:
         supervisor.close()
 
 
-def _ports(supervisor: Supervisor, run: int, spec: TargetSpec) -> list[int]:
+def _ports(supervisor: Supervisor, run: int, spec: TargetSpec, on_waiting: Callable[[str], None]) -> list[int]:
     """At least one port on which the process or one of its descendants listens."""
-    ends_s = monotonic() + spec.ready.timeout_s
-    while monotonic() < ends_s:
+    began_s, is_reported = monotonic(), False
+    while monotonic() - began_s < spec.ready.timeout_s:
         ended = supervisor.exited(run)
         if ended is not None:
             raise TargetError(f"{spec.name}: ended before it listened on a port ({ended.how_it_ended()})", ended.output)
         found = listening_ports(supervisor.pid) if supervisor.pid is not None else []
         if found:
             return found
+        if not is_reported and monotonic() - began_s >= ready.SILENT_S:
+            is_reported = True
+            on_waiting("it listens on no port")
         sleep(_POLL_S)
     raise TargetError(f"{spec.name}: listens on no port after {spec.ready.timeout_s:g} s", supervisor.output)
 

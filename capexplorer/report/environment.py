@@ -57,7 +57,8 @@ def _target(header: Header, timeline: Timeline) -> Iterator[Fact]:
         yield Fact("URL", target.url, foreign=True)
     if target.command:
         yield Fact("command", shlex.join(target.command), foreign=True)
-    restarts = [each for each in timeline.journal if isinstance(each, Target) and each.state == "starting" and each.epoch]
+    starts = [each for each in timeline.journal if isinstance(each, Target) and each.state == "starting" and not each.reason]
+    restarts = [each for each in starts if each.epoch]
     if target.params:
         yield Fact("parameters, epoch 0" if restarts else "parameters", _pairs(target.params), foreign=True)
     for each in restarts:

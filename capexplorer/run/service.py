@@ -108,13 +108,15 @@ class Service:
         run = self.supervisor.start(self.spec.build_step, params, self.port)
         wait_until_built(self.supervisor, run, self.spec, sleep=native.sleep)
 
-    def bring_up(self, params: Mapping[str, Param]) -> None:
-        """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines."""
+    def bring_up(self, params: Mapping[str, Param], on_waiting: Callable[[str], None]) -> None:
+        """Start (or restart) and wait until ready: blocks. Raises TargetError with the last output lines. `on_waiting`: see
+        `wait_until_ready`.
+        """
         assert self.spec is not None, "capexplorer cannot start a service that is already running"
         self.params = dict(params)
         self._make_scratch()
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
-        wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep)
+        wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep, on_waiting=on_waiting)
         if self.spec.compose:
             self.containers = reported.read(self.spec.containers_file)
         else:

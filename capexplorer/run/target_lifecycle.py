@@ -117,7 +117,16 @@ class TargetLifecycle:
 
     def _start(self, params: Mapping[str, Param]) -> None:
         self._emit_state("starting", params=dict(params))
-        self._in_thread(lambda: self.service.bring_up(params), then=self._ready)
+        attempt = self._attempt
+
+        def on_waiting(why: str) -> None:
+            self._post(lambda: self._waiting(params, why) if attempt == self._attempt else None)
+
+        self._in_thread(lambda: self.service.bring_up(params, on_waiting), then=self._ready)
+
+    def _waiting(self, params: Mapping[str, Param], why: str) -> None:
+        if self.state == "starting":
+            self._emit_state("starting", params=dict(params), reason=why)
 
     def _in_thread(self, work: Callable[[], None], then: Callable[[], None]) -> None:
         """Run blocking work in a native thread, then `then` in the pump's thread, unless another start began meanwhile."""

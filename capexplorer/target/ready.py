@@ -17,6 +17,9 @@ _INTERVAL_S = 0.05
 _START_TIMEOUT_S = 30.0
 """Far longer than the grace period of the previous run: reached only when a process cannot be killed (uninterruptible wait)."""
 
+SILENT_S = 3.0
+"""Seconds from the start after which a target that is not ready is reported: a wrong path would be a long silence."""
+
 _REQUEST_TIMEOUT_S = 2.0
 _MOST_BYTES = 1 << 16
 """Of a response's headers and the beginning of its body, which is not read to its end."""
@@ -25,14 +28,23 @@ _IN_USE = ("address already in use", "address in use", "connection in use", "ead
 """What servers print when they cannot bind: Python, werkzeug, gunicorn and Go, Node, Windows."""
 
 
-def wait_until_ready(supervisor: Supervisor, run: int, spec: TargetSpec, port: int, *, sleep: Callable[[float], None]) -> float:
+def wait_until_ready(
+    supervisor: Supervisor,
+    run: int,
+    spec: TargetSpec,
+    port: int,
+    *,
+    sleep: Callable[[float], None],
+    on_waiting: Callable[[str], None] = lambda why: None,
+) -> float:
     """Send requests until the target is ready; `Supervisor.listen` must have been called. Returns the seconds since its start.
 
+    `on_waiting`: called after SILENT_S, and again at each change, with why it is not ready: `GET /health: status 404`.
     Blocks at most until the previous run has ended, then for `ready.timeout_s` and one request.
     Raises TargetError, with the last output lines: it ended first, or was not ready in time.
     """
     _wait_until_started(supervisor, run, spec, sleep)
-    began_s = monotonic()
+    began_s, reported = monotonic(), ""
     while True:
         why_not_ready = _why_not_ready(spec, port)
         ended = supervisor.exited(run)  # after the request, since another process may have answered on that port
@@ -44,6 +56,9 @@ def wait_until_ready(supervisor: Supervisor, run: int, spec: TargetSpec, port: i
             url = f"http://127.0.0.1:{port}{spec.ready.path}"
             reason = f"not ready after {spec.ready.timeout_s:g} s: GET {url}: {why_not_ready}"
             raise TargetError(f"{spec.name}: {reason}", supervisor.output)
+        if why_not_ready != reported and monotonic() - began_s >= SILENT_S:
+            reported = why_not_ready
+            on_waiting(why_not_ready if spec.compose else f"GET {spec.ready.path}: {why_not_ready}")
         sleep(_INTERVAL_S)
 
 

@@ -59,6 +59,9 @@ WAITS = {
     "rate_search": "the autopilot searches for the capacity as an offered rate",
 }
 
+_REASON_LONGEST = 40
+"""Characters of what a target that starts is waited for: the line has 78."""
+
 SOAK = "soak at {users}"
 
 
@@ -82,7 +85,9 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
     if state in ("died", "failed"):
         return NextStep("t", "restart the target") if can_restart else NextStep("", "the target is not running")
     if timeline.proposed is None:
-        return NextStep("", WAITS["starting"]) if state in ("building", "starting") else None
+        reason = timeline.target.reason if timeline.target is not None else None
+        waits = f"{WAITS['starting']}: {reason[:_REASON_LONGEST]}" if reason else WAITS["starting"]
+        return NextStep("", waits) if state in ("building", "starting") else None
     if by_rate and timeline.offered_per_s is None and timeline.proposed.proposal != Hold("plan"):
         return _at_a_rate(timeline, "+ offers a rate")
     return _step_for(timeline.proposed, timeline, exported=exported)

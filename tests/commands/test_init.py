@@ -177,6 +177,33 @@ def test_a_service_that_answers_nothing_gets_no_profile(folder: Path, capsys: py
     assert list(folder.glob("*.toml")) == []
 
 
+ANSWERS_AT_THE_THIRD = SERVICE.replace("class Handler", "asked = []\n\nclass Handler").replace(
+    "        is_known =", "        asked.append(1)\n        is_known = len(asked) > 2 and"
+)
+
+
+def test_a_readiness_path_that_answers_404_is_reported_with_the_remedy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("capexplorer.target.ready.SILENT_S", 0.0)
+    (folder / "shop.py").write_text(ANSWERS_AT_THE_THIRD)
+    assert cli.run(["init", "--target-cmd", COMMAND, "--ready", "/health", "--request", "/items"]) == 0
+    out = capsys.readouterr().out
+    expected = (
+        "not ready yet: GET /health: status 404, expected 2xx or 3xx; it has 120 s. Ctrl+C ends it; another path: --ready /PATH"
+    )
+    assert out.count(expected) == 1, "once, since it does not change"
+
+
+def test_a_command_that_listens_on_no_port_is_reported(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("capexplorer.target.ready.SILENT_S", 0.0)
+    (folder / "shop.py").write_text(f"import time\ntime.sleep(1)\n{SERVICE}")
+    assert cli.run(["init", "--target-cmd", COMMAND.format(port=free_port()), "--ready", "/health", "--request", "/items"]) == 0
+    assert capsys.readouterr().out.count("not ready yet: it listens on no port; it has 120 s. Ctrl+C ends it") == 1
+
+
 def test_a_service_that_cannot_start_is_one_line_with_its_last_output(capsys: pytest.CaptureFixture[str]) -> None:
     fails = f"{sys.executable} -c 'import sys; sys.exit(\"no database\")' {{port}}"
     assert cli.run(["init", "--target-cmd", fails, "--request", "/"]) == 4

@@ -229,6 +229,11 @@ def events_of(events: Sequence[Event], kind: type[E]) -> list[E]:
     return [event for event in events if isinstance(event, kind)]
 
 
+def target_states(events: Sequence[Event]) -> list[str]:
+    """The states of the target in their order, without reports of a slow start, which a busy machine may add."""
+    return [each.state for each in events_of(events, Target) if not (each.state == "starting" and each.reason)]
+
+
 @contextmanager
 def actor_service(port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A service that runs without having been started by capexplorer."""

@@ -12,11 +12,11 @@ import pytest
 from capexplorer.commands.adhoc import target_of
 from capexplorer.commands.resolving import resolve
 from capexplorer.commands.run_arguments import RunArguments
-from capexplorer.model.events import Header, Sample, Target
+from capexplorer.model.events import Header, Sample
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port
 
-from .rig import Run, actor_service, events_of, export, run_in_process, started_run
+from .rig import Run, actor_service, events_of, export, run_in_process, started_run, target_states
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def test_a_command_with_a_port_is_started_loaded_and_ended(tmp_path: Path) -> No
     [header] = events_of(run.events(), Header)
     assert header.target.name == "http.server"
     assert header.target.command[1:3] == ("-m", "http.server")
-    assert [target.state for target in events_of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
+    assert target_states(run.events()) == ["starting", "ready", "stopping", "stopped"]
     level = export(run.sessions)["levels"][-1]
     assert level["requests"] > 0
     assert level["failures"] == 0

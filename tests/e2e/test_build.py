@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Ended, Log, Sample, Target
+from capexplorer.model.events import Ended, Log, Sample
 
-from .rig import PROGRAM, events_of, started_run
+from .rig import PROGRAM, events_of, started_run, target_states
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
@@ -30,10 +30,10 @@ def test_a_build_may_take_longer_than_the_time_to_be_ready(tmp_path: Path) -> No
     gate = tmp_path / "gate"
     with started_run(tmp_path, "built", "--set", f"gate={gate}", *PLAN) as run:
         run.wait_for_events(Sample, lambda sample: sample.t_s > READY_TIMEOUT_S + 1)
-        assert [event.state for event in events_of(run.events(), Target)] == ["building"]
+        assert target_states(run.events()) == ["building"]
         end_build(gate, "built")
         assert run.exit_code() == 0, run.stderr
-    assert [event.state for event in events_of(run.events(), Target)] == ["building", "starting", "ready", "stopping", "stopped"]
+    assert target_states(run.events()) == ["building", "starting", "ready", "stopping", "stopped"]
     assert run.stderr.splitlines()[:2] == ["target building", "target ready"]
     assert ("target", "compiling") in {(log.source, log.text) for log in events_of(run.events(), Log)}, "output of the build"
 
@@ -45,7 +45,7 @@ def test_a_failed_build_ends_the_run_with_exit_code_4_and_one_line(tmp_path: Pat
         assert run.exit_code() == 4
     [line] = [line for line in run.stderr.splitlines() if line.startswith("capexplorer: ")]
     assert "built: the build failed (exit code 1): main.go:7: undefined: x" in line
-    assert [event.state for event in events_of(run.events(), Target)] == ["building", "failed"]
+    assert target_states(run.events()) == ["building", "failed"]
 
 
 @needs_tmux
@@ -58,5 +58,5 @@ def test_the_screen_shows_the_build_and_a_signal_ends_it(tmp_path: Path) -> None
         os.kill(run_pid, signal.SIGTERM)
         assert screen.exit_code() == 128 + signal.SIGTERM
     events = screen.events()
-    assert [event.state for event in events_of(events, Target)] == ["building", "stopping", "stopped"]
+    assert target_states(events) == ["building", "stopping", "stopped"]
     assert isinstance(events[-1], Ended)

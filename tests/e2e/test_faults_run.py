@@ -17,7 +17,7 @@ from programs import require
 from capexplorer.model.events import Ended, LevelClosed, Log, Mark, Sample, Target
 
 from .pty_rig import on_terminal
-from .rig import E2E_FOLDER, events_of, export, run_to_end, session_path, started_run, wait_until
+from .rig import E2E_FOLDER, events_of, export, run_to_end, session_path, started_run, target_states, wait_until
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_a_target_that_does_not_start_ends_the_run_with_exit_code_4_and_its_reas
     assert run.stderr.partition(line)[0] == "target failed\n"
     assert run.stdout == f"{session_path(run.sessions)}\n"
     events = run.events()
-    assert [event.state for event in events_of(events, Target)] == ["starting", "failed"]
+    assert target_states(events) == ["starting", "failed"]
     assert isinstance(events[-1], Ended)
     assert events[-1].exit_code == 4
     assert message in events[-1].reason
@@ -134,7 +134,7 @@ def test_a_full_disk_ends_the_run_with_exit_code_4_and_a_readable_log(tmp_path: 
     assert len(samples) >= 2
     for before, after in pairwise(samples):
         assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01), "a gap between two samples"
-    assert [event.state for event in events_of(events, Target)][:2] == ["starting", "ready"]
+    assert target_states(events)[:2] == ["starting", "ready"]
     assert len(export(copied)["levels"]) == 1
 
 
@@ -191,7 +191,7 @@ def test_the_screen_shows_a_target_that_failed_or_died_and_restarts_it(tmp_path:
         assert screen.exit_code() == 4
         assert "capexplorer: actor: the target died: SIGKILL" in screen.text()
     events = screen.events()
-    assert [target.state for target in events_of(events, Target)] == ["starting", "failed", "starting", "ready", "died"]
+    assert target_states(events) == ["starting", "failed", "starting", "ready", "died"]
     assert isinstance(events[-1], Ended) and events[-1].exit_code == 4
 
 

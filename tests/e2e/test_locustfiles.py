@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from capexplorer.model.events import Event, Header, LevelOpened, Log, Sample, Target
+from capexplorer.model.events import Event, Header, LevelOpened, Log, Sample
 
-from .rig import E2E_FOLDER, Run, events_of, export, run_in_process, run_to_end, session_path, started_run
+from .rig import E2E_FOLDER, Run, events_of, export, run_in_process, run_to_end, session_path, started_run, target_states
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +110,7 @@ def test_a_shape_sets_the_users_of_a_headless_run_and_ends_it(tmp_path: Path) ->
         assert run.exit_code() == 0, run.stderr
     opened = [(level.users, level.by) for level in events_of(run.events(), LevelOpened)]
     assert list(dict.fromkeys(opened)) == [(2, "plan"), (5, "plan"), (0, "plan")]  # a busy machine may split a level
-    assert [event.state for event in events_of(run.events(), Target)] == ["starting", "ready", "stopping", "stopped"]
+    assert target_states(run.events()) == ["starting", "ready", "stopping", "stopped"]
     settled = [level for level in export(run.sessions)["levels"] if level["settled"]]
     assert {level["users"] for level in settled} == {2, 5}
     assert settled[-1]["throughput_rps"] > settled[0]["throughput_rps"] > 0

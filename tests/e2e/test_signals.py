@@ -11,10 +11,10 @@ from typing import Literal
 import pytest
 
 from capexplorer.commands.signals import SIGNALS
-from capexplorer.model.events import Ended, Event, LevelClosed, Sample, Target
+from capexplorer.model.events import Ended, Event, LevelClosed, Sample
 
 from .pty_rig import on_terminal
-from .rig import E2E_FOLDER, events_of, session_path, started_run
+from .rig import E2E_FOLDER, events_of, session_path, started_run, target_states
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def assert_complete(events: list[Event], number: signal.Signals) -> None:
     assert ended.signal == number.name
     assert ended.exit_code == 128 + number
     assert ended.reason == f"ended by {number.name}"
-    assert [target.state for target in events_of(events, Target)] == ["starting", "ready", "stopping", "stopped"]
+    assert target_states(events) == ["starting", "ready", "stopping", "stopped"]
     assert len(events_of(events, LevelClosed)) == ended.levels >= 1
     ticks = [tick for sample in events_of(events, Sample) for tick in sample.endpoints]
     assert ended.requests == sum(tick.requests + tick.warmup_requests for tick in ticks) > 0

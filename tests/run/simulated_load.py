@@ -121,7 +121,7 @@ class SimulatedService:
     def resolve(self, given: Any, where: str) -> dict[str, Any]:
         return dict(given)
 
-    def bring_up(self, params: Any) -> None:
+    def bring_up(self, params: Any, on_waiting: Any) -> None:
         self.params = dict(params)
 
     def find_pid(self) -> None: ...

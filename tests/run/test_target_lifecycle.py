@@ -28,8 +28,10 @@ class FakeService:
     url = "http://127.0.0.1:1"
     params: dict[str, Param] = {}
 
-    def bring_up(self, params: Mapping[str, Param]) -> None:
+    def bring_up(self, params: Mapping[str, Param], on_waiting: Callable[[str], None]) -> None:
         """Return at once: the test decides when the thread that calls this runs."""
+        if params.get("slow"):
+            on_waiting("GET /up: status 404")
         if params.get("superseded"):
             raise TargetError("ended before it was ready (SIGTERM)")
 
@@ -91,6 +93,20 @@ def test_a_superseded_start_that_becomes_ready_does_not_make_the_restart_ready(h
     harness.threads[1]()
     harness.run_posted()
     assert (harness.states()[-1], harness.ready_count) == ("ready", 1)
+
+
+def test_what_a_slow_start_waits_for_is_reported_until_it_is_ready_or_superseded(harness: LifecycleHarness) -> None:
+    harness.target.restart({"slow": True})
+    harness.threads[0]()
+    harness.run_posted()
+    assert [(event.state, event.reason) for event in harness.events if isinstance(event, Target)] == [
+        ("starting", None), ("starting", "GET /up: status 404"), ("ready", None)
+    ]  # fmt: skip
+    harness.target.restart({"slow": True})
+    harness.threads[1]()
+    harness.target.restart({"slow": False})
+    harness.run_posted()
+    assert harness.states()[-3:] == ["starting", "stopping", "starting"], "the first restart's wait is not reported"
 
 
 def test_the_death_of_a_container_is_reported_with_its_last_line_of_output(harness: LifecycleHarness) -> None:

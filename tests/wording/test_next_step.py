@@ -164,6 +164,10 @@ def test_without_a_running_target_the_line_is_about_the_target() -> None:
     assert next_step(timeline, can_restart=True) == NextStep("t", "restart the target")
     assert next_step(timeline) == NextStep("", "the target is not running")
     assert next_step(Timeline([Target(t_s=0.1, state="starting")])) == NextStep("", "the target is starting")
+    waiting = next_step(Timeline([Target(t_s=3.0, state="starting", reason=f"GET /{'up' * 99}: status 404")]))
+    assert waiting is not None
+    assert waiting.words.startswith("the target is starting: GET /up")
+    assert len(f" NEXT  wait: {waiting.words}") <= 78, "more than one line at 80 columns"
 
 
 def test_quitting_is_proposed_after_the_export_and_the_export_after_the_end_of_the_run() -> None:
