@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 from ..errors import InputError
 from ..model.watched import PartSpec, mistakes, parsed_part
-from ..parts.servers import EXTRAS
+from ..parts.servers import missing_client
 
 
 def watches_of(asked: Sequence[str], of_profile: Sequence[PartSpec]) -> tuple[PartSpec, ...]:
@@ -17,10 +16,8 @@ def watches_of(asked: Sequence[str], of_profile: Sequence[PartSpec]) -> tuple[Pa
     found = (*(watch for watch in of_profile if watch.name not in names), *given)
     for _, expected in mistakes(found):
         raise InputError(f"--watch: {expected}")
-    for kind, module in EXTRAS.items():
-        asking = next((watch.name for watch in found if kind in watch.servers), None)
-        if asking is not None and find_spec(module) is None:
-            raise InputError(f"watch: {asking}.{kind} needs a client that is not installed: pip install 'capexplorer[{kind}]'")
+    for missing in filter(None, map(missing_client, found)):
+        raise InputError(f"watch: {missing}")
     return found
 
 

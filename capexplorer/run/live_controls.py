@@ -13,6 +13,7 @@ from ..model.events import Note
 from ..model.offered import clamped_rate
 from ..model.param import Param
 from ..model.watched import mistakes, parsed_part
+from ..parts.servers import missing_client
 from .drivers.driver import Autopilot, Manual, Plan
 from .drivers.load_target import LoadTarget
 from .options import NO_RATES
@@ -67,7 +68,7 @@ class LiveControls:
             watch = parsed_part(part)
         except ValueError as error:
             return str(error)
-        why_not = next((expected for _, expected in mistakes([*self._session_run.parts.watched, watch])), "")
+        why_not = next((expected for _, expected in mistakes([*self._session_run.parts.watched, watch])), missing_client(watch))
         if not why_not:
             self._command("watch", part=watch.name, place=watch.place)
             self._post(lambda: self._session_run.parts.add(watch))

@@ -9,6 +9,7 @@ from capexplorer.commands.parts_to_watch import watches_of
 from capexplorer.errors import InputError
 from capexplorer.model.watched import PartSpec, parsed_part
 from capexplorer.parts.link import command_of
+from capexplorer.parts.servers import EXTRAS, missing_client
 
 
 @pytest.mark.parametrize(
@@ -90,3 +91,13 @@ def test_here_is_this_machine_and_no_program_of_that_name(at: str) -> None:
     part = PartSpec(name="db", at=at, port=5432)
     assert (part.at, part.is_here, part.place) == ("", True, "here: port 5432")
     assert msgspec.convert({"name": "db", "at": at, "port": 5432}, PartSpec) == part
+
+
+def test_a_server_whose_client_is_not_installed_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = parsed_part("cache=here:port 6379 redis=redis://127.0.0.1:6379")
+    monkeypatch.setitem(EXTRAS, "redis", "no_such_module_is_installed")
+    assert "pip install 'capexplorer[redis]'" in missing_client(part)
+    with pytest.raises(InputError, match=r"watch: cache\.redis needs a client"):
+        watches_of([], (part,))
+    monkeypatch.setitem(EXTRAS, "redis", "json")
+    assert missing_client(part) == ""

@@ -8,6 +8,7 @@ server had no connection left for this reading itself, else 0). All others are s
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, assert_never
 
@@ -58,6 +59,13 @@ def page(client: httpx.Client, url: str) -> str:
             if monotonic() > ends_s:
                 raise ValueError(f"the page has not ended within {TIMEOUT_S:g} s")
     return found.decode("utf-8", "replace")
+
+
+def missing_client(watch: PartSpec) -> str:
+    """Which client of a server's figures is not installed, with the remedy; empty if none is missing."""
+    missing = (kind for kind, module in EXTRAS.items() if kind in watch.servers and find_spec(module) is None)
+    asked = next(missing, None)
+    return f"{watch.name}.{asked} needs a client that is not installed: pip install 'capexplorer[{asked}]'" if asked else ""
 
 
 def servers_of(watch: PartSpec) -> dict[ServerKind, Callable[[], Server]]:
