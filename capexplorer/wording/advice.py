@@ -73,8 +73,8 @@ def advice(finding: Finding, header: Header | None = None) -> str:
     readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
     session = session_of(header) if header is not None else Session()
     advised = advice_for(_named(finding), readings, system, limits, session)
-    logged = finding.logged if isinstance(finding, Cause) else ""
-    return f"Its log: {logged.rstrip('.')}. {advised}" if logged else advised
+    logged = finding.logged.replace("`", "'").rstrip(".") if isinstance(finding, Cause) else ""  # backquotes enclose commands
+    return f"Its log: {logged}. {advised}" if logged else advised
 
 
 def _named(finding: Blame) -> str:

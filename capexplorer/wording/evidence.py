@@ -58,11 +58,8 @@ def endpoints(finding: Finding) -> str:
 
 
 def example(finding: Finding) -> str:
-    """Text of one failure, and the matching line of the target's log, unescaped; empty if there is neither."""
-    if not isinstance(finding, Cause):
-        return ""
-    logged = f"the target's log: {finding.logged}" if finding.logged else ""
-    return "; ".join(filter(None, (finding.example, logged)))
+    """Text of one failure, unescaped; empty if there is none. The matching line of the target's log is in the advice."""
+    return finding.example if isinstance(finding, Cause) else ""
 
 
 def readings(finding: Finding) -> str:

@@ -49,9 +49,11 @@ def test_causes_outside_the_target_quote_no_line_of_its_log() -> None:
     assert {each.logged for each in findings} == {""}
 
 
-def test_the_example_of_a_cause_shows_the_line_of_the_log() -> None:
-    marks = latest_by_id(cause_marks([logged(2.5, "ERROR: too many clients"), second(3, ERROR_500)]))
-    assert wording.example(marks["server_error"].finding).endswith("the target's log: ERROR: too many clients")
+def test_the_advice_of_a_cause_begins_with_the_line_of_the_log_without_quotes_of_commands() -> None:
+    marks = latest_by_id(cause_marks([logged(2.5, "ERROR: `pool` has too many clients."), second(3, ERROR_500)]))
+    advised = wording.advice(marks["server_error"].finding)
+    assert advised.startswith("Its log: ERROR: 'pool' has too many clients. Read")
+    assert "too many clients" not in wording.example(marks["server_error"].finding)
 
 
 @pytest.mark.parametrize(
