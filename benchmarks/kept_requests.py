@@ -46,7 +46,7 @@ def measure(port: int) -> list[float]:
     from capexplorer.load.kept.request_sampling import RequestSampling
     from capexplorer.load.lean.user import LeanHttpUser
     from capexplorer.load.recorder import Recorder
-    from capexplorer.session.redact_request import RequestRedaction
+    from capexplorer.session.redact_request import without_secrets
 
     environment = Environment(user_classes=[])
     user = type("User", (LeanHttpUser,), {"host": f"http://127.0.0.1:{port}", "abstract": False})(environment)
@@ -57,7 +57,7 @@ def measure(port: int) -> list[float]:
     def listener(exception: Exception | None, *, keeps: bool) -> Callable[[], float]:
         recorder = Recorder()
         if keeps:
-            recorder.sampling = RequestSampling(RequestRedaction())
+            recorder.sampling = RequestSampling(without_secrets)
             recorder.begin_level(0)
 
         def batch_us() -> float:
@@ -86,14 +86,14 @@ def _request_us(user: object) -> float:
 def clean_ms() -> float:
     """CPU time of removing secrets from one kept request."""
     from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
-    from capexplorer.session.redact_request import RequestRedaction
+    from capexplorer.session.redact_request import without_secrets
 
     text = json.dumps([{"id": number, "name": f"item {number}", "token": "abc"} for number in range(200)])[:4096]
-    received, clean = Body(text=text, size_bytes=9_000, is_cut=True), RequestRedaction()
+    received = Body(text=text, size_bytes=9_000, is_cut=True)
     request = KeptRequest(brief=RequestBrief(), received=received)
     began_s = time.process_time()
     for _ in range(CLEANED):
-        clean(request)
+        without_secrets(request)
     return (time.process_time() - began_s) / CLEANED * 1000
 
 

@@ -91,18 +91,17 @@ def _install_guard(options: RunOptions, run: LiveRun) -> HostGuard:
 
 def _start_load(options: RunOptions, run: LiveRun, guard: HostGuard) -> LoadHost:
     """Start the load thread, without users, and give it to the run."""
-    from ..load import variables
     from ..load.kept.request_sampling import RequestSampling
     from ..load.load_host import LoadHost
     from ..load.local_engine import LocalEngine
-    from ..session.redact_request import RequestRedaction
+    from ..session.redact_request import without_secrets
 
     workers = worker_setup.load_workers_of(options, run)
     run.use_workers(workers)
     engine = workers.make_engine if options.workers is not None else LocalEngine
     host = LoadHost(run.on_load_report, options.profile.work.endpoints, engine)
     host.recorder.connects_so_far = lambda: guard.connects
-    host.recorder.sampling = RequestSampling(RequestRedaction(variables.values(options.profile.users, os.environ)))
+    host.recorder.sampling = RequestSampling(without_secrets)
     host.start()
     own_events = options.locustfile is None
     users_url = options.users_url(run.service.url)

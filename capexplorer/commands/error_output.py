@@ -11,7 +11,7 @@ from ..session import redact
 
 def print_error(error: str, output: tuple[str, ...] = ()) -> None:
     """Print an error without secrets, which a failing program may have printed. Never raises: the terminal may be gone."""
-    print_line(f"capexplorer: {printable(error)}")
+    print_line(f"capexplorer: {printable(redact.without_known(error))}")
     for line in output:
         print_line(f"  | {printable(redact.text(line))}")
 

@@ -18,7 +18,9 @@ from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
 from ..model.param import Param
 from ..profile import Profile, Users
+from ..run.local_workers import SECRET
 from ..run.options import NO_RATES, RunOptions
+from ..session import redact
 from ..target.spec import TargetSpec
 from ..toml import shown
 from . import adhoc
@@ -46,6 +48,8 @@ def resolve(asked: RunArguments) -> RunOptions:
     limits = _limits(asked, found, where, spec, port, allow_hosts)
     if locustfile is None:
         variables.check(found.users, os.environ, where)
+    workers = workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found)
+    redact.remember({**variables.values(found.users, os.environ), SECRET: workers.secret if workers is not None else ""})
     return RunOptions(
         name=name,
         profile=msgspec.structs.replace(
@@ -69,7 +73,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         sandbox=asked.sandbox,
         autopilot=asked.autopilot is not None,
         autopilot_finds_rate=asked.autopilot == "rate",
-        workers=workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found),
+        workers=workers,
         keep_bodies=asked.keep_bodies,
         follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from time import monotonic, sleep
 
 from ..errors import TargetError
 from ..probe.listener import listening_ports
+from ..run.local_workers import SECRET
 from ..target import ready
 from ..target.free_port import free_port
 from ..target.ready import wait_until_ready
@@ -42,6 +44,7 @@ def started(
 
     Raises TargetError with its last output lines: it ended, listens nowhere, or is not ready in `spec.ready.timeout_s`.
     """
+    os.environ.pop(SECRET, None)  # the service does not inherit it
     supervisor = Supervisor.launch()
     try:
         supervisor.listen(_start_thread, lambda report: None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..addresses import host_and_port
 from ..errors import InputError
 from ..profile import WORKERS_MOST, Profile
+from ..run.local_workers import SECRET
 from ..run.options import RunOptions, WorkersWanted
 from ..toml import shown
 
@@ -33,8 +34,9 @@ def workers_wanted(
     """The workers that options and profile request; None: users run in this process. Raises InputError.
 
     `expected`: number of workers of other machines; by default one, and none if this machine has workers. `plain`: they may be
-    Locust's own workers, which know no secret.
+    Locust's own workers, which know no secret. The secret leaves the environment, so that the target does not inherit it.
     """
+    given = os.environ.pop(SECRET, "")
     if bind is None and (expected is not None or plain):
         option = "--expect-workers" if expected is not None else "--plain-workers"
         raise InputError(f"{option}: needs --bind ADDRESS:PORT, where workers of other machines join")
@@ -49,6 +51,7 @@ def workers_wanted(
         expected=expected if expected is not None else 0 if own else 1,
         bind=_bind_address(bind) if bind is not None else None,
         plain=plain,
+        secret="" if plain else secrets.token_hex(32) if bind is None else _checked(given),
     )
 
 
@@ -75,18 +78,11 @@ def _bind_address(bind: str) -> tuple[str, int]:
     return address
 
 
-def secret_of(workers: WorkersWanted, variable: str) -> str:
-    """The secret that workers need to join; empty: none. Raises InputError if workers of other machines may join and the
-    environment variable of this name is not set.
-    """
-    if workers.plain:
-        return ""
-    if workers.bind is None:
-        return secrets.token_hex(32)
-    given = os.environ.get(variable, "")
+def _checked(given: str) -> str:
+    """The secret of the environment. Raises InputError: too short, or not set."""
     if len(given) < SECRET_LEAST:
         raise InputError(
-            f"--bind: set {variable} here and for the workers to a secret of {SECRET_LEAST} characters or more"
+            f"--bind: set {SECRET} here and for the workers to a secret of {SECRET_LEAST} characters or more"
             " (`openssl rand -hex 32`), or add --plain-workers to let anybody join who reaches the port"
         )
     return given
@@ -109,10 +105,10 @@ def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
     from ..load.workers import secret
     from ..load.workers.master_engine import MasterEngine, MasterOptions
     from ..run.load_workers import LoadWorkers
-    from ..run.local_workers import SECRET, WorkerCommand
+    from ..run.local_workers import WorkerCommand
 
-    workers = options.workers or WorkersWanted()
-    shared = secret_of(workers, SECRET)
+    workers = options.workers or WorkersWanted(secret=secrets.token_hex(32))
+    shared = workers.secret
     host, port = workers.bind or ("127.0.0.1", 0)
     master = MasterOptions(bind_host=host, port=port, accepts_plain=workers.plain, here=socket.gethostname())
     pump, session_run = run.session_run.pump, run.session_run

@@ -46,10 +46,10 @@ def expanded(task: Task, environment: Mapping[str, str]) -> Task:
     )
 
 
-def values(users: Users, environment: Mapping[str, str]) -> list[str]:
-    """The values of all variables that tasks name, which may be secrets."""
+def values(users: Users, environment: Mapping[str, str]) -> dict[str, str]:
+    """All variables that tasks name, with their values, which may be secrets."""
     names = {name for task in users.task for _, text in task.texts for name in _REFERENCE.findall(text)}
-    return [environment[name] for name in names if name in environment]
+    return {name: environment[name] for name in names if name in environment}
 
 
 def _replaced(value: Any, change: Any) -> Any:

@@ -27,6 +27,8 @@ class WorkersWanted:
     """Address at which workers started elsewhere connect; None: only workers of this machine join, at a free port."""
     plain: bool = False
     """Whether plain Locust workers may join, which have no secret."""
+    secret: str = field(default="", repr=False)
+    """The secret that workers need to join; empty: none."""
 
     @property
     def count(self) -> int:

@@ -28,7 +28,8 @@ from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workers.worker_registry import ENDED
 from ..load.workload import Workload
 from ..probe.probes import WorkerProbes
-from ..session.redact_request import RequestRedaction
+from ..session import redact
+from ..session.redact_request import without_secrets
 
 INTERVAL_S = 1.0
 LOOK_S = 0.2
@@ -90,8 +91,9 @@ class WorkerProcess:
         proxies.install(guard.check)
         proxies.forget_environment()
         self._host.recorder.connects_so_far = lambda: guard.connects
-        known = variables.values(job.users, os.environ) if job.users is not None else ()
-        self._host.recorder.sampling = RequestSampling(RequestRedaction(known), a_drain_most=KEPT_A_SECOND_MOST)
+        if job.users is not None:
+            redact.remember(variables.values(job.users, os.environ))
+        self._host.recorder.sampling = RequestSampling(without_secrets, a_drain_most=KEPT_A_SECOND_MOST)
         self._host.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
         gc.freeze()  # as in a run's own process
         gc.set_threshold(700, 10, 10)

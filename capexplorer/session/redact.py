@@ -1,21 +1,31 @@
-"""Removes secrets, which must never be in the log: credentials in URLs, values with the name of a secret, tokens of a known form.
+"""Removes secrets, which must never be in the log: credentials in URLs, values with the name of a secret, tokens of a known form,
+and the values that this process was told are secret.
 
-In doubt a value is removed: `sort_key=name` loses its harmless value. Pure; must not know events or files.
+In doubt a value is removed: `sort_key=name` loses its harmless value. Must not know events or files.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 HIDDEN = "***"
 
 _SECRET_WORDS = frozenset(
     "apikey auth authentication authorization bearer cookie cookies credential credentials csrf jwt key oauth pass passphrase"
-    " passwd password pw pwd secret secrets session sessionid sid sig signature token xsrf".split()
+    " otp passcode passwd password pin pw pwd secret secrets session sessionid sid sig signature token totp xsrf".split()
 )
+_OF_CODES = frozenset(
+    "access backup confirmation device invite login mfa recovery reset security sms verification verify".split()
+)
+"""Words that make a code a secret. Alone it is one only in a query or a form (OAuth), or as a string of digits (_CODE): `code` is
+also the name of what services answer with an error.
+"""
 _SECRET_PARTS = ("password", "passwd", "secret", "apikey", "authtoken", "accesstoken", "sessid", "sessionid")
 """Parts of names without separators that make them names of secrets, such as in PHPSESSID."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -28,16 +38,21 @@ _USER_PASSWORD = re.compile(r"(?<![\w.+\-:/@])[\w.+\-]{1,100}:[^\s/@:\"'<>]{1,20
 """Credentials without a scheme, as in `user:password@host:80`."""
 
 _NAME = r"(?<![\w.\-])(?P<name>[\w.\-]{1,100})"  # the look-behind keeps the search linear in long words
-_QUOTED_VALUE = r"\\?\"[^\"]*\"|'[^']*'"
+_QUOTED_VALUE = (
+    r"\\\"(?:[^\"\\]|\\\\(?:\\\")?|\\[^\"\\])*(?:\\\"|\Z)"  # \"...\", as in a string that is itself in quotes
+    r"|\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
+)
+"""A value in quotes, also with escaped quotes inside, and without its end where the text was cut."""
 _BARE_VALUE = r"(?:[^\s&;#\"'<>,)\]}]|[,;)\]}](?=[\w!$%*+/:@^~\-])(?![\w.\-]{1,40}=))+"
 """A value without quotes. A comma or a bracket ends it, unless a word follows that is not the next `name=`."""
 _NAMED = (
     (rf"{_NAME}(?:\]|%5D)?[ \t]{{0,3}}=[ \t]{{0,3}}", rf"{_QUOTED_VALUE}|{_BARE_VALUE}"),
     (r"(?<![^\s\"'])--?(?P<name>[\w.\-]{1,100})\s+", rf"{_QUOTED_VALUE}|[^\s\-]\S*"),
     (rf"{_NAME}\\?[\"']\s*[:,]\s*b?", rf"{_QUOTED_VALUE}|\d[\w.\-]*"),
+    (rf"{_NAME}\s{{0,3}}:\s{{0,3}}", _QUOTED_VALUE),
 )
-"""Patterns of (name, value) in `name=value`, `--name value` and `"name": value`. A value is matched only after the name of a
-secret: so the search is linear, and also finds `--env=TOKEN=abc` and values in a quoted command."""
+"""Patterns of (name, value) in `name=value`, `--name value`, `"name": value` and `name: "value"` (GraphQL). A value is matched
+only after the name of a secret: so the search is linear, and also finds `--env=TOKEN=abc` and values in a quoted command."""
 _SECRETS = tuple((re.compile(name), re.compile(value)) for name, value in _NAMED)
 _LABELLED = re.compile(
     r"(?<![\w.\-])(?P<name>[\w.\-]{0,40}(?:passw[o0]rd|passwd|passphrase|secret|token|api[_\-]?key|access[_\-]?key))"
@@ -47,9 +62,10 @@ _LABELLED = re.compile(
 """`password: hunter2`, as in YAML. `token: expected a name` is no secret, since the value has no digit."""
 _HEADER = re.compile(
     r"(?<![\w\-])(?P<name>(?:proxy-)?authorization|(?:set-)?cookie|x-[\w\-]{0,40}(?:key|token|auth|secret))"
-    r"(?P<separator>[\"']?\s*:\s*(?:b?[\"'])?)(?P<value>[^\r\n\"']+)",
+    r"(?P<separator>[\"']?\s*:\s*(?:b?[\"'])?)(?P<value>[^\r\n\"']+(?:(?<==)\"[^\r\n\"]*\"[^\r\n\"']*|(?<==\\)\"[^\r\n\"]*\"[^\r\n\"']*)*)",
     re.IGNORECASE,
 )
+"""With the quoted parameters of its value, as those of Digest and WSSE."""
 _SCHEME = re.compile(
     r"\b(?P<name>(?i:bearer|basic))(?P<separator>(?:\s|%20|\+)+)(?P<value>(?=\S*[\d=._]|\S*[a-z][A-Z])[\w.~+/=\-]{6,})"
 )
@@ -58,6 +74,28 @@ _COOKIE = re.compile(r"(?P<name><Cookie [^\s=]{1,100})(?P<separator>=)(?P<value>
 _LOGIN = re.compile(r"(?<!\S)(?P<name>-u|--user|--proxy-user)(?P<separator>[ =]?)(?P<value>[^\s:]{1,100}:\S+)")
 """Credentials as an option of curl."""
 
+_PASSWORD_OPTIONS = {
+    re.compile(r"sshpass|mysql\w*|mariadb[\w\-]*|mongo\w*|7z[ar]?"): "-p",
+    re.compile(r"redis-cli"): "-a",
+    re.compile(r"ldap\w+"): "-w",
+}
+"""Programs with an option of one letter for a password, which may follow it directly."""
+_PASSWORD_OPTION = tuple(
+    re.compile(rf"(?P<name>(?<![\w.\-])(?:{program.pattern})(?![\w.\-])(?:\s+(?!{option})[^\s|;&]+){{0,20}}\s+{option})"
+               rf"(?P<separator>\s*)(?P<value>{_QUOTED_VALUE}|[^\s|;&]+)")
+    for program, option in _PASSWORD_OPTIONS.items()
+)  # fmt: skip
+_CODE = re.compile(
+    r"(?P<name>(?:[?&]|\A|(?<=\s))code|\\?[\"']code\\?[\"'])(?P<separator>=|\s*:\s*\\?[\"'](?=\d{4,10}\\?[\"']))(?P<value>[^&\s\"'\\#]{4,})"
+)
+_DIGEST = re.compile(r"(?P<name>\bresponse)(?P<separator>=\\?\"?)(?P<value>[0-9a-fA-F]{32,128})")
+"""What a client of Digest authentication answers."""
+_XML = re.compile(r"<(?P<name>[\w.:\-]{1,100})(?P<attributes>[^<>]*)>(?P<value>[^<]*)(?=<|\Z)")
+_WEBHOOK = re.compile(
+    r"(?P<name>hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks"
+    r"|webhook\.office\.com|api\.telegram\.org)(?P<separator>/)(?P<value>[^\s\"'<>\\?#]+)"
+)
+"""Addresses by which anybody can post: the path is the secret."""
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w\-]{16,}|xox[a-z]-[\w\-]{8,}|xapp-[\w\-]{8,}"
@@ -73,6 +111,61 @@ _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}
 _COMMON_LENGTH = 400
 """Results for texts up to this length are cached: names of endpoints and signatures occur every second."""
 
+_KNOWN_LEAST = 6
+"""Characters: a shorter value is also a part of harmless words."""
+
+
+class _Known:
+    """Values of variables that are secret, as they may be spelled."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        """A value of fewer than _KNOWN_LEAST characters counts only under the name of a secret, and as a whole word."""
+        self._values = sorted({each for value in secrets.values() if len(value) >= _KNOWN_LEAST for each in _spellings(value)})
+        words = {value for name, value in secrets.items() if 0 < len(value) < _KNOWN_LEAST and is_secret_name(name)}
+        parts = [re.escape(each) for each in sorted(self._values, key=len, reverse=True)]
+        parts += [rf"(?<!\w){re.escape(each)}(?!\w)" for each in sorted(words)]
+        self._pattern = re.compile("|".join(parts)) if parts else None
+
+    def removed_from(self, text: str) -> str:
+        """The text without them."""
+        return text if self._pattern is None else self._without_a_cut_one(self._pattern.sub(HIDDEN, text))
+
+    def _without_a_cut_one(self, text: str) -> str:
+        """The text without the beginning of a value at its end, where it was cut."""
+        whole = text.rstrip("….")
+        for value in self._values:
+            for length in range(min(len(value) - 1, len(whole)), _KNOWN_LEAST - 1, -1):
+                if whole.endswith(value[:length]):
+                    return whole[:-length] + HIDDEN + text[len(whole) :]
+        return text
+
+
+def remember(secrets: Mapping[str, str]) -> None:
+    """Let the values of these variables, and no others, be secret in all that this process writes from now on: as they are, and
+    as JSON, URLs and HTML spell them.
+    """
+    global _known
+    _known = _Known(secrets)
+    _cached_text.cache_clear()
+
+
+def without_known(text: str) -> str:
+    """The text without the values that `remember` got."""
+    return _known.removed_from(text)
+
+
+def _spellings(value: str) -> set[str]:
+    return {
+        value,
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        repr(value)[1:-1],
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+        html.escape(value),
+    }
+
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
@@ -81,7 +174,8 @@ def is_secret_name(name: str) -> bool:
     """
     spelled = name.translate(_LETTERS_OF_DIGITS)
     words = {word.lower() for word in (*_WORD.findall(name), *_WORD.findall(spelled.upper() if name.isupper() else spelled))}
-    return not words.isdisjoint(_SECRET_WORDS) or any(part in spelled.lower() for part in _SECRET_PARTS)
+    is_code = "code" in words and not words.isdisjoint(_OF_CODES)
+    return is_code or not words.isdisjoint(_SECRET_WORDS) or any(part in spelled.lower() for part in _SECRET_PARTS)
 
 
 def text(value: str) -> str:
@@ -104,12 +198,21 @@ def nested(value: Any, name: str = "") -> Any:
 
 def command(arguments: Sequence[str]) -> tuple[str, ...]:
     """A command line without its secrets, such as in `--token=abc`, `--token abc` or `-H "Authorization: abc"`."""
-    before_each = ("", *arguments)
     with_aws_id = any(map(_AWS_ID.search, arguments))
-    return tuple(
-        HIDDEN if _is_secret_argument(before, argument, with_aws_id) else text(argument)
-        for before, argument in zip(before_each, arguments, strict=False)
-    )
+    cleaned, before, password_option = [], "", ""
+    for argument in arguments:
+        if _is_secret_argument(before, argument, with_aws_id) or (password_option and before == password_option):
+            cleaned.append(HIDDEN)
+        elif password_option and argument.startswith(password_option) and argument != password_option:
+            cleaned.append(f"{password_option}{HIDDEN}")
+        else:
+            cleaned.append(text(argument))
+        name = argument.rpartition("/")[2]
+        password_option = next(
+            (option for program, option in _PASSWORD_OPTIONS.items() if program.fullmatch(name)), password_option
+        )
+        before = argument
+    return tuple(cleaned)
 
 
 def _is_secret_argument(before: str, argument: str, with_aws_id: bool) -> bool:
@@ -122,12 +225,16 @@ def _is_secret_argument(before: str, argument: str, with_aws_id: bool) -> bool:
     )
 
 
+_known = _Known({})
+
+
 @lru_cache(maxsize=4096)
 def _cached_text(value: str) -> str:
     return _text(value)
 
 
 def _text(value: str) -> str:
+    value = _known.removed_from(value)
     value = _USERINFO.sub(f"://{HIDDEN}@", value)
     value = _USER_PASSWORD.sub(f"{HIDDEN}@", value)
     if _AWS_ID.search(value):
@@ -136,8 +243,10 @@ def _text(value: str) -> str:
     value = _COOKIES.sub(_hide, value)
     for name, secret in _SECRETS:
         value = _without_named(value, name, secret)
-    for pattern in (_HEADER, _COOKIE, _SCHEME, _LOGIN, _LABELLED):
+    for pattern in (_HEADER, _COOKIE, _SCHEME, _LOGIN, _LABELLED, *_PASSWORD_OPTION, _CODE, _DIGEST, _WEBHOOK):
         value = pattern.sub(_hide, value)
+    if "<" in value:
+        value = _XML.sub(_hide_of_element, value)
     return _TOKEN.sub(HIDDEN, value)
 
 
@@ -155,7 +264,13 @@ def _hide(found: re.Match[str]) -> str:
     return found[0][: found.start("value") - found.start()] + _hidden(found["value"])
 
 
+def _hide_of_element(found: re.Match[str]) -> str:
+    if not found["value"].strip() or not is_secret_name(found["name"]):
+        return found[0]
+    return found[0][: found.start("value") - found.start()] + HIDDEN
+
+
 def _hidden(value: str) -> str:
     """HIDDEN, in the quotes of the value if it has some."""
-    quote = value[0] if value[0] in "\"'" else ""
-    return f"{quote}{HIDDEN}{quote}"
+    sign = value[: value.find('"') + 1] if value.startswith(("\\", '"')) else value[0] if value[0] == "'" else ""
+    return f"{sign}{HIDDEN}{sign}"

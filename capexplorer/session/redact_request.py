@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 
 import msgspec
 
@@ -16,61 +15,48 @@ from ..model.kept_request import Body, Headers, KeptRequest
 from . import redact
 from .redact import HIDDEN, is_secret_name
 
-_XML = re.compile(r"<(?P<name>[\w.:\-]{1,100})(?P<attributes>[^<>]*)>(?P<value>[^<]*)(?=<|\Z)")
 _PART = re.compile(r"form-data; name=\"(?P<name>[^\"\r\n]{1,100})\"[^\r\n]*(?:\r?\n[^\r\n]+){0,4}\r?\n\r?\n(?P<value>[^\r\n]*)")
 """A field of a multipart form."""
-_SECRET_LEAST = 6
-"""Least length of a known secret: a shorter one is also a part of harmless words."""
 
 
-class RequestRedaction:
-    """Removes secrets from requests. `known`: texts that are secret everywhere, such as a profile's environment variables."""
+def without_secrets(request: KeptRequest) -> KeptRequest:
+    """The request without secrets."""
+    brief = msgspec.structs.replace(
+        request.brief,
+        method=_text(request.brief.method),
+        name=_text(request.brief.name),
+        error=_text(request.brief.error),
+        kind=_text(request.brief.kind),
+    )
+    return msgspec.structs.replace(
+        request,
+        brief=brief,
+        url=_text(request.url),
+        sent_headers=_headers(request.sent_headers),
+        sent=_body(request.sent),
+        headers=_headers(request.headers),
+        received=_body(request.received),
+    )
 
-    def __init__(self, known: Sequence[str] = ()) -> None:
-        self._known = sorted({each for each in known if len(each) >= _SECRET_LEAST}, key=len, reverse=True)
 
-    def __call__(self, request: KeptRequest) -> KeptRequest:
-        """The request without secrets."""
-        brief = msgspec.structs.replace(
-            request.brief,
-            method=self._text(request.brief.method),
-            name=self._text(request.brief.name),
-            error=self._text(request.brief.error),
-            kind=self._text(request.brief.kind),
-        )
-        return msgspec.structs.replace(
-            request,
-            brief=brief,
-            url=self._text(request.url),
-            sent_headers=self._headers(request.sent_headers),
-            sent=self._body(request.sent),
-            headers=self._headers(request.headers),
-            received=self._body(request.received),
-        )
+def _headers(headers: Headers) -> Headers:
+    return tuple((_text(name), HIDDEN if is_secret_name(name) else _text(value)) for name, value in headers)
 
-    def _headers(self, headers: Headers) -> Headers:
-        return tuple((self._text(name), HIDDEN if is_secret_name(name) else self._text(value)) for name, value in headers)
 
-    def _body(self, body: Body) -> Body:
-        if not body.text:
-            return body
-        text = None if body.is_cut else _of_json(self._without_known(body.text))
-        if text is None:
-            text = self._text(_ended(body.text) if body.is_cut else body.text)
-        return msgspec.structs.replace(body, text=_utf8(text))
+def _body(body: Body) -> Body:
+    if not body.text:
+        return body
+    text = None if body.is_cut else _of_json(redact.without_known(body.text))
+    if text is None:
+        text = _text(_ended(body.text) if body.is_cut else body.text)
+    return msgspec.structs.replace(body, text=_utf8(text))
 
-    def _text(self, text: str) -> str:
-        text = self._without_known(text)
-        if "<" in text:
-            text = _XML.sub(_hide, text)
-        if "form-data" in text:
-            text = _PART.sub(_hide, text)
-        return _utf8(redact.text(text))
 
-    def _without_known(self, text: str) -> str:
-        for each in self._known:
-            text = text.replace(each, HIDDEN)
-        return text
+def _text(text: str) -> str:
+    text = redact.without_known(text)
+    if "form-data" in text:
+        text = _PART.sub(_hide, text)
+    return _utf8(redact.text(text))
 
 
 def _of_json(text: str) -> str | None:

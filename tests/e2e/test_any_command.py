@@ -16,7 +16,7 @@ from capexplorer.model.events import Header, Sample
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port
 
-from .rig import Run, actor_service, events_of, export, run_in_process, started_run, target_states
+from .rig import Run, actor_service, events_of, export, run_in_process, run_to_end, started_run, target_states
 
 pytestmark = pytest.mark.slow
 
@@ -140,3 +140,37 @@ def test_the_command_of_a_profile_runs_in_the_folder_of_the_profile_and_requests
     [log] = run.sessions.glob("*.jsonl")
     assert "hunter2XYZ" not in log.read_text()
     assert export(run.sessions)["levels"][-1]["failures"] == 0
+
+
+ECHO = """
+import os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import quote
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        token = self.headers["X-Tenant"] or ""
+        print("denied", token, quote(token), os.environ.get("CAPEXPLORER_SECRET"), flush=True)
+        body = ('{"message": "no customer %s"}' % token).encode()
+        self.send_response(401 if token else 200, "no " + token)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_values_of_variables_that_a_service_echoes_are_in_nothing_that_is_written(tmp_path: Path) -> None:
+    tenant, secret = "customer 4711/b", "0123456789abcdef-shared"
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "echo.toml").write_text(
+        f'command = "{sys.executable} echo.py {{port}}"\nready = "/"\n[users]\nwait_s = 0.1\n[[users.task]]\nname = "/mine"\n'
+        'headers = { "X-Tenant" = "${TENANT}" }\n'
+    )
+    before = ("env", f"TENANT={tenant}", f"CAPEXPLORER_SECRET={secret}")
+    run, code = run_to_end(tmp_path, str(tmp_path / "echo.toml"), *HEADLESS_PLAN, "--keep-bodies", before=before)
+    assert code == 4
+    [log] = run.sessions.glob("*.jsonl")
+    assert "no customer ***" in log.read_text()
+    assert "denied *** *** None" in log.read_text(), "the service does not inherit the secret of workers"
+    written = [run.stdout, run.stderr, *(path.read_text("utf-8", "replace") for path in run.sessions.iterdir() if path.is_file())]
+    assert not [text for text in written if "4711" in text or secret in text]

@@ -13,7 +13,7 @@ import pytest
 from capexplorer.load.kept.request_sampling import A_DRAIN_MOST, RequestSampling
 from capexplorer.model.events import FailureSignature
 from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, PlacedRequest, Why
-from capexplorer.session.redact_request import RequestRedaction
+from capexplorer.session.redact_request import without_secrets
 
 from .patched import Played, play
 from .servers import closed_port, server
@@ -201,7 +201,7 @@ BODIES = {
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("body", BODIES)
 def test_a_reply_with_parts_of_any_type_can_be_kept_redacted_and_encoded(part: str, body: str) -> None:
-    sampling = RequestSampling(RequestRedaction())
+    sampling = RequestSampling(without_secrets)
     _ask(sampling, 1.0, reply=Odd(BODIES[body], PARTS[part]))
     kept = sampling.drain_all()
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=tuple[PlacedRequest, ...]) == kept

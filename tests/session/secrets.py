@@ -8,6 +8,7 @@ GITHUB = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 GITHUB_FINE = "github_pat_11ABCDEFG0aBcDeFgHiJkL_mNoPqRsTuVwXyZ0123456789abcdefghij"
 GITLAB, SLACK = "glpat-zY9xW8vU7tS6rQ5pO4nM", "xoxb-2345678901-abcdefGHIJKL"
 WORD, BASE64 = "hunter2xyzzy", "dXNlcjpwYXNz"
+HEX = "6629fae49393a05397450978507c4ef1"
 
 SECRETS = {
     "aws id": (f"using {AWS_ID} now", (AWS_ID,)),
@@ -52,6 +53,26 @@ SECRETS = {
     "userinfo of a database": (f"DATABASE=postgres://ann:{WORD}@db/x", (WORD,)),
     "query": (f"GET /x?page=1&api_key={WORD}", (WORD,)),
     "query, signature": (f"GET /x?X-Amz-Signature={WORD}", (WORD,)),
+    "sshpass": (f"sshpass -p {WORD} ssh ann@db", (WORD,)),
+    "sshpass, joined": (f"sshpass -p{WORD} ssh ann@db", (WORD,)),
+    "mysql": (f"sh -c 'mysql -u ann -p{WORD} shop'", (WORD,)),
+    "redis-cli": (f"redis-cli -h db -a {WORD} ping", (WORD,)),
+    "graphql": (f'login(user: "ann", password: "{WORD} and more") {{ id }}', (WORD, "and more")),
+    "graphql in json": (rf'{{"query": "{{ login(password: \"{WORD} and more\") }}"}}', (WORD, "and more")),
+    "json in json": (rf'{{"body": "{{\"password\": \"{WORD}\\\"{WORD}a\"}}"}}', (WORD, f"{WORD}a")),
+    "an escaped quote in it": (rf'{{"password": "ab\"{WORD}"}}', (WORD,)),
+    "wsse": (f'X-WSSE: UsernameToken Username="ann", PasswordDigest="{BASE64}="', (BASE64,)),
+    "wsse element": (f'<wsse:Password Type="x#PasswordText">{WORD}</wsse:Password>', (WORD,)),
+    "digest": (f'Authorization: Digest username="ann", nonce="n0nce", response="{HEX}", qop=auth', (HEX, "n0nce")),
+    "digest in a dict": (f"{{'Authorization': 'Digest username=\"ann\", response=\"{HEX}\"', 'Accept': 'x'}}", (HEX,)),
+    "digest alone": (f'uri="/x", response="{HEX}"', (HEX,)),
+    "otp": ('{"otp": "871245", "pin": 4711}', ("871245", "4711")),
+    "otp in a form": ("user=ann&otp=871245&pin=4711", ("871245", "4711")),
+    "code of oauth": (f"GET /callback?code={WORD}&state=x", (WORD,)),
+    "code by sms": ('{"code": "871245", "smsCode": "ab12"}', ("871245", "ab12")),
+    "slack webhook": (f"POST https://hooks.slack.com/services/T024/B024/{WORD}", ("T024", WORD)),
+    "discord webhook": (f"https://discord.com/api/webhooks/4711/{WORD}", (WORD,)),
+    "telegram bot": (f"https://api.telegram.org/bot4711:{WORD}/sendMessage", (WORD,)),
     "private key": (f"-----BEGIN RSA PRIVATE KEY-----\n{BASE64}\n-----END RSA PRIVATE KEY-----", (BASE64,)),
 }
 """By name: a text, and the parts of it that redaction must remove."""
@@ -61,6 +82,8 @@ COMMANDS = {
     "a password that begins with a dash": (("serve", "--password", f"-{WORD}"), (WORD,)),
     "curl's": (("curl", "--user", f"ann:{WORD}"), (WORD,)),
     "aws, apart": (("serve", AWS_ID, AWS_SECRET), (AWS_ID, AWS_SECRET)),
+    "sshpass": (("sshpass", "-p", WORD, "ssh", "ann@db"), (WORD,)),
+    "mysql's": (("/usr/bin/mysql", "-u", "ann", f"-p{WORD}", "shop"), (WORD,)),
     "a variable": (("env", f"MY_TOKEN={WORD}", "serve"), (WORD,)),
     "a header": (("curl", "-H", f"Authorization: Bearer {WORD}"), (WORD,)),
 }

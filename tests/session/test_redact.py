@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import json
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
 import msgspec
 import pytest
 
@@ -148,6 +153,78 @@ def test_no_secret_is_left_in_any_line_of_a_log() -> None:
 
 
 def test_long_texts_without_end_are_searched_in_linear_time() -> None:
-    for part in ("a", "a=", "--a ", "://", "'a", "x-", "bearer ", '"a":', "a.-"):
+    starts = ("a", "a=", "--a ", "://", "'a", "x-", "bearer ", '"a":', "a.-", 'pin="', 'pin: "', r"pin=\"", "pin='")
+    for part in (*starts, "<a>", "<pin>", "mysql ", "mysql -u", "code=", 'authorization: a="', "hooks.slack.com/", "response="):
         long = part * (200_000 // len(part))
         assert len(redact.text(long)) > 0
+
+
+HARMLESS = (
+    "exit code=1, status code: 500",
+    '{"code": "insufficient_stock", "status_code": 409}',
+    '{"code": 40401}',
+    "ssh -p 2222 ann@db, serve -p8080",
+    "nginx -p /srv/shop -c nginx.conf",
+    'expected name: "value" in <Response status="x">text</Response>',
+    "token: expected a name",
+)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_errors_and_options_that_look_alike_stay(text: str) -> None:
+    assert redact.text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", [f'{{"password": "{SECRET}', rf"password: \"{SECRET}", f"password='{SECRET}", f'token="{SECRET}\\']
+)
+def test_a_secret_in_quotes_whose_end_was_cut_is_taken_out(text: str) -> None:
+    assert SECRET not in redact.text(text)
+    assert redact.text(redact.text(text)) == redact.text(text)
+
+
+KNOWN = 'tenant 4711/"\u00fc'
+
+
+@pytest.fixture
+def known() -> Iterator[None]:
+    redact.remember({"MY_TENANT": KNOWN, "PIN": "4711", "STAGE": "dev"})
+    yield
+    redact.remember({})
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        KNOWN,
+        json.dumps(KNOWN),
+        json.dumps(KNOWN, ensure_ascii=False),
+        quote(KNOWN),
+        quote_plus(KNOWN),
+        html.escape(KNOWN),
+        repr(KNOWN),
+    ],
+    ids=["as it is", "JSON", "JSON in UTF-8", "path", "form", "HTML", "Python"],
+)
+def test_a_known_secret_is_taken_out_however_it_is_spelled(spelled: str) -> None:
+    assert "tenant" not in redact.text(f"no such customer: {spelled} for bob")
+    assert "tenant" not in redact.without_known(f"no such customer: {spelled} for bob")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("end", ["", "...", "…"])
+def test_a_known_secret_that_was_cut_is_taken_out(end: str) -> None:
+    assert redact.text(f"no such customer: {KNOWN[:9]}{end}") == f"no such customer: ***{end}"
+
+
+@pytest.mark.usefixtures("known")
+def test_a_short_value_is_a_secret_by_its_name_and_as_a_whole_word() -> None:
+    assert redact.text("wrong pin 4711 in dev, 34711 tries, 4711a") == "wrong pin *** in dev, 34711 tries, 4711a"
+
+
+def test_a_secret_that_is_known_no_more_stays() -> None:
+    redact.remember({"MY_TENANT": "tenant-4711"})
+    assert redact.text("tenant-4711") == "***"
+    redact.remember({})
+    assert redact.text("tenant-4711") == "tenant-4711"

@@ -14,7 +14,7 @@ from capexplorer.load.kept.request_sampling import RequestSampling
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.model import outside
-from capexplorer.session.redact_request import RequestRedaction
+from capexplorer.session.redact_request import without_secrets
 
 
 class _Number(IntEnum):
@@ -62,7 +62,7 @@ def any_request_event() -> list[Any]:
     """[problems, whether requests were recorded, whether invalid events were named]."""
     problems: list[str] = []
     recorder = Recorder()
-    recorder.sampling = RequestSampling(RequestRedaction(()))
+    recorder.sampling = RequestSampling(without_secrets)
     errors = UserErrors()
     recorder.on_invalid_event = errors.add
     recorded = 0

@@ -12,13 +12,15 @@ from capexplorer.load import connections
 from capexplorer.load.kept.request_sampling import RequestSampling
 from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.recorder import Recorder
-from capexplorer.session.redact_request import RequestRedaction
+from capexplorer.session import redact
+from capexplorer.session.redact_request import without_secrets
 
 
 def _kept(kind: type[locust.User], url: str, closed_url: str) -> list[dict[str, Any]]:
     """A failed POST, a second one over the same connection, a failed check, and a connection that is refused."""
     environment, recorder = Environment(user_classes=[]), Recorder()
-    recorder.sampling = RequestSampling(RequestRedaction(["t0p-secret-id"]))
+    redact.remember({"ID": "t0p-secret-id"})
+    recorder.sampling = RequestSampling(without_secrets)
     recorder.begin_level(3)
     environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]
     user: Any = type("Client", (kind,), {"host": url, "abstract": False})(environment)
