@@ -1,1 +1,1 @@
-"""The session log: writing, reading, checksums, removal of secrets, upgrade of older formats, import, and lists of sessions."""
+"""The session log: writing, reading, checksums, removal of secrets, import, and lists of sessions."""

@@ -139,7 +139,7 @@ def _entry(path: Path) -> SessionEntry | None:
         size_bytes = path.stat().st_size
         with open_session(path) as session:
             header = session.header
-            end = _end(path, size_bytes, sealed=session.sealed)
+            end = _end(path, size_bytes)
     except FileNotFoundError:
         return None
     except SessionError as error:
@@ -167,14 +167,14 @@ def _title(profile: dict[str, Any]) -> str | None:
     return str(named) if named else None
 
 
-def _end(path: Path, size_bytes: int, *, sealed: bool) -> _LastLines:
+def _end(path: Path, size_bytes: int) -> _LastLines:
     """Facts from the last lines, read backwards until both the time and the number of levels are known."""
     with open_regular(path) as file:
         file.seek(max(0, size_bytes - _TAIL_BYTES))
         lines = file.read(_TAIL_BYTES).split(b"\n")
     t_s: float | None = None
     for line in reversed(lines):
-        seen = _seen(line, sealed)
+        seen = _seen(line)
         if seen is None:
             continue
         t_s = seen.t_s if t_s is None else t_s
@@ -184,10 +184,9 @@ def _end(path: Path, size_bytes: int, *, sealed: bool) -> _LastLines:
     return _LastLines(t_s=t_s, levels=0 if size_bytes <= _TAIL_BYTES else None)
 
 
-def _seen(line: bytes, sealed: bool) -> _EventFields | None:
+def _seen(line: bytes) -> _EventFields | None:
     try:
-        if sealed:
-            number_of(line)
+        number_of(line)
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SealError):
         return None

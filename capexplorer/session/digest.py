@@ -43,7 +43,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     knee_users: float | None = None
     """Users at the knee; None if the verdict has no knee."""
     damaged_lines: int = 0
-    """Number of lines that were changed, removed, duplicated or moved; 0 for a log of schema 1, which has no checksums."""
+    """Number of lines that were changed, removed, duplicated or moved."""
 
 
 class Judge(Protocol):

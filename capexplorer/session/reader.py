@@ -1,13 +1,13 @@
 """Reads the events of a saved log, even if the file is damaged: lines that cannot be read are left out and noted.
 
-Lines of schema 2 have a seal (`seal`): a line that was changed by a single digit, duplicated or moved is left out, and missing
-lines are noted. Schema 1 has no seals. The log is read in parts, since a day's log has hundreds of megabytes and may still grow,
-and any line can be read again by its position. Must not repair or write anything.
+Each line has a seal (`seal`): a line that was changed by a single digit, duplicated or moved is left out, and missing lines are
+noted. The log is read in parts, since a day's log has hundreds of megabytes and may still grow, and any line can be read again by
+its position. Must not repair or write anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -17,12 +17,10 @@ from ..model.events import SCHEMA, Event, Header
 from .codec import Line, decode, decode_plain, from_plain
 from .files import LONGEST_LINE_BYTES, Lines, NotRegularError, open_regular
 from .seal import Numbering, SealError, has_seal, number_of
-from .upgrade import CONVERTERS, SEALED_SINCE, Converter, can_upgrade, is_current, upgraded
-from .validity import LineError, check_histograms
+from .validity import LineError
 
 _PART_BYTES = 128 * 1024
 """Size of a part. Its events take 0.24 MB, which fit the cache of a core; parts of twice the size take 6 to 17% longer."""
-_SEALS = {True: "but it has no checksum", False: "which has no checksums, but it has one"}
 _MOST_NOTES = 20
 
 
@@ -35,13 +33,12 @@ class SessionReader:
     damaged: int
     """Number of lines left out or missing so far, without a last line that was cut off when the recording was killed."""
 
-    def __init__(self, path: Path, converters: Mapping[int, Converter] = CONVERTERS) -> None:
+    def __init__(self, path: Path) -> None:
         """Open `path` and read its header. Raises SessionError if this version cannot read it as a session."""
         self.path = path
         self.notes = []
         self.damaged = 0
         self._noted = 0
-        self._converters = converters
         self._source = Lines(_open(path))
         self._count = 0
         """Number of lines read so far."""
@@ -55,11 +52,6 @@ class SessionReader:
     def position(self) -> int:
         """Number of bytes read so far."""
         return self._source.position
-
-    @property
-    def sealed(self) -> bool:
-        """Whether its lines have seals."""
-        return self._schema >= SEALED_SINCE
 
     def __iter__(self) -> Iterator[Event]:
         yield self.header
@@ -85,16 +77,12 @@ class SessionReader:
         """The event whose line begins at `position`, which `read_on` returned. Raises SessionError if the file was changed."""
         try:
             line = self._source.line_at(position)
-            if self.sealed:
-                number_of(line)
-            event = self._decoded(line)
+            number_of(line)
+            return decode(line)
         except OSError as error:
             raise _unreadable(self.path, error) from None
         except (LineError, SealError) as error:
             raise SessionError(f"{self.path}: changed while it was open: {error}") from None
-        if event is None:
-            raise SessionError(f"{self.path}: changed while it was open")
-        return event
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -118,9 +106,6 @@ class SessionReader:
         except OSError:  # removed, and not there again yet
             return False
 
-    def _decoded(self, line: bytes) -> Event | None:
-        return decode(line) if is_current(line, self._schema) else self._upgraded(decode_plain(line))
-
     def _event(self, line: bytes | None) -> Event | None:
         """The event of the next line; None, with a note, if the line is left out."""
         self._count += 1
@@ -128,11 +113,8 @@ class SessionReader:
             self._leave_out(f"longer than {LONGEST_LINE_BYTES >> 20} MB")
             return None
         try:
-            if self.sealed:
-                self._check_place(number_of(line))
-            event = self._decoded(line)
-            if not self.sealed:
-                check_histograms(event)
+            self._check_place(number_of(line))
+            event = decode(line)
         except (LineError, SealError) as error:
             self._leave_out_broken(line, error)
             return None
@@ -150,7 +132,7 @@ class SessionReader:
     def _leave_out_broken(self, line: bytes, error: Exception) -> None:
         if not line.strip():
             return
-        if line.endswith(b"\n") or (self.sealed and has_seal(line)):
+        if line.endswith(b"\n") or has_seal(line):
             self._leave_out(str(error))
         else:
             self._note(f"line {self._count}: cut off, dropped (the recording was ended while it was written)")
@@ -159,16 +141,6 @@ class SessionReader:
         self._numbering.skip()
         self.damaged += 1
         self._note(f"line {self._count}: skipped: {why}")
-
-    def _upgraded(self, line: Line) -> Event | None:
-        """The event of a line of an older schema. Raises LineError also for exceptions of converters: a line may have any
-        shape.
-        """
-        try:
-            converted = upgraded(line, self._schema, self._converters)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise LineError(f"cannot be upgraded from schema {self._schema}: {error}") from None
-        return None if converted is None else from_plain(converted)
 
     def _read_header(self) -> None:
         try:
@@ -189,18 +161,17 @@ class SessionReader:
             whole = line.endswith(b"\n")
             reason = str(error) if whole else "its header is cut off: nothing was recorded"
             raise SessionError(f"{self.path}: {reason}") from None
-        self._schema = self._schema_of(fields)
-        if self.sealed != has_seal(line):
-            raise SessionError(f"{self.path}: line 1, its header, is damaged: of schema {self._schema}, {_SEALS[self.sealed]}")
+        self._check_schema(fields)
+        if not has_seal(line):
+            raise SessionError(f"{self.path}: line 1, its header, is damaged: it has no checksum")
         try:
-            header = self._upgraded(fields)
+            header = from_plain(fields)
         except LineError as error:
             raise SessionError(f"{self.path}: {error}") from None
-        if not isinstance(header, Header):
-            raise SessionError(f"{self.path}: its header cannot be upgraded from schema {self._schema}")
+        assert isinstance(header, Header)
         self.header = header
 
-    def _schema_of(self, fields: Line) -> int:
+    def _check_schema(self, fields: Line) -> None:
         if fields["type"] != "header":
             raise SessionError(f"{self.path}: no header in its first line, but a `{fields['type'][:40]}`")
         schema = fields.get("schema")
@@ -208,9 +179,8 @@ class SessionReader:
             raise SessionError(f"{self.path}: its header names no schema")
         if schema > SCHEMA:
             raise SessionError(f"{self.path}: written by a newer capexplorer (schema {schema}; this one reads up to {SCHEMA})")
-        if not can_upgrade(schema, self._converters):
+        if schema < SCHEMA:
             raise SessionError(f"{self.path}: of schema {schema}, which this capexplorer does not read")
-        return schema
 
     def _note(self, text: str) -> None:
         self._noted += 1
@@ -220,9 +190,9 @@ class SessionReader:
             self.notes[_MOST_NOTES:] = [f"{self._noted - _MOST_NOTES} more notes"]
 
 
-def open_session(path: Path, converters: Mapping[int, Converter] = CONVERTERS) -> SessionReader:
+def open_session(path: Path) -> SessionReader:
     """Open a saved session. Raises SessionError."""
-    return SessionReader(path, converters)
+    return SessionReader(path)
 
 
 def read(path: Path) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""The seal of a line (schema 2): its number in the log, and a checksum, so that any damage is detected.
+"""The seal of a line: its number in the log, and a checksum, so that any damage is detected.
 
     {"type":"note","t_s":3.2,"text":"slower now","line":7,"crc":"90b40950"}
 

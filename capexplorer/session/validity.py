@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from ..model import histogram
-from ..model.events import EndpointTick, Event, Header, LevelClosed, Log, Mark, OfferedTick, Sample
-from ..model.figures import LevelEndpoint
+from ..model.events import Event, Header, Log, Mark, Sample
 from ..model.findings import Blame, Readings
-from ..model.offered import OfferedFigures
 
 _DEEPEST = 32
 """Greatest depth of lists and objects in a field without declared types of values; the app writes less than 8."""
@@ -87,23 +84,3 @@ def _check_free(value: Any, depth: int = 0) -> None:
         case list() | tuple():
             for each in value:
                 _check_free(each, depth + 1)
-
-
-def check_histograms(event: Event | None) -> None:
-    """Check that the histograms of a sample or a level can be decoded, which detects damage in lines without a checksum. Raises
-    LineError.
-    """
-    match event:
-        case Sample():
-            endpoints: Iterable[EndpointTick | LevelEndpoint] = event.endpoints
-            offered: Iterable[OfferedTick | OfferedFigures | None] = (event.offered,)
-        case LevelClosed():
-            endpoints = (*event.endpoints, *(endpoint for each in event.bins for endpoint in each.endpoints))
-            offered = (event.figures.offered, *(each.figures.offered for each in event.bins))
-        case _:
-            return
-    from_plan = [each.from_plan for each in offered if each is not None and each.from_plan]
-    try:
-        histogram.check([*(each.latency for each in endpoints if each.latency), *from_plan])
-    except ValueError as error:
-        raise LineError(str(error)) from None

@@ -133,20 +133,6 @@ def test_a_named_pipe_is_an_error_in_one_line(tmp_path: Path, capfd: pytest.Capt
         assert capfd.readouterr() == ("", f"capexplorer: {pipe}: not a regular file\n")
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_in_a_log_without_checksums_a_line_with_an_invalid_histogram_is_skipped(
-    form: str, sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    log = log_path(sessions)
-    events = [msgspec.structs.replace(HEADER, schema=1), *session()[1:]]
-    lines = [
-        encode(event).replace(b'"latency":"HISTF', b'"latency":"HITSF', int(index == 8)) for index, event in enumerate(events)
-    ]
-    log.write_bytes(b"\n".join(lines) + b"\n")
-    assert export(sessions, "--format", form, "-o", tmp_path / "out") == 0
-    assert f"capexplorer: {log}: line 9: skipped: not a latency histogram: " in capfd.readouterr().err
-
-
 def test_an_invalid_histogram_with_a_valid_checksum_is_left_out_of_the_export(sessions: Path, tmp_path: Path) -> None:
     log = log_path(sessions)
     lines = [encode(event).replace(b'"latency":"HISTF', b'"latency":"HITSF') for event in session()]

@@ -12,6 +12,7 @@ from capexplorer import cli
 from capexplorer.model.events import Command, Event, Header, Log, Note, Sample, Target
 from capexplorer.report.formats import FORMATS
 from capexplorer.session.codec import encode
+from capexplorer.session.seal import sealed
 from capexplorer.session.writer import SessionWriter
 
 from .exported_sessions import HEADER, session
@@ -56,10 +57,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def older_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The log of `session_with_secrets` of a version that removed no secrets."""
     path = tmp_path_factory.mktemp("older") / f"{HEADER.id}.jsonl"
-    events = [
-        msgspec.structs.replace(event, schema=1) if isinstance(event, Header) else event for event in session_with_secrets()
-    ]
-    path.write_bytes(b"".join(encode(event) + b"\n" for event in events))
+    lines = (encode(event) for event in session_with_secrets())
+    path.write_bytes(b"".join(sealed(line, number) + b"\n" for number, line in enumerate(lines, start=1)))
     assert secrets_in(path.read_text()) == ALL_SECRETS
     return path
 

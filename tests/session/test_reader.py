@@ -16,12 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capexplorer.errors import SessionError
-from capexplorer.model.events import LevelClosed, Mark, Note, Unknown
+from capexplorer.model.events import LevelClosed, Note, Unknown
 from capexplorer.model.figures import LevelFigures
-from capexplorer.session.codec import Line, encode
+from capexplorer.session.codec import encode
 from capexplorer.session.reader import open_session, read
 from capexplorer.session.seal import sealed
-from capexplorer.session.upgrade import from_schema_1, upgraded
 
 from .samples import HEADER, ONE_OF_EACH, log_lines
 
@@ -137,14 +136,6 @@ def test_a_duplicated_line_counts_once(path: Path) -> None:
     assert session.notes == ["line 7: skipped: it is line 6 of the recording, duplicated or moved"]
 
 
-def test_a_log_of_schema_1_has_no_seals_and_is_read_as_before(path: Path) -> None:
-    events = [OF_SCHEMA_1, *(event for event in ONE_OF_EACH[1:] if not isinstance(event, Mark))]
-    path.write_bytes(b"".join(encode(event) + b"\n" for event in events))
-    with open_session(path) as session:
-        assert list(session) == [msgspec.structs.replace(OF_SCHEMA_1, schema=2), *events[1:]]
-        assert not session.sealed and session.notes == []
-
-
 def test_unknown_types_and_fields_survive(path: Path) -> None:
     hologram = Unknown(t_s=3.5, original_type="hologram", fields={"depth": 2})
     later = json.dumps({**json.loads(encode(ONE_OF_EACH[7])), "new_field": 1}).encode()
@@ -229,13 +220,13 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(path: Path) -> Non
         (b'{"type":"header"\n', "not valid JSON"),
         (b'{"type":"header","t_s":0}\n', "its header names no schema"),
         (b'{"type":"header","t_s":0,"schema":true}\n', "its header names no schema"),
-        (b'{"type":"header","t_s":0,"schema":1}\n', "not a `header` event"),
+        (sealed(b'{"type":"header","t_s":0,"schema":2}', 1) + b"\n", "not a `header` event"),
         (b'{"users":3}\n', "not an event"),
         (LINES[7] + LINES[0], "no header in its first line, but a `note`"),
         (LINES[0].replace(b'"schema":2', b'"schema":99'), "line 1, its header, is damaged: its checksum is"),
         (LINES[0].replace(b'"schema":2', b'"schema":1'), "line 1, its header, is damaged: its checksum is"),
-        (encode(HEADER) + b"\n", "line 1, its header, is damaged: of schema 2, but it has no checksum"),
-        (b"".join(log_lines([OF_SCHEMA_1])), "is damaged: of schema 1, which has no checksums, but it has one"),
+        (encode(HEADER) + b"\n", "line 1, its header, is damaged: it has no checksum"),
+        (b"".join(log_lines([OF_SCHEMA_1])), "of schema 1, which this capexplorer does not read"),
         (
             encode(OF_SCHEMA_1).replace(b'"schema":1', b'"schema":99'),
             r"by a newer capexplorer \(schema 99; this one reads up to 2\)",
@@ -258,45 +249,6 @@ def test_a_folder_and_a_missing_file_are_refused_in_one_line(tmp_path: Path) -> 
         open_session(tmp_path)
     with pytest.raises(SessionError, match="no such session$"):
         open_session(tmp_path / "missing.jsonl")
-
-
-def rename_what(line: Line) -> Line | None:
-    """An upgrade from an invented schema 0, with a note's text in `what`, the target's name in `aim`, and lines `heartbeat`."""
-    match line["type"]:
-        case "header":
-            return {**line, "target": {"name": line["aim"], "url": ""}, "host": {}}
-        case "note":
-            return {"type": "note", "t_s": line["t_s"], "text": line["what"]}
-        case "heartbeat":
-            return None
-    return line
-
-
-OLD = (
-    b'{"type":"header","t_s":0,"schema":0,"id":"old","started_at":"2025-01-01T00:00:00+00:00","aim":"mixed"}\n'
-    b'{"type":"heartbeat","t_s":1}\n{"type":"note","t_s":2,"what":"hello"}\n{"type":"note","t_s":3}\n'
-)
-
-
-def test_an_older_log_is_upgraded_as_it_is_read(path: Path) -> None:
-    path.write_bytes(OLD)
-    with open_session(path, {0: rename_what, 1: from_schema_1}) as session:
-        assert session.header.schema == 2
-        assert session.header.target.name == "mixed"
-        assert list(session) == [session.header, Note(t_s=2.0, text="hello")]
-    assert session.notes == ["line 4: skipped: cannot be upgraded from schema 0: 'what'"]
-
-
-def test_an_old_header_that_cannot_be_upgraded_is_one_line(path: Path) -> None:
-    path.write_bytes(OLD.replace(b"aim", b"arm"))
-    with pytest.raises(SessionError, match=r"session\.jsonl: cannot be upgraded from schema 0: 'aim'$"):
-        open_session(path, {0: rename_what, 1: from_schema_1})
-
-
-def test_an_upgrade_goes_through_every_schema_in_between() -> None:
-    steps = {0: lambda line: {**line, "a": 1}, 1: lambda line: {**line, "b": line["a"] + 1}}
-    assert upgraded({"type": "header"}, 0, steps, to=2) == {"type": "header", "schema": 2, "a": 1, "b": 2}
-    assert upgraded({"type": "note"}, 2, steps, to=2) == {"type": "note"}
 
 
 def test_reading_can_be_stopped_after_the_first_event(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Damaged session logs are given to everything that reads logs: no traceback, no hang, no figure that changed without a note.
 
-A log with seals must either give the same summary, or notes of its damage, or be refused in one line. Where damage cannot be
-detected (in a log of schema 1, or a line with a forged seal) figures may differ; the rest must hold.
+A log must either give the same summary, or notes of its damage, or be refused in one line. Where damage cannot be detected (a
+line with a forged seal) figures may differ; the rest must hold.
 """
 
 from __future__ import annotations
@@ -45,9 +45,8 @@ def run(count: int, seed: int) -> Result:
 
 def _case(path: Path, rng: random.Random) -> str:
     lines = rng.choice(small_logs())
-    sealed = lines in small_logs()[: len(small_logs()) // 2]
     damage = rng.choice(DETECTABLE + UNDETECTABLE)
-    is_detectable = sealed and damage in DETECTABLE
+    is_detectable = damage in DETECTABLE
     path.write_bytes(damage(lines, rng))
     outcome = _read(path, lines, is_detectable=is_detectable)
     if outcome == "refused":

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
-import msgspec
-
 from capexplorer import paths
-from capexplorer.model.events import SCHEMA, Event, Header, Log, Sample
+from capexplorer.model.events import Event, Log, Sample
 from capexplorer.session.codec import encode
 from capexplorer.session.reader import read
 from capexplorer.session.seal import sealed
@@ -23,14 +21,12 @@ Lines = tuple[bytes, ...]
 
 @cache
 def small_logs() -> tuple[Lines, ...]:
-    """All sample sessions with seals, then all of them without seals, as in schema 1."""
-    plain = [tuple(encode(event) for event in _thinned(read(path))) for path in paths.sample_sessions().values()]
-    return tuple(_sealed(lines) for lines in plain) + tuple(plain)
+    """Of each sample session."""
+    return tuple(_sealed(encode(event) for event in _thinned(read(path))) for path in paths.sample_sessions().values())
 
 
-def _sealed(lines: Lines) -> Lines:
-    header = msgspec.structs.replace(msgspec.json.decode(lines[0], type=Header), schema=SCHEMA)
-    return tuple(sealed(line, number) for number, line in enumerate((encode(header), *lines[1:]), start=1))
+def _sealed(lines: Iterable[bytes]) -> Lines:
+    return tuple(sealed(line, number) for number, line in enumerate(lines, start=1))
 
 
 def _thinned(events: Iterator[Event]) -> Iterator[Event]:

@@ -10,8 +10,7 @@ from ..readings import Reading
 from .event import Event
 
 SCHEMA = 2
-"""Version of the log's format. In version 1 lines had no seal, and marks had untyped evidence and sentences
-(`session/upgrade.py`)."""
+"""Version of the log's format."""
 
 
 class HostFacts(Reading, frozen=True, kw_only=True):
