@@ -1,5 +1,5 @@
 """Removes secrets, which must never be in the log: credentials in URLs, values with the name of a secret, tokens of a known form,
-and the values that this process was told are secret.
+and the values that this process knows to be secret.
 
 In doubt a value is removed: `sort_key=name` loses its harmless value. Must not know events or files.
 """

@@ -149,7 +149,7 @@ def test_a_run_whose_output_cannot_be_written_is_finished_and_saved(tmp_path: Pa
         assert f"stdout: cannot be written: No space left on device; saved: {session_path(run.sessions)}" in run.stderr
 
 
-def test_a_log_that_is_removed_during_the_run_is_written_again_and_the_user_is_told(tmp_path: Path) -> None:
+def test_a_log_that_is_removed_during_the_run_is_written_again_and_the_run_says_so(tmp_path: Path) -> None:
     with started_run(tmp_path, "actor", *LONG_PLAN) as run:
         before = run.wait_for_events(Sample)
         shutil.rmtree(run.sessions)

@@ -223,7 +223,10 @@ def _profile(rng: random.Random) -> Plain:
     users = _some(rng, _users(rng))
     tasks = [_task(rng, index) for index in range(rng.choice((1, 1, 2, 5, 40)))]
     users |= {"locustfile": "users.py"} if rng.random() < 0.2 else {"task": tasks}
-    return {**service, **_some(rng, _tables(rng)), "users": users}
+    tables = _some(rng, _tables(rng))
+    if "url" in service:
+        tables.pop("params", None)  # they are a target's
+    return {**service, **tables, "users": users}
 
 
 def _users(rng: random.Random) -> Plain:
