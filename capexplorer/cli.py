@@ -16,7 +16,7 @@ import click
 
 from . import configuration, stdout
 from .commands import version
-from .commands.configured_preferences import use_units
+from .commands.configured_preferences import check_keys, use_units
 from .commands.error_output import print_error
 from .errors import CapexplorerError, TargetError
 
@@ -89,6 +89,7 @@ def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None, mo
     if config is not None:
         os.environ[configuration.VARIABLE] = str(config.resolve())  # also for the processes that a command becomes or starts
     own, asked_dir = configuration.load(), sessions_dir
+    check_keys(own)
     use_units(own)
     if sessions_dir is None and own.sessions_dir is not None:
         sessions_dir = Path(own.sessions_dir).expanduser()

@@ -22,6 +22,13 @@ VARIABLE = "CAPEXPLORER_CONFIG"
 
 Markers = Literal["braille", "octants", "blocks", "ascii"]
 """What charts are drawn with."""
+Theme = Literal[
+    "capexplorer-dark", "capexplorer-light", "capexplorer-16-colours",
+    "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light", "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato",
+    "catppuccin-mocha", "dracula", "flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon",
+    "solarized-dark", "solarized-light", "textual-dark", "textual-light", "tokyo-night",
+]  # fmt: skip
+"""The screen's own themes and Textual's, by name, since commands without a screen check them without importing Textual."""
 KeyNames = Annotated[str, Meta(min_length=1)] | Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(min_length=1)]
 
 _THEME = re.compile(r"^[ \t]*theme[ \t]*=.*$", re.MULTILINE)
@@ -31,7 +38,7 @@ _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file. Every key may be left out."""
 
-    theme: str | None = None
+    theme: Theme | None = None
     """Colours of the screen; choosing a theme on the screen (Ctrl+P) writes this key. Default: capexplorer-dark, and on terminals
     with 16 colours capexplorer-16-colours."""
     window_s: Literal[60, 300, 900, "all"] = 300
@@ -46,7 +53,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Units of latencies on the screen and in reports: milliseconds, seconds, or with auto for each value the one of µs, ms and s
     that leaves at most three digits before the point. Narrow columns of the screen show ten seconds and more as `42.1s` if the
     unit is ms, and at most four decimals (`0.0042`) if it is s. JSON and CSV stay in milliseconds."""
-    sessions_dir: str | None = None
+    sessions_dir: Annotated[str, Meta(min_length=1)] | None = None
     """Folder in which all commands save and look up sessions; `--sessions-dir` overrides it. `~` is your home folder. Default:
     `sessions` in a checkout, else your data folder."""
     keys: dict[str, KeyNames] = {}

@@ -52,6 +52,16 @@ def test_an_offline_command_loads_no_generator_and_no_screen(sessions_folder: Pa
     )
 
 
+def test_a_configuration_with_a_theme_and_keys_is_checked_without_the_screen(sessions_folder: Path) -> None:
+    (file := sessions_folder / "config.toml").write_text('theme = "nord"\n[keys]\nautopilot = "+"\nmore_users = "k"\n')
+    run_in_fresh_process(
+        "import sys\n"
+        "from capexplorer import cli\n"
+        f"assert cli.run(['--config', {str(file)!r}, 'targets']) == 0\n"
+        f"assert not {{*{SCREEN!r}, 'ssl', 'asyncio'}} & {{name.partition('.')[0] for name in sys.modules}}\n"
+    )
+
+
 PATCH_AND_IMPORT_LOCUST = "from capexplorer.load import native; native.patch()\nimport capexplorer.run.live, locust.env\n"
 
 

@@ -20,6 +20,14 @@ def use_units(own: configuration.Configuration) -> None:
     units.choose(units.Units(own.byte_units, own.latency_units))
 
 
+def check_keys(own: configuration.Configuration) -> None:
+    """Raises InputError: an action or a key that no screen has, which also commands without a screen refuse."""
+    if own.keys:
+        from ..tui.rebinding import rebound  # imports no Textual
+
+        rebound(own.keys, str(configuration.path()))
+
+
 def own_preferences() -> Preferences:
     """The preferences in the configuration file. Raises InputError: the file, the key, what was expected."""
     from ..tui.preferences import preferences_of

@@ -6,8 +6,6 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-from textual.keys import KEY_NAME_REPLACEMENTS
-
 ScreenName = Literal["live", "replay", "inspect", "picker"]
 """`inspect`: a live or replayed session while it has an inspection cursor; the keys of that screen work too."""
 
@@ -18,13 +16,31 @@ CHARTS: tuple[ScreenName, ...] = ("live", "replay")
 INSPECT: tuple[ScreenName, ...] = ("inspect",)
 PICKER: tuple[ScreenName, ...] = ("picker",)
 
+REPLACED = {
+    "solidus": "slash", "reverse_solidus": "backslash", "commercial_at": "at", "hyphen_minus": "minus", "plus_sign": "plus",
+    "low_line": "underscore",
+}  # fmt: skip
+"""Names of characters for which Textual has shorter ones, as in its `KEY_NAME_REPLACEMENTS`: the table of keys is also read by
+commands without a screen, which do not import Textual."""
+
 
 def name_of(character: str) -> str:
     """Textual's name of the key that types a character: `plus`; a letter or a digit is its own name."""
     if character.isalnum():
         return character
     name = unicodedata.name(character, "").lower().replace(" ", "_").replace("-", "_")
-    return KEY_NAME_REPLACEMENTS.get(name, name)
+    return REPLACED.get(name, name)
+
+
+_PRINTED = {name_of(chr(code)): chr(code) for code in range(ord("!"), ord("~") + 1)}
+
+
+def character_of(name: str) -> str:
+    """The character of a key that `name_of` names; for one beyond ASCII that cannot be told by its name, the name."""
+    try:
+        return _PRINTED.get(name) or unicodedata.lookup(name.replace("_", " "))
+    except KeyError:
+        return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 from .. import configuration
 from ..configuration import Configuration, Markers
-from ..errors import InputError
-from ..toml import nearest
 from .key import Key
 from .keys import KEYS
 from .rebinding import rebound
-from .themes import theme_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +27,7 @@ class Preferences:
 
 
 def preferences_of(found: Configuration, where: str) -> Preferences:
-    """The preferences of the configuration file `where`. Raises InputError for an unknown theme or action, and for a key in
-    use.
-    """
-    known = theme_names()
-    if found.theme is not None and found.theme not in known:
-        raise InputError(f"{where}: theme: no theme `{found.theme}`; {nearest(found.theme, known)}")
+    """The preferences of the configuration file `where`. Raises InputError for an unknown action, and for a key in use."""
     return Preferences(
         theme=found.theme,
         window_s=None if found.window_s == "all" else float(found.window_s),

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from textual.keys import format_key
-
 from ..errors import InputError
 from ..toml import nearest, shown
-from .key import Key, ScreenName, name_of
+from .key import Key, ScreenName, character_of, name_of
 from .keys import KEYS
 
 RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
@@ -85,7 +83,7 @@ def _printed(key: str) -> str:
     """The key as it is printed on a keyboard."""
     parts = key.split("+") if len(key) > 1 else [key]
     if len(parts) == 1 and len(key) > 1 and key not in _NAMED:
-        return format_key(key)
+        return character_of(key)
     signs = [_SIGNS.get(part, part if len(part) == 1 or part == "space" else part.title()) for part in parts]
     return "+".join([*signs[:-1], signs[-1].upper() if len(parts) > 1 and len(signs[-1]) == 1 else signs[-1]])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.app import App
 from textual.color import Color, ColorParseError
-from textual.theme import BUILTIN_THEMES, Theme
+from textual.theme import Theme
 
 from ..configuration import Markers
 from .display_options import Palette
@@ -70,11 +70,6 @@ def dress(app: App[Any], chosen: str | None = None) -> None:
     for theme in OURS:
         app.register_theme(theme)
     app.theme = chosen or (SIXTEEN if app.console.color_system == "standard" else DARK).name
-
-
-def theme_names() -> list[str]:
-    """The names of all themes that a screen may have."""
-    return [*(theme.name for theme in OURS), *BUILTIN_THEMES]
 
 
 def palette_of(theme: Theme, markers: Markers | None = None, *, colours: bool = True) -> Palette:

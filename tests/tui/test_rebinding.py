@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from textual.keys import KEY_NAME_REPLACEMENTS, _character_to_key
+from textual.theme import BUILTIN_THEMES
 
-from capexplorer.configuration import Configuration
+from capexplorer.configuration import Theme
 from capexplorer.errors import InputError
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.key import ScreenName
+from capexplorer.tui.key import REPLACED, ScreenName, character_of, name_of
 from capexplorer.tui.keybar import key_bar, rows
 from capexplorer.tui.keys import keys_of
 from capexplorer.tui.live_feed import LiveFeed
-from capexplorer.tui.preferences import Preferences, preferences_of
+from capexplorer.tui.preferences import Preferences
 from capexplorer.tui.rebinding import keymap, rebound
 from capexplorer.tui.screens.arrangement import LOG
+from capexplorer.tui.themes import OURS
 
 from .fake_source import FakeSource
 
@@ -96,9 +100,15 @@ def test_two_actions_may_exchange_their_keys() -> None:
     }
 
 
-def test_an_unknown_theme_is_refused_in_one_line() -> None:
-    with pytest.raises(InputError, match=r"config\.toml: theme: no theme `norrd`; did you mean `nord`\?"):
-        preferences_of(Configuration(theme="norrd"), "config.toml")
+def test_the_themes_of_the_configuration_are_those_that_a_screen_has() -> None:
+    assert set(get_args(Theme)) == {*(theme.name for theme in OURS), *BUILTIN_THEMES}
+
+
+def test_keys_have_the_names_that_textual_gives_them() -> None:
+    assert REPLACED == KEY_NAME_REPLACEMENTS
+    typed = [chr(code) for code in range(ord("!"), 0x250) if chr(code).isprintable()]
+    assert [each for each in typed if name_of(each) != _character_to_key(each)] == []
+    assert [each for each in map(chr, range(ord("!"), 0x7F)) if character_of(name_of(each)) != each] == []
 
 
 @pytest.mark.anyio
