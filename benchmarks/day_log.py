@@ -133,7 +133,6 @@ def _second(users: int, rng: random.Random) -> Sample:
         histogram.record_us(latencies_us)
         merged.add(histogram)
         failures = int(name == "/cpu" and rps > 0.95 * CAPACITY_RPS)
-        p50_ms, p95_ms, p99_ms = histogram.percentiles_ms((0.5, 0.95, 0.99))
         ticks.append(
             EndpointTick(
                 name=name,
@@ -143,10 +142,6 @@ def _second(users: int, rng: random.Random) -> Sample:
                 latency=histogram.encode(),
                 latency_sum_ms=sum(latencies_us) / 1000,
                 failure_latency_sum_ms=failures * 1.25,
-                p50_ms=p50_ms,
-                p95_ms=p95_ms,
-                p99_ms=p99_ms,
-                max_ms=histogram.max_ms,
             )
         )
     p50_ms, p95_ms, p99_ms = merged.percentiles_ms((0.5, 0.95, 0.99))

@@ -268,7 +268,6 @@ def _endpoint_tick(name: str, method: str, endpoint: _Endpoint, everything: Late
     histogram = LatencyHistogram()
     clamped = histogram.record_us([value * 1000 for value in endpoint.latencies_ms]) if endpoint.latencies_ms else 0
     everything.add(histogram)
-    p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99)) if histogram.count else (None, None, None)
     return EndpointTick(
         name=name,
         method=method,
@@ -278,10 +277,6 @@ def _endpoint_tick(name: str, method: str, endpoint: _Endpoint, everything: Late
         latency=histogram.encode() if histogram.count else None,
         latency_sum_ms=math.fsum(endpoint.latencies_ms),
         failure_latency_sum_ms=endpoint.failure_latency_sum_ms,
-        p50_ms=p50,
-        p95_ms=p95,
-        p99_ms=p99,
-        max_ms=histogram.max_ms if histogram.count else None,
         clamped=clamped,
         warmup_requests=endpoint.warmup_requests,
         warmup_failures=endpoint.warmup_failures,

@@ -95,8 +95,6 @@ class ReadLatencies:
 
 
 def _p95_ms(tick: EndpointTick) -> float:
-    if tick.p95_ms is not None:  # computed by the recorder; the log has only the histogram
-        return tick.p95_ms
     (found,) = merged([tick.latency] if tick.latency else []).percentiles_ms((0.95,))
     return math.nan if found is None else found
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from ..model.events import EndpointTick, Event, Sample
+from ..model.events import Event, Sample
 from . import redact
 
 E = TypeVar("E", bound=Event)
@@ -24,8 +24,6 @@ _TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3, "since_s": 3, "ended_s": 3}
 """Decimals of times, the same in every event, so that times of different events can be compared."""
 _DECIMALS = (("offered_per_s", 6), ("_per_s", 1), ("_ms", 3), ("_ratio", 4), ("_s", 6))
 """Decimals by the end of a field's name, in samples only; the first match counts. A level's figures are not rounded."""
-_IN_HISTOGRAM = frozenset(("p50_ms", "p95_ms", "p99_ms", "max_ms"))
-"""Fields of an endpoint's tick that can be computed from its histogram; they are not written."""
 _HISTOGRAMS = frozenset(("latency", "from_plan"))
 """Fields with encoded histograms, which are not searched for secrets."""
 _UNCHANGED = frozenset((int, bool, NoneType))
@@ -44,13 +42,9 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 def _struct(struct: S, in_sample: bool) -> S:
     changes: dict[str, Any] = {}
-    has_histogram = isinstance(struct, EndpointTick) and bool(struct.latency)
     for name, default, decimals, instead in _fields(type(struct), in_sample):
         old = getattr(struct, name)
         if old is None:
-            continue
-        if has_histogram and name in _IN_HISTOGRAM:
-            changes[name] = None
             continue
         if type(old) is float:
             new = _number(old, decimals) if math.isfinite(old) else instead

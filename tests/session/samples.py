@@ -208,7 +208,6 @@ def _endpoint(random: np.random.Generator, index: int, values: int) -> EndpointT
     latencies_us = random.lognormal(12.2, 0.4, values)
     histogram = LatencyHistogram()
     histogram.record_us(latencies_us)
-    p50_ms, p95_ms, p99_ms = histogram.percentiles_ms((0.5, 0.95, 0.99))
     return EndpointTick(
         name=f"/endpoint/{index}/with/a/path",
         method="GET",
@@ -218,8 +217,4 @@ def _endpoint(random: np.random.Generator, index: int, values: int) -> EndpointT
         latency=histogram.encode(),
         latency_sum_ms=float(latencies_us.sum()) / 1000,
         failure_latency_sum_ms=random.random() * 100,
-        p50_ms=p50_ms,
-        p95_ms=p95_ms,
-        p99_ms=p99_ms,
-        max_ms=histogram.max_ms,
     )

@@ -150,7 +150,6 @@ class SessionMaker:
             ]
             histogram.record_us([each * 1000 for each in latencies_ms])
             merged.add(histogram)
-            p50, p95, p99 = histogram.percentiles_ms((0.5, 0.95, 0.99))
             failures = 2 if name == "/cpu" and is_overloaded else 0
             ticks.append(
                 EndpointTick(
@@ -161,10 +160,6 @@ class SessionMaker:
                     received_bytes=count * 412,
                     latency=histogram.encode() if count else None,
                     latency_sum_ms=sum(latencies_ms),
-                    p50_ms=p50,
-                    p95_ms=p95,
-                    p99_ms=p99,
-                    max_ms=histogram.max_ms,
                 )
             )
         return merged, ticks

@@ -81,19 +81,16 @@ def test_counts_in_memory_and_read_from_the_log_are_those_of_the_histogram_of_th
 
 
 def test_the_p95_of_an_endpoint_in_a_second_is_that_of_the_histogram_of_that_second() -> None:
-    """Ticks of the log may have the p95 beside the histogram; without it, it is computed."""
-
     def second(*ticks: EndpointTick) -> Sample:
         return Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", endpoints=ticks)
 
-    def endpoint(name: str, *latencies_ms: float, has_p95: bool = False) -> EndpointTick:
+    def endpoint(name: str, *latencies_ms: float) -> EndpointTick:
         histogram = LatencyHistogram()
         histogram.record_us([1000 * each for each in latencies_ms])
-        p95_ms = histogram.percentiles_ms((0.95,))[0] if has_p95 else None
-        return EndpointTick(name=name, requests=len(latencies_ms), latency=histogram.encode(), p95_ms=p95_ms)
+        return EndpointTick(name=name, requests=len(latencies_ms), latency=histogram.encode())
 
     fast, slow = [float(each) for each in range(1, 101)], [10.0] * 19 + [500.0] * 2
-    samples = [second(endpoint("/a", *fast, has_p95=True)), second(), second(endpoint("/b", 3.0), endpoint("/a", *slow))]
+    samples = [second(endpoint("/a", *fast)), second(), second(endpoint("/b", 3.0), endpoint("/a", *slow))]
     in_memory, from_log = KeptLatencies(), ReadLatencies(samples.__getitem__)
     for sample in samples:
         in_memory.add(sample)

@@ -79,13 +79,9 @@ def _merged(key: tuple[str, str], ticks: Sequence[EndpointTick]) -> tuple[Endpoi
     method, name = key
     texts = [tick.latency for tick in ticks if tick.latency]
     histogram = merged(texts)
-    p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
     counts: dict[str, Any] = {field: sum(getattr(tick, field) for tick in ticks) for field in _COUNTED}
     latency = None if not histogram.count else texts[0] if len(texts) == 1 else histogram.encode()
-    found = EndpointTick(
-        name=name, method=method, latency=latency, p50_ms=p50, p95_ms=p95, p99_ms=p99, max_ms=histogram.max_ms, **counts
-    )
-    return found, histogram
+    return EndpointTick(name=name, method=method, latency=latency, **counts), histogram
 
 
 def _activity(seconds: Sequence[WorkerSecond]) -> ActivitySums:

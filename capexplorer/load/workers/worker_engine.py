@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from locust.env import Environment
 
-from ...model.events import EndpointTick
 from ...model.offered import Arrivals
 from ...model.readings import GeneratorReading, PortsReading
 from ..engine import Drained, EngineContext
@@ -90,7 +89,7 @@ def second_of(
         ended_s=ended_s,
         users=drained.users,
         warm_users=tick.warm_users,
-        endpoints=tuple(map(_bare, tick.endpoints)),
+        endpoints=tick.endpoints,
         failures=tick.failures,
         retried=tick.retried,
         all_requests=tick.all_requests,
@@ -107,11 +106,6 @@ def second_of(
         generator=_with_lag(generator, lag),
         ports=ports,
     )
-
-
-def _bare(tick: EndpointTick) -> EndpointTick:
-    """The tick without percentiles, which the master computes from the histograms."""
-    return msgspec.structs.replace(tick, p50_ms=None, p95_ms=None, p99_ms=None, max_ms=None)
 
 
 def _with_lag(generator: GeneratorReading, lag: Lag) -> GeneratorReading:

@@ -60,12 +60,6 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
     latency_sum_ms: float = 0.0
     """Exact sum over successes."""
     failure_latency_sum_ms: float = 0.0
-    p50_ms: float | None = None
-    p95_ms: float | None = None
-    p99_ms: float | None = None
-    max_ms: float | None = None
-    """Percentiles of `latency`. The log omits them, since they would be a tenth of its size; `merged.tick_latency` computes
-    them."""
     clamped: int = 0
     """Number of latencies outside 1 us to 1 h, which are recorded at the bound."""
     warmup_requests: int = 0

@@ -39,7 +39,7 @@ def warm_up() -> dict[str, Any]:
         "latency_sum_ms": tick.endpoints[0].latency_sum_ms, "bytes": tick.endpoints[0].received_bytes,
         "waits": tick.activity.waits, "wait_sum_s": tick.activity.wait_sum_s, "all_requests": tick.all_requests,
         "all_latency_sum_ms": tick.all_latency_sum_ms, "finished": tick.finished, "finished_warmup": tick.finished_warmup,
-        "max_ms": tick.endpoints[0].max_ms,
+        "max_ms": LatencyHistogram.decode(tick.endpoints[0].latency or "").max_ms,
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from .seconds import endpoint, second
 REFUSED = FailureSignature(types=("ConnectionRefusedError",), errno=111, text="connection refused")
 
 
-def test_percentiles_of_several_workers_are_those_of_all_requests_together() -> None:
+def test_the_histogram_of_several_workers_is_that_of_all_requests_together() -> None:
     chance = random.Random(7)
     latencies_ms = [chance.lognormvariate(2.0, 1.0) for _ in range(3_000)]
     parts = [latencies_ms[:100], latencies_ms[100:1_500], latencies_ms[1_500:]]
@@ -26,7 +26,6 @@ def test_percentiles_of_several_workers_are_those_of_all_requests_together() -> 
     whole = LatencyHistogram()
     whole.record_us([value * 1000 for value in latencies_ms])
     found = tick.endpoints[0]
-    assert (found.p50_ms, found.p95_ms, found.p99_ms) == whole.percentiles_ms((0.50, 0.95, 0.99))
     assert found.latency is not None
     assert LatencyHistogram.decode(found.latency) == whole
     assert tick.latency == whole
