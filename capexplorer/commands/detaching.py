@@ -9,15 +9,18 @@ from collections.abc import Callable
 
 import click
 
+from .. import wording
 from ..model.events import Event, Target
 from ..run.options import RunOptions
 from .afterwards import run_goes_on
 from .assembly import AssembledRun, live_run, report_failure
-from .error_output import print_line
+from .error_output import print_line, printable
 from .on_screen import HANG_UP, release_input
 from .signals import signals_to
 
 _READ_BYTES = 4096
+_WAITING = "waiting: "
+"""Begins the lines about a slow start, before the line with the session's id."""
 
 
 def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
@@ -44,7 +47,7 @@ def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
 def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
     """In the first process: wait until the run is ready, and print how to attach; or print its error and return its exit code."""
     try:
-        session = _line(ready)
+        session = _session(ready)
         sentence = _all(errors) if not session else ""
         if not session:
             _, status = os.waitpid(pid, 0)
@@ -64,12 +67,14 @@ def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
     return 0
 
 
-def _line(fd: int) -> str:
-    """One line from the other end; empty if it is closed before that."""
-    data = b""
-    while not data.endswith(b"\n") and (chunk := os.read(fd, _READ_BYTES)):
-        data += chunk
-    return data.decode("utf-8", "replace").strip()
+def _session(ready: int) -> str:
+    """The session's id once the run is ready, empty if it ended before. Until then it is printed what the run waits for."""
+    with open(ready, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if not line.startswith(_WAITING):
+                return line.strip()
+            print_line(printable(line.removeprefix(_WAITING).rstrip("\n")))
+    return ""
 
 
 def _all(fd: int) -> str:
@@ -100,7 +105,10 @@ def _wait(assembled: AssembledRun, ready: int) -> None:
     run, unattended = assembled.run, Unattended(assembled.run)
     assembled.server.stop = unattended.stop
     run.start(lambda: None)
-    while not any(map(_is_ready, run.take())):
+    while not any(map(_is_ready, events := run.take())):
+        for event in events:
+            if isinstance(event, Target) and event.state == "starting" and event.reason:
+                os.write(ready, f"{_WAITING}{wording.target(event)}\n".encode())
         if run.outcome.reason is not None:
             return
         native.sleep(POLL_S)

@@ -36,7 +36,7 @@ _PRINTED = {name_of(chr(code)): chr(code) for code in range(ord("!"), ord("~") +
 
 
 def character_of(name: str) -> str:
-    """The character of a key that `name_of` names; for one beyond ASCII that cannot be told by its name, the name."""
+    """The character of a key that `name_of` names; beyond ASCII its name where that does not lead back to it."""
     try:
         return _PRINTED.get(name) or unicodedata.lookup(name.replace("_", " "))
     except KeyError:

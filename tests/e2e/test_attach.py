@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -234,6 +235,14 @@ def test_a_detached_run_that_cannot_start_reports_the_reason_and_exits_with_4(tm
     assert failed.returncode == 4
     assert failed.stdout == ""
     assert failed.stderr.startswith("capexplorer: false: ended before it was ready (exit code 1)")
+
+
+def test_a_detached_run_prints_what_a_slow_start_waits_for(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m http.server {{port}} --bind 127.0.0.1"
+    words = ("--target-cmd", command, "--ready", "/nope", "--ready-timeout", "5", "--sessions-dir", str(tmp_path / "sessions"))
+    failed = run_command("run", "actor", *words, "--detach")
+    assert (failed.returncode, failed.stdout) == (4, "")
+    assert failed.stderr.startswith("target starting: GET /nope: ")
 
 
 def test_stop_of_a_session_that_does_not_run_is_refused_in_one_line() -> None:
