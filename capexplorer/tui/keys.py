@@ -135,12 +135,11 @@ KEYS = (
     ),
     Key(
         "q",
-        "leave",
+        "app.leave",
         "q Ctrl+C",
-        "q {leave}",
+        "q quit",
         0,
-        "leave a pane that fills the screen, else quit; under load it asks, and a second q confirms; quitting an attached screen "
-        "does not end the run",
+        "quit; under load it asks, and a second q confirms; quitting an attached screen does not end the run",
         LIVE,
         named="quit",
     ),

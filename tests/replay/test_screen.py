@@ -165,6 +165,22 @@ async def test_q_quits_without_a_question(path: Path) -> None:
         assert harness.app.return_value == Ending("user")
 
 
+async def test_q_leaves_a_pane_that_fills_the_screen_before_it_quits(path: Path) -> None:
+    harness = ReplayHarness(path)
+    async with harness.run(NARROW) as pilot:
+        await pilot.press("o")
+        await pilot.pause()
+        assert harness.text().splitlines()[-1].rstrip().endswith("q back")
+        await pilot.press("q")
+        await pilot.pause()
+        assert len([pane for pane in harness.screen.query(Pane) if pane.display]) == 4
+        assert harness.text().splitlines()[-1].rstrip().endswith("q quit")
+        assert harness.app.return_value is None
+        await pilot.press("q")
+        await pilot.pause()
+        assert harness.app.return_value == Ending("user")
+
+
 async def test_a_replay_begins_at_the_requested_time(path: Path) -> None:
     harness = ReplayHarness(path, start="50%")
     async with harness.run():

@@ -201,7 +201,7 @@ class ExplorerScreen(Screen[None]):
         if not self.is_mounted:
             return
         bound: ScreenName = "inspect" if self.inspecting.is_on else self.actions.keys
-        words = {"leave": "back" if self.arrangement.fills else "quit", **self.actions.key_words}
+        words = {"leave": "back" if self._leaves_first else "quit", **self.actions.key_words}
         self.status_lines.draw(self.timeline, self._view, self.palette, self.arrangement.shown, bound, words)
         self.actions.draw(self.palette)
 
@@ -280,9 +280,14 @@ class ExplorerScreen(Screen[None]):
             return self.arrangement.leave()
         self.show_message("nothing to leave; q quits, ? shows the keys")
 
+    @property
+    def _leaves_first(self) -> bool:
+        """Whether the key q leaves a pane before it quits: in a replay. A live run asks under load."""
+        return self.actions.keys == "replay" and self.arrangement.fills
+
     def action_leave(self) -> None:
-        """Leave the pane that fills the screen; without one, quit."""
-        if self.arrangement.fills:
+        """In a replay, leave the pane that fills the screen; without one, quit."""
+        if self._leaves_first:
             return self.arrangement.leave()
         assert isinstance(self.app, SignalledApp)
         self.app.action_leave()
