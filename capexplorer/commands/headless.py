@@ -1,19 +1,26 @@
-"""Progress of a headless run on stderr: a live table on a terminal, otherwise one line per level."""
+"""Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
+figures and how far the plan is.
+"""
 
 from __future__ import annotations
 
+import math
 from _queue import Empty, SimpleQueue
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import IO, Protocol
 
 import click
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from .. import wording
 from ..errors import InputError
+from ..load.plan import Step
 from ..model.event_source import EventSource
 from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
 from ..model.figures import LevelBin
@@ -29,6 +36,8 @@ from .assembly import live_run, report_failure
 from .error_output import print_line, printable
 from .signals import signals_to
 
+BAR_CELLS = 30
+
 
 def explore_headless(options: RunOptions) -> int:
     """Run until the plan, the autopilot, a signal or a failure ends it. Returns the exit code."""
@@ -38,12 +47,13 @@ def explore_headless(options: RunOptions) -> int:
         run, capture = assembled.run, assembled.capture
         if not run.is_driven:
             raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
-        run.session_run.on_path.append(lambda path: click.echo(path, file=capture.stdout))
+        progress = Progress(capture.stderr, options.steps, capture.stdout)
+        run.session_run.on_path.append(progress.begin)
         assembled.server.stop = lambda: run.outcome.interrupt("SIGTERM")
         with signals_to(run.outcome.interrupt):
-            timeline = watch(run, Unattended(run), capture.stderr)
+            progress.watch(run, Unattended(run))
             run.close()
-            conclude(run, timeline, capture.stderr)
+            progress.conclude(run)
     if capture.stdout_failure is not None:
         print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.session_run.path}")
     return report_failure(run)
@@ -57,33 +67,80 @@ class RunEnding(Protocol):
         """Why the run ended; None while it continues."""
 
 
-def watch(run: EventSource, outcome: RunEnding, stderr: IO[str] | None) -> Timeline:
-    """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
-    console = Console(file=stderr, highlight=False, soft_wrap=True)
-    timeline, woken = Timeline(), SimpleQueue[None]()
-    run.start(lambda: woken.put(None))
-    live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
-    with live:  # lines that users print are in the session and must not appear here as well
-        while outcome.reason is None:
-            _wait(woken)
-            events = run.take()
-            for event in events:
-                timeline.apply(event)
-            _print(events, timeline, console)
-            if console.is_terminal:
-                live.update(progress(timeline), refresh=True)
-    return timeline
+class Progress:
+    """Prints what happens. `steps`: those of the run's plan; none for the autopilot or a shape. `stdout`: gets the log's path."""
 
+    def __init__(self, stderr: IO[str] | None, steps: Sequence[Step] = (), stdout: IO[str] | None = None) -> None:
+        self._console = Console(file=stderr, highlight=False, soft_wrap=True)
+        self._steps, self._timeline = steps, Timeline()
+        self._printed: set[str] = set()
+        """Keys of the findings that were printed in full."""
+        self._stdout, self._path, self._has_begun = stdout, SimpleQueue[Path](), False
 
-def conclude(run: EventSource, timeline: Timeline, stderr: IO[str] | None) -> None:
-    """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
-    console, events = Console(file=stderr, highlight=False, soft_wrap=True), run.take()
-    for event in events:
-        timeline.apply(event)
-    _print(events, timeline, console)
-    if timeline.levels:
-        for judged in wording.judgements(timeline).values():
-            console.print(Text(printable(f"verdict: {judged.sentence}")))
+    def begin(self, log: Path) -> None:
+        """From any thread: the log has its header. Its path is printed by the thread that draws, which would overwrite it."""
+        self._path.put(log)
+
+    def watch(self, run: EventSource, outcome: RunEnding) -> None:
+        """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
+        woken = SimpleQueue[None]()
+        run.start(lambda: woken.put(None))
+        live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+        with live:  # lines that users print are in the session and must not appear here as well
+            while outcome.reason is None:
+                _wait(woken)
+                self.take(run.take())
+                if self._console.is_terminal and self._has_begun:
+                    live.update(Group(figures(self._timeline), how_far(self._timeline, self._steps)), refresh=True)
+
+    def conclude(self, run: EventSource) -> None:
+        """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
+        self.take(run.take())
+        if self._timeline.levels:
+            for judged in wording.judgements(self._timeline).values():
+                self._console.print(Text(printable(f"verdict: {judged.sentence}")))
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Print a line for each event of importance. The reason for the run's end is printed by others."""
+        with suppress(Empty):
+            click.echo(self._path.get_nowait(), file=self._stdout)
+            self._has_begun = True
+        for event in events:
+            self._timeline.apply(event)
+        for event in events:
+            line = self._line(event)
+            if line is not None:
+                self._console.print(Text(f"{wording.session_time(event.t_s)}  {printable(line)}"))
+
+    def _line(self, event: Event) -> str | None:
+        """The line for closed levels, the target's states, findings, and the autopilot's steps; None: the event has none."""
+        match event:
+            case Command(by="autopilot"):
+                return wording.command(event)
+            case LevelClosed():
+                return level_line(event)
+            case Target(state="starting", reason=str()):
+                return wording.target(event)
+            case Target(state="building" | "ready" | "died" | "failed"):
+                return f"target {event.state}"
+            case Mark():
+                return self._finding(event)
+            case Log(level="error", source="capexplorer"):
+                return event.text
+        return None
+
+    def _finding(self, mark: Mark) -> str | None:
+        """A finding in full, once. That it ended, began again or was retracted is said without its readings and advice."""
+        if mark.kind == "bottleneck" and mark.severity == "info":
+            return None  # nothing limits the service: the verdict says it once
+        contradicts = _contradicts(mark, self._timeline)
+        if mark.state == "updated" and not contradicts:
+            return None
+        is_new = mark.key not in self._printed or contradicts
+        self._printed.add(mark.key)
+        name = wording.epoch_name(self._timeline, mark.epoch)
+        sentence = wording.mark(mark, self._timeline.header) if is_new else wording.short_sentence(mark)
+        return f"{mark.severity}: {f'{name}: ' if name else ''}{sentence}"
 
 
 def _wait(woken: SimpleQueue[None]) -> None:
@@ -93,30 +150,6 @@ def _wait(woken: SimpleQueue[None]) -> None:
             woken.get_nowait()
     except Empty:
         return
-
-
-def _print(events: Sequence[Event], timeline: Timeline, console: Console) -> None:
-    """Print a line for closed levels, the target's states and findings. The reason for the run's end is printed at the end."""
-    for event in events:
-        match event:
-            case Command(by="autopilot"):
-                console.print(Text(wording.command(event)))
-            case LevelClosed():
-                console.print(Text(level_line(event)))
-            case Target(state="starting", reason=str()):
-                console.print(Text(printable(wording.target(event))))
-            case Target(state="building" | "ready" | "died" | "failed"):
-                console.print(Text(f"target {event.state}"))
-            case Mark(kind="bottleneck", severity="info"):
-                pass  # findings that nothing limits the service: the verdict says it once
-            case Mark(state="updated") if not _contradicts(event, timeline):
-                pass
-            case Mark():
-                name = wording.epoch_name(timeline, event.epoch)
-                sentence = wording.mark(event, timeline.header)
-                console.print(Text(printable(f"{event.severity}: {f'{name}: ' if name else ''}{sentence}")))
-            case Log(level="error", source="capexplorer"):
-                console.print(Text(printable(event.text)))
 
 
 def _contradicts(mark: Mark, timeline: Timeline) -> bool:
@@ -180,8 +213,27 @@ def _most(bins: Sequence[LevelBin]) -> str:
     return f"goodput at most {rate(goodput_rps)} at {users:.4g} users"
 
 
-def progress(timeline: Timeline) -> Table:
-    """The state of the run."""
+def how_far(timeline: Timeline, steps: Sequence[Step]) -> RenderableType:
+    """A bar for the share of the plan's time that has passed, with the rest; empty if the plan has no fixed time. Time for
+    starting users is not part of it, so that the end may be later.
+    """
+    begun = [level for level in timeline.levels if level.opened.by == "plan"]
+    total_s = math.fsum(step.hold_s for step in steps)
+    if not total_s or any(step.is_autopilots for step in steps):
+        return Text()
+    before_s = math.fsum(step.hold_s for step in steps[: max(len(begun) - 1, 0)])
+    hold_s = steps[min(len(begun), len(steps)) - 1].hold_s if begun else 0.0
+    passed_s = before_s + (min(timeline.last_s - begun[-1].opened.t_s, hold_s) if begun else 0.0)
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(
+        ProgressBar(total=total_s, completed=passed_s, width=BAR_CELLS),
+        Text(f"{passed_s / total_s:.0%}, step {len(begun)} of {len(steps)}, {wording.session_time(total_s - passed_s)} left"),
+    )
+    return bar
+
+
+def figures(timeline: Timeline) -> Table:
+    """The present figures."""
     table, level, last = Table(box=None, padding=(0, 2, 0, 0)), timeline.level, timeline.last
     columns = {
         "time": wording.session_time(timeline.last_s),

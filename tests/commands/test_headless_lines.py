@@ -1,11 +1,21 @@
-"""The line that a headless run prints when a level ends."""
+"""What a headless run prints: lines with their times, each finding once, and on a terminal how far the plan is."""
 
 from __future__ import annotations
 
-from capexplorer.commands.headless import level_line
-from capexplorer.model.events import Drops, LevelClosed
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from capexplorer import paths, wording
+from capexplorer.commands.headless import Progress, how_far, level_line
+from capexplorer.load.plan import parse
+from capexplorer.model.events import Drops, Event, LevelClosed, LevelOpened, Mark, Sample
 from capexplorer.model.figures import Latency, LevelBin, LevelFigures
 from capexplorer.model.offered import OfferedFigures
+from capexplorer.model.timeline import Timeline
+from capexplorer.session.reader import open_session
 
 
 def closed(figures: LevelFigures, *bins: LevelBin) -> LevelClosed:
@@ -65,3 +75,69 @@ def test_the_line_of_a_ramp_of_rates_has_the_highest_rate_of_finished_iterations
     assert level_line(at_rate(LevelFigures(settled=False), *bins)) == (
         "ramp to 200/s offered: at most 45.3/s finished at 60/s offered (binned by rate)"
     )
+
+
+def printed(events: list[Event]) -> list[str]:
+    stderr = io.StringIO()
+    progress = Progress(stderr)
+    for event in events:
+        progress.take([event])
+    return stderr.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("sample", sorted(paths.sample_sessions()))
+def test_each_line_has_its_time_and_each_finding_is_printed_in_full_once(sample: str) -> None:
+    with open_session(paths.sample_sessions()[sample]) as log:
+        events = list(log)
+    lines = printed(events)
+    assert [line for line in lines if not re.match(r"(\d+:)?\d\d:\d\d  \S", line)] == []
+    times = [line.split(maxsplit=1)[0] for line in lines]
+    assert times == sorted(times)
+    marks = [
+        event for event in events if isinstance(event, Mark) and not (event.kind == "bottleneck" and event.severity == "info")
+    ]
+    for key in {mark.key for mark in marks}:
+        full = {wording.mark(mark) for mark in marks if mark.key == key and wording.mark(mark) != wording.short_sentence(mark)}
+        assert len([line for line in lines if line.partition(": ")[2] in full]) <= 1, key
+
+
+def test_of_a_cause_with_three_episodes_only_the_first_line_has_readings_and_advice() -> None:
+    with open_session(paths.sample_sessions()["sample-ports"]) as log:
+        events = list(log)
+    churn = [event for event in events if isinstance(event, Mark) and event.id == "connection_churn" and event.state != "updated"]
+    assert len(churn) >= 3
+    shown = [line.partition(": ")[2] for line in printed(events) if wording.title(churn[0]) in line]
+    assert shown[0].startswith(f"{wording.short_sentence(churn[0])}: ")
+    assert shown[1:] == [wording.short_sentence(mark) for mark in churn[1:]]
+
+
+def bar_after(plan: str, levels: int, seconds: float) -> str:
+    """The line of the bar: `seconds` after the last of so many levels of a plan was opened, at the rate of one level in 10 s."""
+    timeline, steps = Timeline(), parse(plan, "plan", 1_000)
+    for index in range(levels):
+        timeline.apply(LevelOpened(t_s=10.0 * index, index=index, users=index + 1, spawn_rate=1.0, by="plan"))
+    if levels:
+        at_s = 10.0 * (levels - 1) + seconds
+        timeline.apply(Sample(t_s=at_s, duration_s=1.0, level=levels - 1, users=1, wanted=1, phase="settled"))
+    written = io.StringIO()
+    Console(file=written, width=80).print(how_far(timeline, steps))
+    return " ".join(written.getvalue().replace("━", "").replace("╸", "").replace("╺", "").split())
+
+
+@pytest.mark.parametrize(
+    ("levels", "seconds", "expected"),
+    [
+        (0, 0.0, "0%, step 0 of 4, 00:40 left"),
+        (1, 5.0, "12%, step 1 of 4, 00:35 left"),
+        (3, 5.0, "62%, step 3 of 4, 00:15 left"),
+        (4, 10.0, "100%, step 4 of 4, 00:00 left"),
+        (4, 25.0, "100%, step 4 of 4, 00:00 left"),
+    ],
+)
+def test_the_bar_shows_the_share_of_the_plans_time_that_has_passed(levels: int, seconds: float, expected: str) -> None:
+    assert bar_after("1:10s,2:10s,3:10s,4:10s", levels, seconds) == expected
+
+
+@pytest.mark.parametrize("plan", ["find knee, hold 60% knee 24h", "find knee"])
+def test_a_plan_without_a_fixed_time_has_no_bar(plan: str) -> None:
+    assert bar_after(plan, 1, 5.0) == ""

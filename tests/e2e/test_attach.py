@@ -217,7 +217,7 @@ def test_a_detached_run_is_ready_when_its_command_returns_and_is_stopped_by_stop
     started = run_command("run", "actor", "--detach", "--sessions-dir", str(sessions))
     assert started.returncode == 0, started.stderr
     session = started.stdout.strip()
-    assert f"attach {session} shows it" in started.stderr
+    assert f"attach {session}\n" in started.stderr
     listed = run_command("sessions", "--sessions-dir", str(sessions)).stdout
     assert re.search(rf"^{session} .* running$", listed, re.MULTILINE)
     wait_until(lambda: len(events_of(events_in(sessions), Sample)) >= 2, "two samples")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import stat
 from itertools import pairwise
 from pathlib import Path
@@ -49,8 +50,10 @@ def test_stdout_has_only_the_path_of_the_session(mixed: tuple[Run, int]) -> None
 
 def test_stderr_has_one_line_for_each_level_and_the_verdict_last(mixed: tuple[Run, int]) -> None:
     lines = mixed[0].stderr.splitlines()
-    assert lines[0] == "target ready"
-    levels = [line.split(":")[0].split() for line in lines if line.startswith("level")]  # marks, on a busy machine, are between
+    times, said = zip(*(line.split("  ", 1) for line in lines[:-1]), strict=True)
+    assert all(re.fullmatch(r"\d\d:\d\d", time) for time in times)
+    assert said[0] == "target ready"
+    levels = [line.split(":")[0].split() for line in said if line.startswith("level")]  # marks, on a busy machine, are between
     assert levels == [["level", "5", "users"], ["level", "10", "users"]]
     assert lines[-1].startswith("verdict: ")
     assert "\x1b" not in mixed[0].stderr
