@@ -134,6 +134,7 @@ services: setup
 # Equal runs beside each other: simulated ones (4 minutes of CPU), then REPEATS=5 real runs of five services (20 minutes).
 aa: setup
 	$(BIN)/python -m trials.aa simulated --pairs $(or $(PAIRS),120) --save
+	$(BIN)/python -m trials.aa constructed --save
 	$(BIN)/python -m trials.aa real --repeats $(or $(REPEATS),5) --save
 
 # The tour's pictures, from sample sessions, those of the README, and the recording of the screen.

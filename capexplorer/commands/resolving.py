@@ -45,6 +45,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
     host = None if spec is not None else asked.host or found.url or (locustfile and os.environ.get("LOCUST_HOST")) or None
     url = _url(host, locustfile, allow_hosts)
+    version = commit_of(spec)
     limits = _limits(asked, found, where, spec, port, allow_hosts)
     if locustfile is None:
         variables.check(found.users, os.environ, where)
@@ -66,7 +67,8 @@ def resolve(asked: RunArguments) -> RunOptions:
         locust_arguments=asked.locust_arguments,
         start_users=_first_users(asked, found),
         spawn_rate=_spawn_rate(asked, found),
-        label=asked.label or commit_of(spec),
+        label=asked.label or version,
+        version=version,
         sessions_dir=sessions_dir,
         steps=_steps(asked, found, where),
         allow_hosts=allow_hosts,

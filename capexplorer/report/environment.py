@@ -57,6 +57,8 @@ def _target(header: Header, timeline: Timeline) -> Iterator[Fact]:
         yield Fact("URL", target.url, foreign=True)
     if target.command:
         yield Fact("command", shlex.join(target.command), foreign=True)
+    if target.version:
+        yield Fact("version of its source", target.version, foreign=True)
     starts = [each for each in timeline.journal if isinstance(each, Target) and each.state == "starting" and not each.reason]
     restarts = [each for each in starts if each.epoch]
     if target.params:

@@ -179,6 +179,7 @@ def _header(header: Header, text: Callable[[str], str]) -> Header:
         url=text(target.url),
         command=tuple(map(text, target.command)),
         params=_plain(target.params, text),
+        version=None if target.version is None else text(target.version),
     )
     label = None if header.label is None else text(header.label)
     return replace(

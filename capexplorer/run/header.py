@@ -6,6 +6,8 @@ import platform
 from datetime import datetime, timedelta
 from importlib import metadata
 
+from msgspec.structs import replace
+
 from ..load import client_overhead
 from ..load.load_host import LoadHost
 from ..load.workload import Workload
@@ -48,7 +50,7 @@ def build_header(
         client_overhead_ms=overheads,
         pacing_s=workload.pacing_s,
         profile=plain(options.profile, options.name, options.locustfile),
-        target=service.facts,
+        target=replace(service.facts, version=options.version),
         host=host_facts(),
         engine=Engine(mode="workers", workers=options.workers.count) if options.workers else Engine(),
         interval_s=INTERVAL_S,

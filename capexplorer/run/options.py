@@ -63,6 +63,8 @@ class RunOptions:
     spawn_rate: float | None = None
     """Users a second; None: the difference in one second, at most 100 a second."""
     label: str | None = None
+    version: str | None = None
+    """Version of the target's source; None: not known."""
     sessions_dir: Path
     steps: tuple[Step, ...] = ()
     """The plan's steps; empty: a person steers."""

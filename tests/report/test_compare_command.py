@@ -41,7 +41,7 @@ def run(folder: Path, *args: str) -> int:
 
 def test_without_a_terminal_the_comparison_is_printed_as_markdown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "old", "new") == 0
-    assert capsys.readouterr().out.startswith("# Comparison\n\n**B finishes less than A")
+    assert capsys.readouterr().out.startswith("# Comparison\n\n**B is worse than A: goodput at 50 users")
 
 
 def test_the_format_follows_the_file_name_and_overwriting_needs_force(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
-from capexplorer.model.events import HostFacts
+from capexplorer.model.events import HostFacts, TargetFacts
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.compare import Comparison, Session, compare, sentences
+from capexplorer.report.compare import Comparison, Session, compare, json, markdown, page, sentences
 from capexplorer.report.compare.difference import overhead_difference
 from capexplorer.report.compare.estimates import Estimate
 
@@ -100,3 +102,51 @@ def test_label_profile_and_requests_may_differ_without_a_warning() -> None:
     found = compared(timeline([LevelSpec(10)], label="old"), other)
     assert found.conditions == ()
     assert [row.name for row in found.subject] == ["label", "profile", "requests and weights"]
+
+
+# -- what differs between the sessions
+
+
+def started(
+    *command: str, port: int = 31289, params: dict[str, str | int | float | bool] | None = None, version: str | None = None
+) -> Timeline:
+    """A session of a target that was started by this command."""
+    target = TargetFacts(name="shop", url=f"http://127.0.0.1:{port}", command=command, params=params or {}, version=version)
+    return timeline([LevelSpec(10)], target=target)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        (
+            started("app", "--port", "31289"),
+            started("app", "--port", "17704", "--pool", "4", port=17704),
+            ("without --pool 4", "--pool 4"),
+        ),
+        (started("app", "--pool", "2"), started("app", "--pool", "4"), ("--pool 2", "--pool 4")),
+        (started("app", "--fast"), started("app"), ("--fast", "without --fast")),
+        (started("app", "2", params={"n": 2}), started("app", "4", params={"n": 4}), ("n 2", "n 4")),
+        (started("app", version="1.0"), started("app", version="1.1"), ("version 1.0", "version 1.1")),
+        (timeline([], label="old"), timeline([], label="new"), ("old", "new")),
+        (timeline([], label="x" * 40), timeline([], label="new"), ("x" * 31 + "…", "new")),
+        (
+            timeline([], client_overhead_ms=overheads(HttpUser=1.9)),
+            timeline([], client_overhead_ms=overheads(FastHttpUser=0.5)),
+            ("HttpUser", "FastHttpUser"),
+        ),
+        (started("app", "--port", "31289"), started("app", "--port", "17704", port=17704), ("", "")),
+    ],
+    ids=["more", "another-value", "less", "parameter", "version", "label", "long-label", "client", "port"],
+)
+def test_each_session_is_named_by_what_distinguishes_it(before: Timeline, after: Timeline, names: tuple[str, str]) -> None:
+    found = compared(before, after)
+    expected = [f"{letter} ({name})" if name else letter for letter, name in zip("AB", names, strict=True)]
+    assert [curve.named for curve in found.curves] == expected
+
+
+@pytest.mark.parametrize("render", [markdown.render, page.render, json.render])
+def test_what_differs_is_in_headline_and_table_of_every_format(render: Callable[[Comparison], bytes]) -> None:
+    content = render(compared(started("app", "--pool", "2"), started("app", "--pool", "4"))).decode()
+    assert "B (--pool 4)" in content
+    assert "app --pool 2" in content
+    assert "app --pool 4" in content

@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 
 from capexplorer.model.events import Verdict
 from capexplorer.model.figures import LevelFigures
-from capexplorer.report.compare import compare, sentences
-from capexplorer.report.compare.across_levels import OverallChange, overall_change, service_time_change, with_scatter
-from capexplorer.report.compare.comparison import Pair
+from capexplorer.report.compare import Comparison, compare, sentences
+from capexplorer.report.compare.across_levels import (
+    OverallChange,
+    failure_change,
+    latency_change,
+    overall_change,
+    service_time_change,
+    with_scatter,
+)
 from capexplorer.report.compare.estimates import Estimate
 from capexplorer.report.compare.fail_if import judge, parse
 from capexplorer.report.compare.level_noise import widened
 from capexplorer.report.compare.moving_blocks import moving_block_error, parts
 from capexplorer.report.compare.robust_mean import robust_mean
-from capexplorer.report.compare.sentences.latency_outcome import latency
 from capexplorer.report.compare.shared_machine import is_disturbed
 from capexplorer.report.compare.significance import probability, significant_by_holm, threshold, welch
 
@@ -165,7 +170,7 @@ def test_a_significant_figure_of_one_level_among_many_is_not_claimed_in_the_verd
     level = next(level for level in pair.levels if level.users == 36)
     assert level["p50"].counts
     assert not level["p50"].claimed
-    assert "latency does not differ beyond noise" in sentences.verdict(comparison)
+    assert sentences.verdict(comparison).startswith("No significant difference between B and A")
     assert judge(parse("p50@36>5%"), comparison).failed
     assert "but not among 7 user counts" in judge(parse("p50>5%"), comparison).excused[0]
 
@@ -174,36 +179,35 @@ USER_COUNTS = range(10, 90, 10)
 UNEVEN = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
 
 
-def slower_at(*slow: int) -> Pair:
+def slower_at(*slow: int) -> Comparison:
     """Two sessions of eight user counts; at those in `slow` the second has about four times the latency."""
     before = session([LevelSpec(n, p50_ms=10.0 + n % 3, latency_factors=UNEVEN) for n in USER_COUNTS])
     after = session([LevelSpec(n, p50_ms=40.0 if n in slow else 10.0 + n % 3, latency_factors=UNEVEN) for n in USER_COUNTS])
-    (pair,) = compare([before, after]).pairs
-    return pair
+    return compare([before, after])
 
 
 def test_a_large_change_at_a_single_user_count_is_mentioned_and_not_claimed() -> None:
-    pair = slower_at(40)
-    level = next(level for level in pair.levels if level.users == 40)
+    comparison = slower_at(40)
+    level = next(level for level in comparison.pairs[0].levels if level.users == 40)
     assert level["p95"].counts
     assert level["p95"].isolated
     assert not level["p95"].claimed
-    assert "latency does not differ beyond noise" in latency(pair)
-    assert "stands out at 40 users alone" in latency(pair)
+    assert comparison.pairs[0].directions == frozenset()
+    assert "stands out at 40 users alone" in sentences.verdict(comparison)
 
 
 def test_a_large_change_at_all_user_counts_above_one_is_claimed() -> None:
-    pair = slower_at(60, 70, 80)
-    assert [level.users for level in pair.levels if level["p95"].claimed] == [60, 70, 80]
-    assert "its p95 is higher" in latency(pair)
+    comparison = slower_at(60, 70, 80)
+    assert [level.users for level in comparison.pairs[0].levels if level["p95"].claimed] == [60, 70, 80]
+    assert sentences.verdict(comparison).startswith("B is worse than A: p95 at ")
 
 
 def test_a_verdict_without_a_difference_names_the_change_that_would_be_found() -> None:
-    pair = slower_at()
-    detectable = {one.figure: one.detectable for one in pair.overall}
-    assert all(size is not None and 0.02 <= size < 0.5 for size in detectable.values())
-    assert "a change of" in latency(pair)
-    assert "would be found" in latency(pair)
+    comparison = slower_at()
+    detectable = {one.figure: one.detectable for one in comparison.pairs[0].overall if one.detectable is not None}
+    assert {"service_time", "p95", "mean"} <= detectable.keys()
+    assert all(0.02 <= size < 0.5 for figure, size in detectable.items() if figure != "failure_ratio")
+    assert "would be found" in sentences.verdict(comparison)
 
 
 def test_the_detectable_change_is_smaller_with_smaller_errors_or_a_higher_error_rate() -> None:
@@ -225,10 +229,14 @@ def changed(values: tuple[float, ...], ratios: tuple[float, ...]) -> list[tuple[
     ]
 
 
+MEAN_MS = (50, 52, 56, 70, 120, 180, 240, 300)
+GOODPUT_RPS = (20, 40, 60, 79, 94, 99, 100, 100)
+
+
 def a_tenth_slower() -> tuple[list[tuple[Estimate, Estimate]], list[tuple[Estimate, Estimate]]]:
     """Mean latency and goodput at LEVELS, before and after the service time of a service of 100/s grew by 10%."""
-    mean = changed((50, 52, 56, 70, 120, 180, 240, 300), (1.10, 1.12, 1.15, 1.30, 1.60, 1.35, 1.20, 1.15))
-    goodput = changed((20, 40, 60, 79, 94, 99, 100, 100), (0.99, 0.99, 0.98, 0.96, 0.915, 0.91, 0.905, 0.91))
+    mean = changed(MEAN_MS, (1.10, 1.12, 1.15, 1.30, 1.60, 1.35, 1.20, 1.15))
+    goodput = changed(GOODPUT_RPS, (0.99, 0.99, 0.98, 0.96, 0.915, 0.91, 0.905, 0.91))
     return mean, goodput
 
 
@@ -240,23 +248,36 @@ def known(found: OverallChange | None) -> OverallChange:
 
 def test_the_change_of_the_service_time_is_found_although_latencies_change_unequally() -> None:
     mean, goodput = a_tenth_slower()
-    found, of_latency = known(service_time_change(LEVELS, mean, goodput, KNEE, KNEE)), known(overall_change("mean", mean))
+    below = sum(users < KNEE for users in LEVELS)
+    found, of_latency = known(service_time_change(mean[:below], goodput[below:])), known(overall_change("mean", mean))
     assert found.levels == 8
     assert found.ratio == pytest.approx(0.12, abs=0.03)
     assert found.se < 0.6 * of_latency.se
     assert found.p < 0.001
 
 
-def test_levels_between_the_two_knees_do_not_count_for_the_service_time() -> None:
-    assert known(service_time_change(LEVELS, *a_tenth_slower(), 15, 21)).levels == 6
-
-
 def test_without_a_knee_the_service_time_is_the_latency() -> None:
-    mean, goodput = a_tenth_slower()
-    assert (
-        known(service_time_change(LEVELS, mean, goodput, math.inf, math.inf)).log_ratio
-        == known(overall_change("mean", mean)).log_ratio
-    )
+    mean, _ = a_tenth_slower()
+    assert known(service_time_change(mean, [])).log_ratio == known(overall_change("mean", mean)).log_ratio
+
+
+def test_a_longer_latency_below_the_limit_is_found_on_few_levels() -> None:
+    pairs = changed((150.0, 155.0, 170.0), (2.1, 2.4, 1.8))
+    assert known(latency_change("mean", pairs)).p < 0.001 < known(overall_change("mean", pairs)).p
+    assert latency_change("mean", pairs[:1]) is None
+
+
+def test_levels_that_contradict_each_other_show_no_change_of_latency() -> None:
+    assert known(latency_change("mean", changed((150.0, 155.0, 170.0), (1.5, 0.7, 1.2)))).p > 0.2
+
+
+@pytest.mark.parametrize(("failing", "is_found"), [(0.0, False), (0.002, False), (0.03, True)])
+def test_a_share_that_fails_at_every_level_is_found(failing: float, is_found: bool) -> None:
+    pairs = [(Estimate(0.0, 0.004), Estimate(failing, 0.005)) for _ in range(4)]
+    found = known(failure_change(pairs))
+    assert (found.p < 0.001) is is_found
+    assert found.means == pytest.approx((0.0, failing))
+    assert found.better is False or not failing
 
 
 def widening(*afters: float) -> float:

@@ -54,7 +54,7 @@ def test_two_sessions_are_compared_at_equal_rates_and_by_their_capacity() -> Non
     assert not pair.levels, "levels of users"
     assert pair.rates[-1]["goodput"].better
     written = render(comparison).decode()
-    assert "**The capacity as a rate is 1" in written
+    assert "is better than A: capacity as a rate " in written
     assert "| 160/s | goodput/s |" in written
     assert document(comparison)["comparisons"][0]["rate_capacity"]["better"] is True
 
@@ -64,7 +64,7 @@ def test_sessions_of_rates_are_compared_without_a_word_about_user_counts() -> No
         verdict = sentences.verdict(compare([Session(timeline(100)), Session(timeline(others))]))
         assert "user count" not in verdict
     unlike = compare([Session(timeline(100)), Session(Timeline(unsettled()))])
-    assert sentences.verdict(unlike).startswith("B and A have no settled load in common, so no figure can be compared")
+    assert "have no settled load in common, so no figure can be compared" in sentences.verdict(unlike)
 
 
 def unsettled() -> list[Event]:

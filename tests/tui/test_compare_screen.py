@@ -48,7 +48,7 @@ async def test_warnings_are_at_the_top() -> None:
         lines = text.splitlines()
         assert lines[0].startswith(" ! Conditions differ (cores, client)")
         assert any("costs 1.5 ms more" in line for line in lines[:6])
-        assert "B finishes less than A" in text
+        assert "is worse than A: goodput at 50 users" in text
         assert "knee A" in text
 
 

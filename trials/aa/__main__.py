@@ -1,4 +1,5 @@
-"""`python -m trials.aa simulated --pairs 120 --save`, `python -m trials.aa real --repeats 5 --save` (`make aa` does both).
+"""`python -m trials.aa simulated --pairs 120 --save`, `python -m trials.aa constructed --save`,
+`python -m trials.aa real --repeats 5 --save` (`make aa` does all three).
 
 A claim is one row of a comparison: a figure at a user count that is called better, worse or different. A headline is one verdict
 that claims any difference. Between equal runs both are false.
@@ -19,6 +20,8 @@ from trials.record import Conditions, save
 from trials.simulation.ladders import KINDS, Kind
 
 from .claims import Outcome, outcome
+from .constructed import FIRST_SEED as FIRST_CONSTRUCTED
+from .constructed import constructed, tasks
 from .real import SERVICES, comparable, conditions, record
 from .simulated import pair
 
@@ -63,16 +66,16 @@ def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def simulated(pairs: int, processes: int) -> dict[str, Any]:
+def simulated(first_seed: int, pairs: int, processes: int) -> dict[str, Any]:
     """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit."""
-    return {"first_seed": FIRST_SEED} | {
-        f"levels_of_{level_s}_s": _with_levels_of(level_s, pairs, processes) for level_s in (20, 10)
+    return {"first_seed": first_seed} | {
+        f"levels_of_{level_s}_s": _with_levels_of(level_s, first_seed, pairs, processes) for level_s in (20, 10)
     }
 
 
-def _with_levels_of(level_s: int, pairs: int, processes: int) -> dict[str, Any]:
-    equal = _pairs(KINDS, pairs, FIRST_SEED, level_s, 0.0, processes)
-    slower = _pairs(SERVICE_LIMITED, pairs, FIRST_SEED + 10_000, level_s, TRUE_CHANGE, processes)
+def _with_levels_of(level_s: int, first_seed: int, pairs: int, processes: int) -> dict[str, Any]:
+    equal = _pairs(KINDS, pairs, first_seed, level_s, 0.0, processes)
+    slower = _pairs(SERVICE_LIMITED, pairs, first_seed + 10_000, level_s, TRUE_CHANGE, processes)
     return {"equal": summary(equal), "slower_by_10_per_cent": {"pairs": len(slower)} | found(slower)}
 
 
@@ -85,6 +88,15 @@ def _pairs(kinds: Sequence[Kind], count: int, first_seed: int, level_s: int, slo
 
 def _compared(kind: Kind, seed: int, level_s: int, slower: float) -> Outcome:
     return outcome(f"{kind}-{seed}", *pair(kind, seed, level_s=level_s, slower=slower))
+
+
+def by_construction(first_seed: int, processes: int) -> dict[str, Any]:
+    """Thirty pairs whose difference is known, explored by the autopilot: what the headlines say."""
+    with Pool(processes) as pool:
+        rows = pool.starmap(constructed, tasks(first_seed), chunksize=1)
+    names = list(dict.fromkeys(row["construction"] for row in rows))
+    found = {name: _share(row["found"] for row in rows if row["construction"] == name) for name in names}
+    return {"first_seed": first_seed, "found": found, "pairs": rows}
 
 
 def real(folder: Path, repeats: int) -> dict[str, Any]:
@@ -111,16 +123,19 @@ def _share(hits: Iterable[bool]) -> dict[str, float | int | None]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m trials.aa", description=__doc__)
-    parser.add_argument("what", choices=("simulated", "real"))
+    parser.add_argument("what", choices=("simulated", "constructed", "real"))
     parser.add_argument("--pairs", type=int, default=120, help="simulated pairs of each sort")
     parser.add_argument("--processes", type=int, default=2, help="processes that simulate in parallel")
+    parser.add_argument("--first-seed", type=int, help="seed of the first pair; default: that of the reported results")
     parser.add_argument("--repeats", type=int, default=5, help="real runs of each service")
     parser.add_argument("--folder", type=Path, help="where real sessions are kept; runs that are there are not repeated")
     parser.add_argument("--save", action="store_true", help="write trials/results/aa-WHAT.json")
     chosen = parser.parse_args()
     began = Conditions.now()
     if chosen.what == "simulated":
-        result = simulated(chosen.pairs, chosen.processes)
+        result = simulated(chosen.first_seed or FIRST_SEED, chosen.pairs, chosen.processes)
+    elif chosen.what == "constructed":
+        result = by_construction(chosen.first_seed or FIRST_CONSTRUCTED, chosen.processes)
     else:
         with tempfile.TemporaryDirectory(prefix="aa-") as scratch:
             result = real(chosen.folder or Path(scratch), chosen.repeats)

@@ -57,6 +57,8 @@ class TargetFacts(Reading, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     """Command that started it; empty if the app did not start it."""
     params: dict[str, str | int | float | bool] = {}
+    version: str | None = None
+    """The version of its source: `git describe` in the folder of its command; None: not known."""
 
 
 class Engine(Reading, frozen=True, kw_only=True):

@@ -12,13 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from .difference import LEAST_RATIO, RUN_TO_RUN
+from .difference import INTERVAL_OUTSIDE, LEAST_RATIO, RUN_TO_RUN
 from .estimates import Estimate
+from .figures import FIGURES
 from .robust_mean import robust_mean
 from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
 
 LEVELS_LEAST = 3
 """Fewest common user counts from which scatter is computed."""
+
+LATENCY_LEVELS_LEAST = 2
+"""Fewest levels for a mean change of latency: one is a row of the table."""
+
+LEAST_VARIANCE = 1e-12
+"""Least variance of a change, so that a level whose batches are equal by chance has a finite weight."""
 
 MISSED_MOST = 0.1
 """Share of true changes of the detectable size that may be missed."""
@@ -39,6 +46,8 @@ class OverallChange:
     degrees: float
     beyond_knee: bool = False
     """Whether it covers only user counts at or beyond the greatest knee."""
+    means: tuple[float, float] | None = None
+    """For shares of failed requests: their means before and after, of which `log_ratio` is that of the shares that succeeded."""
     claimed: bool = False
     """Whether the verdict claims it: it is significant among all tests of the comparison (`claims`)."""
     detectable: float | None = None
@@ -67,9 +76,26 @@ class OverallChange:
         return max(math.expm1(min(self.se * errors, 50.0)), LEAST_RATIO)
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """The 90% interval of `ratio`."""
+        half = min(self.se * threshold(self.degrees, INTERVAL_OUTSIDE), 50.0)
+        return math.expm1(self.log_ratio - half), math.expm1(self.log_ratio + half)
+
+    @property
+    def better(self) -> bool:
+        """Whether `after` is better, if the change is claimed."""
+        side = 1 if self.means is not None else FIGURES[self.figure].better
+        return self.log_ratio * side > 0
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether not even a doubling would be found: levels are too few, or differ too much."""
+        return not self.claimed and max(self.detectable or 0.0, self.noise) > 1
+
+    @property
     def counts(self) -> bool:
-        """Whether it is significant and more than LEAST_RATIO."""
-        return self.p < FALSE_MOST and abs(self.ratio) > LEAST_RATIO
+        """Whether it is significant and more than LEAST_RATIO; a share of failed requests has no least change."""
+        return self.p < FALSE_MOST and (abs(self.ratio) > LEAST_RATIO or self.means is not None)
 
 
 Pairs = Sequence[tuple[Estimate, Estimate]]
@@ -88,28 +114,87 @@ def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
     if len(measured) < LEVELS_LEAST:
         return None
     logs = _logs(measured)
-    variances = [math.fsum(_relative(each) ** 2 for each in pair) for pair in measured]
-    typical = median(variances)
-    weights = [1 / (variance + typical) if typical > 0 else 1.0 for variance in variances]
-    mean, scatter = robust_mean(logs, weights)
-    run = math.sqrt(2) * WHOLE_RUN_SHARE * RUN_TO_RUN[figure]
+    mean, scatter = robust_mean(logs, _weights(measured))
+    run = math.sqrt(2) * WHOLE_RUN_SHARE * RUN_TO_RUN.get(figure, 0.0)
     se, degrees = welch((scatter, len(logs) - 1), (run, DEGREES_MOST))
     return OverallChange(figure, len(logs), mean, se, degrees)
 
 
-def service_time_change(
-    users: Sequence[int], mean: Pairs, goodput: Pairs, least_knee: float, greatest_knee: float
-) -> OverallChange | None:
-    """The change of the service time of a request, with one estimate from each level of `users`.
+def _weights(pairs: Pairs) -> list[float]:
+    variances = list(map(_variance, pairs))
+    typical = median(variances)
+    return [1 / (variance + typical) if typical > 0 else 1.0 for variance in variances]
 
-    Below both knees the estimate is the mean latency. Beyond both it is the reciprocal of goodput, the service demand of the
-    bottleneck (D = U/X with U = 1; Denning & Buzen, Computing Surveys 10, 1978). A service that is 10% slower shows 10% in
-    both, while its latency grows by 10% at low load and by 40% near the knee, a scatter that hid true changes. Levels between
-    the two knees are left out. None under the same condition as in `overall_change`.
+
+def _variance(pair: tuple[Estimate, Estimate]) -> float:
+    """Of the change of both on a logarithmic scale."""
+    return math.fsum(_relative(each) ** 2 for each in pair)
+
+
+def latency_change(figure: str, pairs: Pairs) -> OverallChange | None:
+    """The mean change of a latency over levels below the limit, where it depends little on the load, so that two levels show it
+    already. None if fewer have it with an error on both sides.
+
+    With so few levels scatter alone is hardly an error, so it is that of the levels (`_by_errors`).
     """
-    below = [pair for count, pair in zip(users, mean, strict=True) if count < least_knee]
-    beyond = [pair for count, pair in zip(users, goodput, strict=True) if count >= greatest_knee]
-    return overall_change("service_time", [*below, *((_reciprocal(before), _reciprocal(after)) for before, after in beyond)])
+    measured = [(before, after) for before, after in pairs if _is_known(before) and _is_known(after)]
+    if len(measured) < LATENCY_LEVELS_LEAST:
+        return None
+    return _by_errors(figure, measured, math.sqrt(2) * RUN_TO_RUN[figure])
+
+
+def failure_change(pairs: Pairs) -> OverallChange | None:
+    """The mean change of the share of requests that succeed, over all levels. None under the same condition as in
+    `overall_change`.
+
+    Levels with many requests show a small share, and those without any failure show no scatter, so its error is that of the
+    levels (`_by_errors`).
+    """
+    known = [pair for pair in pairs if all(one.value is not None and one.se is not None and one.value < 1 for one in pair)]
+    if len(known) < LEVELS_LEAST:
+        return None
+    succeeding = [(_remaining(before), _remaining(after)) for before, after in known]
+    found = _by_errors("failure_ratio", succeeding, 0.0)
+    weights = _inverse_variances(succeeding, 0.0)
+    before, after = (_mean_by(weights, [one.value or 0.0 for one in side]) for side in zip(*known, strict=True))
+    return replace(found, means=(before, after))
+
+
+def _by_errors(figure: str, pairs: Pairs, run: float) -> OverallChange:
+    """The mean change weighted by inverse variances, which include `run`, the variation between equal runs. Its error is that of
+    the levels (Welch 1947), widened to their scatter (Birge 1932).
+    """
+    logs, weights = _logs(pairs), _inverse_variances(pairs, run)
+    mean, whole = _mean_by(weights, logs), math.fsum(weights)
+    errors = [(weight / whole * _relative(one), one.degrees) for weight, pair in zip(weights, pairs, strict=True) for one in pair]
+    se, degrees = welch(*errors, (run, DEGREES_MOST))
+    scatter = math.fsum(weight * (each - mean) ** 2 for weight, each in zip(weights, logs, strict=True)) / (len(logs) - 1)
+    return OverallChange(figure, len(logs), mean, se * max(1.0, math.sqrt(scatter)), degrees)
+
+
+def _inverse_variances(pairs: Pairs, run: float) -> list[float]:
+    return [1 / max(_variance(pair) + run**2, LEAST_VARIANCE) for pair in pairs]
+
+
+def _mean_by(weights: Sequence[float], values: Sequence[float]) -> float:
+    return math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
+
+
+def _remaining(failing: Estimate) -> Estimate:
+    """The share that succeeds."""
+    return replace(failing, value=1 - (failing.value or 0.0))
+
+
+def service_time_change(mean_below: Pairs, goodput_beyond: Pairs) -> OverallChange | None:
+    """The change of the service time of a request, with one estimate from each level below both knees and from both on.
+
+    Below them the estimate is the mean latency. Beyond them it is the reciprocal of goodput, the service demand of the bottleneck
+    (D = U/X with U = 1; Denning & Buzen, Computing Surveys 10, 1978). A service that is 10% slower shows 10% in both, while its
+    latency grows by 10% at low load and by 40% near the knee, a scatter that hid true changes. None under the same condition as
+    in `overall_change`.
+    """
+    demands = [(_reciprocal(before), _reciprocal(after)) for before, after in goodput_beyond]
+    return overall_change("service_time", [*mean_below, *demands])
 
 
 def _reciprocal(estimate: Estimate) -> Estimate:

@@ -9,10 +9,11 @@ attributed to the clients. The verdict tests many figures, and claims only those
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...errors import InputError
 from .comparison import Comparison, Session
-from .environment import conditions, subject
+from .environment import conditions, distinction, subject
 from .pairing import pair_of
 from .session_curves import curve_of, epochs_of
 
@@ -26,11 +27,13 @@ def compare(sessions: Sequence[Session]) -> Comparison:
         raise InputError("compare: expected two sessions or more, or one with two epochs or more that have settled levels")
     if len(split) > len(LETTERS):
         raise InputError(f"compare: expected at most {len(LETTERS)} sessions and epochs, got {len(split)}")
-    curves = tuple(curve_of(letter, session, epoch) for letter, (session, epoch) in zip(LETTERS, split, strict=False))
-    runs = [each.run for each in curves]
+    found = [curve_of(letter, session, epoch) for letter, (session, epoch) in zip(LETTERS, split, strict=False)]
+    runs = [each.run for each in found]
+    differing, compared = conditions(runs), subject(runs)
+    curves = tuple(replace(each, distinction=distinction((*compared, *differing), at)) for at, each in enumerate(found))
     return Comparison(
         curves=curves,
         pairs=tuple(pair_of(curves[0], after) for after in curves[1:]),
-        conditions=conditions(runs),
-        subject=subject(runs),
+        conditions=differing,
+        subject=compared,
     )

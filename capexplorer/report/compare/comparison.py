@@ -86,6 +86,25 @@ class Curve:
     """Points by offered rate. They are never compared with those of users."""
     rate_capacity: Estimate | None = None
     """The capacity as a rate; None if its maximum was not measured."""
+    distinction: str = ""
+    """What distinguishes it from the first curve (the first one from the second): `--pool 4`; empty if nothing does."""
+
+    @property
+    def limit(self) -> tuple[float, float] | None:
+        """(users from which it may be at its limit, users from which it is): the knee's interval, or where the curve bends before
+        its maximum; None if it is not limited at any level.
+        """
+        if self.knee_users is not None:
+            return self.knee_users
+        users, verdict = self.knee["knee"].value if self.knee else None, self.verdict
+        if users is None and verdict is not None and verdict.kind != "no_knee":
+            users = verdict.users_high if verdict.kind == "at_or_below" else verdict.users
+        return None if users is None else (users, users)
+
+    @property
+    def named(self) -> str:
+        """`B (--pool 4)`: its letter with what distinguishes it."""
+        return f"{self.letter} ({self.distinction})" if self.distinction else self.letter
 
     @property
     def name(self) -> str:
@@ -101,6 +120,9 @@ class MatchedLevel:
     differences: tuple[Difference, ...]
     disturbed: bool = False
     """Whether other processes disturbed one of the two."""
+    at_limit: bool = True
+    """Whether one of the two is at its limit there: from the low end of the lesser knee's interval on, or where a curve bends.
+    True if neither is limited."""
 
     @property
     def load(self) -> str:
@@ -158,6 +180,16 @@ class Pair:
         """The measured differences of the knee, its capacity, and the capacity as a rate."""
         found = (*self.knee, *([self.rate_capacity] if self.rate_capacity is not None else ()))
         return tuple(one for one in found if one.judgement != "not_measured")
+
+    @property
+    def directions(self) -> frozenset[bool]:
+        """Whether the claimed differences are for the better (True), for the worse (False), or both; empty without any. The knee
+        is not among them: it moves with think time and latency, too.
+        """
+        found = {one.better for load in self.loads for one in load.differences if one.claimed}
+        found |= {one.better for one in self.capacities if one.claimed and one.figure != "knee"}
+        found |= {one.better for one in self.overall if one.claimed}
+        return frozenset(is_better for is_better in found if is_better is not None)
 
     @property
     def unmatched(self) -> tuple[tuple[str, str], ...]:

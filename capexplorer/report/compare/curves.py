@@ -137,10 +137,10 @@ def _legend(curves: Sequence[Curve]) -> Iterable[str]:
     for index, curve in enumerate(curves):
         x = _LEFT + index * step
         yield marker(index, f"e{index % _SERIES} dot", x + 5, _HEIGHT - 10)
-        yield svg.text(x + 16, _HEIGHT - 6, f"{curve.letter}  {shortened(curve, int(step / _CHARACTER_PX))}")
+        yield svg.text(x + 16, _HEIGHT - 6, shortened(curve, int(step / _CHARACTER_PX)))
 
 
 def shortened(curve: Curve, width: int) -> str:
-    """Title or id in at most `width` characters."""
-    sentence = curve.title or curve.name
+    """Letter, what distinguishes the curve, and title or id, in at most `width` characters."""
+    sentence = f"{curve.named}  {curve.title or curve.name}"
     return sentence if len(sentence) <= width else sentence[: max(1, width - 1)] + "…"

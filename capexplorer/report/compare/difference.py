@@ -10,6 +10,9 @@ from .estimates import MISSING, Estimate
 from .figures import FIGURES
 from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
 
+INTERVAL_OUTSIDE = 0.1
+"""Share of true changes outside the interval of a change: brackets hold a 90% interval."""
+
 LEAST_RATIO = 0.02
 """Share of the first value that a difference must exceed in addition to its noise: smaller ones have no practical importance."""
 
@@ -52,6 +55,8 @@ class Difference:
     isolated: bool = False
     """Whether it is significant among all single user counts but not confirmed by adjacent counts, so that it should be
     repeated."""
+    at_least: Literal["before", "after"] | None = None
+    """The side whose maximum was not reached, so that its true value is at least this one."""
 
     @property
     def change(self) -> float | None:
@@ -69,6 +74,18 @@ class Difference:
         if not self.before.value:
             return 0.0 if change == 0 else None
         return change / abs(self.before.value)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 90% interval of `ratio`, symmetrical on a logarithmic scale; None: noise unknown, or a value is zero."""
+        before, after = self.before, self.after
+        if before.se is None or after.se is None or not before.value or not after.value:
+            return None
+        run = math.sqrt(2) * RUN_TO_RUN.get(self.figure, 0.0)
+        own = [(one.se / one.value, one.degrees) for one in (before, after) if one.se is not None and one.value]
+        se, degrees = welch(*own, (run, DEGREES_MOST))
+        half, moved = se * threshold(degrees, INTERVAL_OUTSIDE), math.log(after.value / before.value)
+        return math.expm1(moved - half), math.expm1(moved + half)
 
     @property
     def noise(self) -> float | None:

@@ -8,8 +8,11 @@ condition within one profile.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import Any
 
 from ... import wording
@@ -23,12 +26,31 @@ _SAME_MEMORY = 0.01
 """Relative difference of memory size that is allowed on one machine: kernels reserve different amounts."""
 
 
+DISTINCTION = 32
+"""Characters that a headline has for what distinguishes a session."""
+
+
 @dataclass(frozen=True, slots=True)
 class Differing:
     """A property that is not the same for all curves: its name, and a text for each curve."""
 
     name: str
     values: tuple[str, ...]
+    brief: tuple[str, ...] = ()
+    """What distinguishes each curve, in few words; empty for a property that is too long to name."""
+
+
+def distinction(rows: Sequence[Differing], curve: int) -> str:
+    """What distinguishes a curve from the first one, and the first one from the second: `--pool 4`, `label new, version 1.3`. At
+    most DISTINCTION characters, then the number of further properties; empty if nothing differs.
+    """
+    other = 0 if curve else 1
+    found = [row.brief[curve] for row in rows if row.brief and row.values[curve] != row.values[other] and row.brief[curve]]
+    shown = [each for end, each in enumerate(found, 1) if len(", ".join(found[:end])) <= DISTINCTION]
+    if found and not shown:
+        shown = [found[0][: DISTINCTION - 1] + "…"]
+    left = len(found) - len(shown)
+    return ", ".join(shown) + (f" and {left} more" if left else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +85,8 @@ def conditions(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
         ("counted as work", lambda each: _plain(each.header.profile.get("work"))),
     ]
     rows = [row for name, read in host if (row := _differing(name, [read(each) for each in runs]))]
+    classes = tuple(" + ".join(clients_of(each.header)) for each in runs)
+    rows = [replace(row, brief=classes) if row.name == "client" else row for row in rows]
     rows += _memory(runs) + _by_key("limit ", [limits_in_profile(each.header.profile) for each in runs])
     if len({_profile(each) for each in runs}) == 1:
         rows += _tasks(runs)
@@ -75,12 +99,49 @@ def subject(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
         ("label", lambda each: each.header.label),
         ("profile", _profile),
         ("target", lambda each: each.header.target.name),
+        ("version", lambda each: None if each.header.target.version == each.header.label else each.header.target.version),
         ("address", lambda each: None if each.header.target.command else each.header.target.url),
     ]
-    rows = [row for name, read in plain if (row := _differing(name, [read(each) for each in runs]))]
+    rows = [_named(row) for name, read in plain if (row := _differing(name, [read(each) for each in runs]))]
     if len({_profile(each) for each in runs}) > 1:
         rows += _tasks(runs)
-    return tuple(rows + _by_key("", [each.params for each in runs]))
+    rows += [_named(row) for row in _by_key("", [each.params for each in runs])]
+    commands = [_command(each) for each in runs]
+    row = _differing("command", [re.sub(r"'(\{\w+\})'", r"\1", shlex.join(each)) or None for each in commands])
+    return (*rows, replace(row, brief=tuple(_arguments(commands, index) for index in range(len(runs))))) if row else tuple(rows)
+
+
+def _named(row: Differing) -> Differing:
+    """With its name before each value: `threads 8`; a label is a name already."""
+    named = [
+        f"no {row.name}" if value == MISSING else value if row.name == "label" else f"{row.name} {value}" for value in row.values
+    ]
+    return replace(row, brief=tuple(named))
+
+
+def _command(runs: RunConditions) -> list[str]:
+    """The target's command with names instead of its port, which differs by chance, and of its parameters, which have rows."""
+    target = runs.header.target
+    port = re.search(r":(\d+)", target.url.partition("//")[2])
+    words = [re.sub(rf"(?<!\d){port[1]}(?!\d)", "{port}", word) for word in target.command] if port else target.command
+    by_value = {str(value): f"{{{name}}}" for name, value in runs.params.items()}
+    return [by_value.get(word, word) for word in words]
+
+
+def _arguments(commands: Sequence[Sequence[str]], curve: int) -> str:
+    """The arguments that a command has and the first one (for the first: the second) has not, each with the option before it:
+    `--pool 4`; `without --pool 4` if only the other has more.
+    """
+    ours, other = commands[curve], commands[0 if curve else 1]
+    edits = [each for each in SequenceMatcher(None, other, ours, autojunk=False).get_opcodes() if each[0] != "equal"]
+    more = [" ".join(_with_option(ours, first, end)) for _, _, _, first, end in edits if end > first]
+    less = [" ".join(_with_option(other, first, end)) for _, first, end, begin, stop in edits if begin == stop]
+    return ", ".join(more or [f"without {each}" for each in less])
+
+
+def _with_option(words: Sequence[str], first: int, end: int) -> Sequence[str]:
+    is_value = first > 0 and not words[first].startswith("-") and words[first - 1].startswith("-")
+    return words[first - is_value : end]
 
 
 def _differing(name: str, values: Sequence[Any]) -> Differing | None:

@@ -41,5 +41,11 @@ LATENCIES = ("mean", "p50", "p95", "p99")
 HEADLINE_LATENCIES = ("p95", "mean", "p50")
 """Latencies of which a verdict names the first that differs, in this order."""
 
-CLAIMED_FIGURES = ("goodput", "mean", "p95")
-"""Figures that are tested for the verdict. p50 is shown but not tested, since it changes with the mean."""
+CLAIMED_FIGURES = ("goodput", "failure_ratio", "mean", "p95")
+"""Figures of a user count that are tested for the verdict. p50 is shown but not tested, since it changes with the mean."""
+
+CLAIMED_LATENCIES = ("mean", "p95")
+"""Latencies that are tested over all user counts below the limit."""
+
+CLAIMED_RATE_FIGURES = ("goodput", "failure_ratio", "p95")
+"""Figures of an offered rate that are tested for the verdict."""

@@ -52,7 +52,7 @@ def _sessions(comparison: Comparison) -> list[str]:
 
 def _pair(pair: Pair) -> list[str]:
     before, after = pair.before.letter, pair.after.letter
-    lines = [f"## {after} against {before}", ""]
+    lines = [f"## {escaped(pair.after.named)} against {escaped(pair.before.named)}", ""]
     if pair.loads:
         lines += _header(["load", "figure", before, after, "change", "%", "noise", "judgement"], left=2, last_left=True)
         lines += [_row(cells) for level in pair.loads for cells in _level(level)]

@@ -86,6 +86,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _PairRows:
+    title: str
     before: str
     after: str
     rows: list[_Row]
@@ -98,7 +99,8 @@ class _PairRows:
 def _pair(pair: Pair) -> _PairRows:
     rows = [row for level in pair.loads for row in _level(level)]
     rows += [_row("", one) for one in pair.capacities]
-    return _PairRows(pair.before.letter, pair.after.letter, rows, sentences.overall(pair), pair.unmatched)
+    title = f"{pair.after.named} against {pair.before.named}"
+    return _PairRows(title, pair.before.letter, pair.after.letter, rows, sentences.overall(pair), pair.unmatched)
 
 
 def _level(level: MatchedLevel | MatchedRate) -> Iterator[_Row]:

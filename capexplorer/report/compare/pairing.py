@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...model.clients import clients_of
 from . import rates
-from .across_levels import LEVELS_LEAST, OverallChange, Pairs, overall_change, service_time_change, with_scatter
+from .across_levels import OverallChange, Pairs, failure_change, latency_change, overall_change, service_time_change, with_scatter
 from .claims import with_claims
 from .comparison import Curve, MatchedLevel, Pair
 from .difference import Difference, difference, overhead_difference
@@ -39,20 +39,21 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         each = (_difference(name, *pairs[index], before, after, clients) for name, pairs in figures.items())
         return tuple(map(_neighbours, each) if disturbed[index] else each)
 
-    knees = _knee_counts(before, after)
-    least_knee, greatest_knee = min(knees, default=math.inf), max(knees, default=math.inf)
-    beyond = [len(knees) == 2 and users >= least_knee for users in common]
-    knee = tuple(difference(name, before.knee.get(name), after.knee.get(name)) for name in ("knee", "capacity"))
+    knee = (difference("knee", before.knee.get("knee"), after.knee.get("knee")), _capacity(before, after))
+    limit = _Limit.of(before, after, *knee)
+    if any(is_disturbed and users >= limit.of_one for is_disturbed, users in zip(disturbed, common, strict=True)):
+        knee = (_neighbours(knee[0]), _neighbours(knee[1]))
     found = Pair(
         before=before,
         after=after,
-        levels=tuple(MatchedLevel(users, differences(index), disturbed[index]) for index, users in enumerate(common)),
+        levels=tuple(
+            MatchedLevel(users, differences(index), disturbed[index], limit.of_one == math.inf or users >= limit.of_one)
+            for index, users in enumerate(common)
+        ),
         only_before=tuple(sorted(ours.keys() - theirs.keys())),
         only_after=tuple(sorted(theirs.keys() - ours.keys())),
-        knee=tuple(map(_neighbours, knee))
-        if any(is_disturbed and is_beyond for is_disturbed, is_beyond in zip(disturbed, beyond, strict=True))
-        else knee,
-        overall=_overall(common, figures, disturbed, (least_knee, greatest_knee), clients is not None),
+        knee=knee,
+        overall=_overall(common, figures, disturbed, limit, clients is not None),
         clients=clients,
     )
 
@@ -75,37 +76,87 @@ def _neighbours(one: Difference) -> Difference:
     return replace(one, judgement="neighbours") if one.counts else one
 
 
-def _overall(
-    common: Sequence[int],
-    figures: Mapping[str, Pairs],
-    disturbed: Sequence[bool],
-    knees: tuple[float, float],
-    other_clients: bool,
-) -> tuple[OverallChange, ...]:
-    """Overall changes of latencies over all common user counts, of goodput over those beyond the knee (or all, if these are too
-    few), and of the service time. `knees`: the lesser and the greater knee, in users; infinite if neither session has one.
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """Which user counts saturate one or both of two curves."""
 
-    Levels disturbed by other processes are left out. Below the knee goodput depends on the users and hardly on the service.
+    of_one: float
+    """Users from which one of the two is at its limit, at the earliest; infinite if neither is limited."""
+    apart_from: float
+    apart_until: float
+    """Users between which one of them is at its limit and the other is not, so that a mean over levels leaves them out: between
+    the two knees, and if these differ beyond noise, between the outer ends of their intervals. Infinite without a knee."""
+
+    @classmethod
+    def of(cls, before: Curve, after: Curve, knee: Difference, capacity: Difference) -> _Limit:
+        """The limits of two curves, whose knees and capacities differ as given."""
+        ends = [curve.limit for curve in (before, after) if curve.limit is not None]
+        low, high = min((first for first, _ in ends), default=math.inf), max((last for _, last in ends), default=math.inf)
+        if capacity.at_least is not None:
+            return cls(low, low, math.inf)
+        if knee.counts:
+            return cls(low, low, high)
+        knees = [users for curve in (before, after) if curve.knee and (users := curve.knee["knee"].value) is not None]
+        return cls(low, min(knees, default=math.inf), max(knees, default=math.inf))
+
+
+def _capacity(before: Curve, after: Curve) -> Difference:
+    """The difference of the capacities. If only one curve has a knee, goodput stands for the other's capacity where that is
+    clear: its highest load makes more than the first one ever did, which is the least that its capacity can be; or no load makes
+    as much as that capacity, although they reach from below that knee to beyond it. Else not measured.
     """
-    users = [count for count, is_disturbed in zip(common, disturbed, strict=True) if not is_disturbed]
-    free = {
-        name: [pair for pair, is_disturbed in zip(pairs, disturbed, strict=True) if not is_disturbed]
-        for name, pairs in figures.items()
-    }
-    saturated = [pair for count, pair in zip(users, free["goodput"], strict=True) if count >= knees[1]]
-    enough = len(saturated) >= LEVELS_LEAST
-    goodput = overall_change("goodput", saturated if enough else free["goodput"])
-    found = [None if goodput is None else replace(goodput, beyond_knee=enough)]
+    ours, theirs = before.knee.get("capacity"), after.knee.get("capacity")
+    unknown = difference("capacity", ours, theirs)
+    if (ours is None) == (theirs is None):
+        return unknown
+    limited, other = (after, before) if ours is None else (before, after)
+    measured = [point.figures["goodput"] for point in other.points]
+    low, high = limited.limit or (math.inf, math.inf)
+    if not measured:
+        return unknown
+    if _goodput(measured[-1]) > max(_goodput(point.figures["goodput"]) for point in limited.points or other.points):
+        found = difference("capacity", ours or measured[-1], theirs or measured[-1])
+        return replace(found, at_least="before" if ours is None else "after") if _is_better(found, theirs is None) else unknown
+    most = max(measured, key=_goodput)
+    found = difference("capacity", ours or most, theirs or most)
+    reaches = other.points[0].users < low and other.points[-1].users >= high
+    return found if reaches and _is_better(found, ours is None) else unknown
+
+
+def _goodput(one: Estimate) -> float:
+    return one.value or 0.0
+
+
+def _is_better(one: Difference, after: bool) -> bool:
+    """Whether it is significant, and for the better if `after`, else for the worse."""
+    return one.counts and one.better is after
+
+
+def _overall(
+    common: Sequence[int], figures: Mapping[str, Pairs], disturbed: Sequence[bool], limit: _Limit, other_clients: bool
+) -> tuple[OverallChange, ...]:
+    """Overall changes over the common user counts: of latencies over those that saturate neither, of goodput over those that
+    saturate both, of failures and the service time over both kinds. Without a knee, over all of them.
+
+    Levels disturbed by other processes are left out, and those at which only one of the two is at its limit: they show the
+    distance of the knees. Below its knee goodput depends on the users and hardly on the service; beyond it latency depends on
+    the users, too.
+    """
+    free = [index for index, is_disturbed in enumerate(disturbed) if not is_disturbed]
+    below = [index for index in free if common[index] < limit.apart_from]
+    beyond = [index for index in free if common[index] >= limit.apart_until]
+
+    is_limited = limit.apart_from < math.inf
+
+    def at(name: str, indices: Sequence[int]) -> Pairs:
+        return [figures[name][index] for index in indices]
+
+    goodput = overall_change("goodput", at("goodput", beyond if is_limited else free))
+    found = [goodput and replace(goodput, beyond_knee=is_limited), failure_change(at("failure_ratio", below + beyond))]
     if not other_clients:
-        found.append(service_time_change(users, free["mean"], free["goodput"], *knees))
-        found += [overall_change(name, free[name]) for name in HEADLINE_LATENCIES]
+        found.append(service_time_change(at("mean", below), at("goodput", beyond)))
+        found += [latency_change(name, at(name, below)) for name in HEADLINE_LATENCIES]
     return tuple(each for each in found if each is not None)
-
-
-def _knee_counts(before: Curve, after: Curve) -> list[float]:
-    """Users at the knee of each session that has one."""
-    found = [curve.knee["knee"].value for curve in (before, after) if curve.knee]
-    return [users for users in found if users is not None]
 
 
 def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:

@@ -19,6 +19,10 @@ from .estimates import Estimate, level_estimates, pooled
 from .figures import LEVEL_FIGURES
 from .rates import rate_capacity, rate_points
 from .shared_machine import is_disturbed
+from .significance import DEGREES_MOST
+
+CAPACITY_DEGREES = 2.0
+"""Degrees of freedom that each level beyond the knee gives the capacity's error: its seconds are not independent."""
 
 
 def epochs_of(session: Session) -> list[int]:
@@ -134,7 +138,11 @@ def _knee(timeline: Timeline, epoch: int) -> dict[str, Estimate]:
     assert isinstance(mark.finding, Knee)
     return {
         "knee": Estimate(mark.users, None if interval is None else (interval[1] - interval[0]) / (2 * Z90)),
-        "capacity": Estimate(mark.finding.verdict.capacity_rps, mark.finding.capacity_se_rps),
+        "capacity": Estimate(
+            mark.finding.verdict.capacity_rps,
+            mark.finding.capacity_se_rps,
+            degrees=CAPACITY_DEGREES * (mark.finding.verdict.evidence.levels_beyond or DEGREES_MOST),
+        ),
     }
 
 

@@ -19,6 +19,7 @@ from ..render.chart import Band, Boundary, Chart, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
 from ..render.legend import Legend
 from ..render.raster import Pattern, Shape
+from ..render.text import safe
 
 _SHAPES = ((Shape.FILLED, "■"), (Shape.HOLLOW, "□"), (Shape.CROSS, "+"))
 _PATTERNS = (Pattern.SOLID, Pattern.DASHED, Pattern.DOTTED)
@@ -95,7 +96,8 @@ def _chart(
         series.append(Series([users for users, _ in each], ys, color, _PATTERNS[index % 3], letter=curve.letter))
         drawn += [_point(users, one, shape, color) for users, one in each]
         value = shown(max(ys, default=None))
-        legend.append(Legend(key, f"{curve.letter} at most", value, color, width=len(value)))
+        name = f"{safe(curve.named)} at most"
+        legend.append(Legend(key, name, value, color, short=f"{curve.letter} at most", width=len(value)))
     return Chart(
         x=users,
         y=y,

@@ -52,7 +52,9 @@ def levels(comparison: Comparison, palette: Palette) -> Text:
 
 def _pair(pair: Pair, palette: Palette) -> Text:
     titles = [{"A": pair.before.letter, "B": pair.after.letter}.get(title, title) for title, _, _ in _COLUMNS]
-    lines = [Text(_cells(titles), Style(bold=True))]
+    names = f"{pair.after.named} against {pair.before.named}"
+    lines = [_muted(line, palette) for line in wrap(safe(names), TABLE_CELLS)] if pair.after.distinction else []
+    lines.append(Text(_cells(titles), Style(bold=True)))
     for level in pair.loads:
         lines += _level(level, palette)
     lines += [_line("", one, palette) for one in pair.capacities]

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
 from .... import wording
 from ....wording import units
 from ..across_levels import OverallChange
 from ..comparison import Pair
 from ..difference import Difference
-from ..figures import FIGURES, SERVICE_TIME
+from ..figures import FIGURES
 
 MISSING = "–"
 
 NOISE = (
     "A difference is significant if it exceeds its noise and 2%. Noise is computed for each row separately: if nothing differs, "
     "about 1 row in 20 is significant. It is the variation within both sessions (overlapping batches of seconds) and between "
-    "levels, and an allowance for the variation between equal runs. The verdict tests service time (mean latency below the knee, "
-    "1/goodput beyond it), goodput, mean latency and p95 over all user counts together, and claims a difference at single ones "
-    "only if their neighbours show it too; what 'would be found' "
-    "is the smallest change that it finds in nine of ten comparisons (docs/compare.md has its error rate). Where other processes "
-    f"may have slowed down the service, no difference is claimed. Repeat important measurements. {wording.INTERVALS}"
+    "levels, and an allowance for the variation between equal runs. The verdict tests the capacity; service time (mean latency "
+    "below the knee, 1/goodput beyond it), goodput, failures, mean latency and p95 over all user counts together; and single "
+    "counts at which one of the two is at its limit, if other counts or the capacity show the difference too. What 'would be "
+    "found' is the smallest change that it finds in nine of ten comparisons (docs/compare.md has its error rate). Where other "
+    "processes may have slowed down the service, no difference is claimed. Repeat important measurements. "
+    f"{wording.INTERVALS}"
 )
 
 BEYOND = {True: "better, beyond noise", False: "worse, beyond noise", None: "differs beyond noise"}
@@ -87,13 +88,39 @@ def percent(share: float) -> str:
     return _signed(sentence, share) + "%"
 
 
+def brief(share: float) -> str:
+    """The same for a headline: `+7.4%`, `+97%`."""
+    return percent(share) if abs(share) < 0.0995 else f"{_signed(f'{abs(share) * 100:.0f}', share)}%"
+
+
+def interval(of: tuple[float, float] | None) -> str:
+    """` [+86% to +109%]`; empty if it is not known."""
+    return "" if of is None else f" [{brief(of[0])} to {brief(of[1])}]"
+
+
 def overall(pair: Pair) -> str:
-    """`Mean change over user counts in common: p95 +9.8% over 12 (noise 4.1%, found from 6.2% on).`; may be empty."""
+    """`Mean change over user counts in common: p95 +9.8% over 12 (noise 4.1%, found from 6.2% on).`; may be empty. Without
+    changes of which not even a doubling would be found.
+    """
     sentence = [
-        f"{FIGURES[one.figure].title} {percent(one.ratio)} over {one.levels}{_noise_and_significance(one)}"
+        f"{_title(one)} {percent(one.ratio)} over {one.levels}{_noise_and_significance(one)}"
         for one in pair.overall
+        if not one.says_nothing
     ]
     return f"Mean change over user counts in common: {'; '.join(sentence)}." if sentence else ""
+
+
+def overall_words(one: OverallChange) -> str:
+    """`service time +9.8% [+7.1% to +13%] over 12 user counts`, `2.9% of requests fail instead of 0% over 6 user counts`."""
+    over = f"over {one.levels} user counts{' at or beyond the knee' * one.beyond_knee}"
+    if one.means is not None:
+        before, after = (f"{100 * share:.2g}%" for share in one.means)
+        return f"{after} of requests fail instead of {before} {over}"
+    return f"{_title(one)} {brief(one.ratio)}{interval(one.interval)} {over}"
+
+
+def _title(one: OverallChange) -> str:
+    return {"failure_ratio": "share that succeeds", "mean": "mean latency"}.get(one.figure, FIGURES[one.figure].title)
 
 
 def _noise_and_significance(one: OverallChange) -> str:
@@ -103,26 +130,22 @@ def _noise_and_significance(one: OverallChange) -> str:
     return f"{where} ({noise}{smallest}){', beyond noise' if one.claimed else ''}"
 
 
-def detectable(pair: Pair, figure: str) -> str:
-    """` (a change of 6.2% would be found)`; empty if the whole curve was not tested."""
-    asked = next((one.detectable for one in pair.overall if one.figure == figure), None)
-    of = " in service time" if figure == SERVICE_TIME.name else ""
-    return "" if asked is None else f" (a change of {percent(asked).lstrip('+')}{of} would be found)"
+def detectable(pair: Pair) -> str:
+    """`a change of 6.2% in service time would be found`: the most precise of the tests of the whole curve; empty without any."""
+    asked = [one for one in pair.overall if one.detectable is not None and one.means is None and one.figure != "p50"]
+    best = min(asked, key=lambda one: one.detectable or math.inf, default=None)
+    if best is None or best.says_nothing:
+        return "the levels are too few or differ too much to find even a doubling" if asked else ""
+    return f"a change of {brief(best.detectable or 0.0).lstrip('+')} in {_title(best)} would be found"
 
 
-def isolated(pair: Pair, figures: Sequence[str]) -> str:
-    """`, but p95 stands out at 60 users alone (+300%): repeat that level`; empty if no single user count stands out."""
-    found = [(level.users, one) for level in pair.levels for one in level.differences if one.isolated and one.figure in figures]
+def isolated(pair: Pair) -> str:
+    """`p95 stands out at 60 users alone (+300%): repeat that level`; empty if no single user count stands out."""
+    found = [(level.users, one) for level in pair.levels for one in level.differences if one.isolated]
     if not found:
         return ""
     users, one = max(found, key=lambda each: abs(each[1].ratio or 0.0))
-    return f", but {FIGURES[one.figure].title} stands out at {users} users alone ({ratio(one)}): repeat that level"
-
-
-def strongest(differences: Sequence[tuple[int, Difference]]) -> str:
-    """`+12% at 40 users`: the greatest of differences at several user counts."""
-    users, one = max(differences, key=lambda each: abs(each[1].ratio or 0.0))
-    return f"{ratio(one)} at {users} users"
+    return f"{FIGURES[one.figure].title} stands out at {users} users alone ({ratio(one)}): repeat that level"
 
 
 def _signed(sentence: str, number: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import wording
 from ....model.events import ClientOverhead, Mark
+from ....model.findings import Cause
 from ....model.intervals import Z95
 from ....wording import numbers, quantities, units
 from ... import figures
@@ -55,6 +56,11 @@ def knee(one: Curve) -> str:
 def marked(one: Curve) -> str:
     """The marks: `the service's CPU is saturated (GIL) at 60 users; connections are reset at 80 users, 412 ×`."""
     return "; ".join(map(_marked, one.marks)) or MISSING
+
+
+def failures(one: Curve) -> frozenset[str]:
+    """The kinds of failed requests that were marked: `bad gateway (HTTP 502)`."""
+    return frozenset(wording.title(mark) for mark in one.marks if isinstance(mark.finding, Cause) and mark.finding.count)
 
 
 def _marked(mark: Mark) -> str:
