@@ -1,4 +1,4 @@
-# `make run` and `make test` do all the set-up on a machine that has Python 3.11 and make.
+# `make run` and `make test` do all the set-up on a machine that has Python 3.11 to 3.13 and make.
 
 PYTHON ?= python3
 VENV := .venv
@@ -147,7 +147,11 @@ pictures: setup
 
 setup: $(READY)
 
+# The versions of `requires-python` in pyproject.toml. With another one pip would list every version of a package that it refuses.
+RIGHT_PYTHON := import sys; (3, 11) <= sys.version_info < (3, 14) and print("right")
+
 $(READY): requirements.lock pyproject.toml
+	$(if $(shell $(PYTHON) -c '$(RIGHT_PYTHON)' 2>/dev/null),,$(error $(PYTHON) is not Python 3.11, 3.12 or 3.13; name one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.11))
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -1,0 +1,40 @@
+"""Set-up with a Python that is not supported ends in one line, which says what is right."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def set_up(folder: Path, python: str, *, carried_out: bool = True) -> subprocess.CompletedProcess[str]:
+    words = ["make", "run", f"VENV={folder / 'venv'}", f"PYTHON={python}", *["--dry-run"] * (not carried_out)]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("python", ["false", "no-such-python"])
+def test_a_program_that_is_no_supported_python_is_refused_in_one_line(tmp_path: Path, python: str) -> None:
+    done = set_up(tmp_path, python)
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert f"{python} is not Python 3.11, 3.12 or 3.13" in line
+    assert "make run PYTHON=python3.11" in line
+    assert not (tmp_path / "venv").exists()
+
+
+def test_this_python_is_accepted(tmp_path: Path) -> None:
+    done = set_up(tmp_path, sys.executable, carried_out=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_versions_are_those_of_the_package() -> None:
+    requires = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    found = re.search(r"\((\d+), (\d+)\) <= sys.version_info < \((\d+), (\d+)\)", (ROOT / "Makefile").read_text())
+    assert found is not None
+    assert requires == f">={found[1]}.{found[2]},<{found[3]}.{found[4]}"
