@@ -7,9 +7,14 @@ import sys
 from .. import namespace
 from ..errors import InputError
 from ..model.limits import LEAST_GENERATOR_OPEN_FILES
+from ..remote import run_sockets
 from ..run.options import RunOptions
 from .screen_options import ScreenOptions
 from .terminals import require_screen
+
+_LEAST_ADDRESS_SPACE_BYTES = 512 << 20
+"""A run has 80 MB in memory, and reserves 740 MB of addresses where it may. With 450 MB runs worked; with 400 and with 300 MB some
+ended because a thread could not be started."""
 
 
 def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detach: bool = False) -> int:
@@ -24,6 +29,9 @@ def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detac
     if not headless and not detach:
         require_screen("the live screen", "run --headless --plan ... or run --detach")
     _check_open_files(options.profile.limits.generator.open_files)
+    _check_memory()
+    if detach and (why := run_sockets.why_none()):
+        raise InputError(f"--detach: no screen could be attached to the run, and `stop` could not end it: {why}")
     if detach:
         from .detaching import detached
 
@@ -53,3 +61,15 @@ def _check_open_files(wanted: int | None) -> None:
     if hard != resource.RLIM_INFINITY and hard < LEAST_GENERATOR_OPEN_FILES:
         needed = f"a run needs {LEAST_GENERATOR_OPEN_FILES}, plus one for each user's connection"
         raise InputError(f"open files: the hard limit here is {hard} (ulimit -Hn), {needed}")
+
+
+def _check_memory() -> None:
+    """Refuse a run in too small an address space, where a thread or an import would fail at any place."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESS_SPACE_BYTES:
+        needed = f"a run needs {_LEAST_ADDRESS_SPACE_BYTES >> 10}"
+        raise InputError(f"virtual memory: the limit here is {limit >> 10} kB (ulimit -v), {needed}")

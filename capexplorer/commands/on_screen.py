@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import IO
 
+from ..remote import run_sockets
 from ..run.options import RunOptions
 from .assembly import AssembledRun, live_run, report_failure
 from .baseline import baselines
@@ -96,6 +97,12 @@ def print_session_goes_on(stderr: IO[str] | None, session: str | None) -> None:
         return
     from .afterwards import run_goes_on
 
+    why_not = run_sockets.why_none()
+    lines = (
+        run_goes_on(session)
+        if why_not is None
+        else (f"the run goes on; no screen can be attached to it: {why_not}", f"to end it: kill {os.getpid()}")
+    )
     with contextlib.suppress(OSError):
-        stderr.write("\n".join((*run_goes_on(session), "")))
+        stderr.write("\n".join((*lines, "")))
         stderr.flush()

@@ -20,6 +20,8 @@ from requests.exceptions import RequestException
 from ..profile import MAX_BODY_MB
 
 CHUNK_BYTES = 65_536
+HEAD_MOST_BYTES = 65_536
+"""Most bytes of a head; http.client limits a single line to as much."""
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ def install(most_bytes: int) -> None:
     """Limit the size of a reply in all clients. Call once per process."""
     body_limit.most_bytes = most_bytes  # for the lean client
     _bound_requests(most_bytes)
+    _bound_head()
     _bound_buffer(most_bytes)
     _unpack_bounded(most_bytes)
 
@@ -70,6 +73,21 @@ def _joined(response: Any, most_bytes: int) -> bytes:
             response.close()
             raise BodyTooLarge(most_bytes)
     return bytes(body)
+
+
+def _bound_head() -> None:
+    """FastHttpUser: bound the head. It joins a header's parts one by one: one of 10 MB would keep the load thread for 8 s."""
+    kind: Any = geventhttpclient.response.HTTPResponse
+    feed = kind.feed
+
+    def bounded(response: Any, data: bytes) -> None:
+        feed(response, data)
+        if not response.headers_complete:
+            response.head_bytes = getattr(response, "head_bytes", 0) + len(data)
+            if response.head_bytes > HEAD_MOST_BYTES:
+                raise geventhttpclient.response.HTTPParseError(f"head larger than {HEAD_MOST_BYTES} bytes")
+
+    kind.feed = bounded
 
 
 def _bound_buffer(most_bytes: int) -> None:

@@ -45,6 +45,20 @@ def is_private(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
 
 
+def why_none() -> str | None:
+    """Why a run cannot listen, so that no screen can be attached to it; None if it can. Creates the folder."""
+    if any(map(make_folder, folders())):
+        return None
+    last = folders()[-1]
+    try:
+        found = os.lstat(last)
+    except OSError as error:
+        return f"{last}: {(error.strerror or str(error)).lower()}"
+    if found.st_uid != os.geteuid():
+        return f"{last} belongs to user {found.st_uid}"
+    return f"{last} is not a folder that only this user can enter"
+
+
 def running() -> dict[str, Path]:
     """The sockets of the runs that listen now, by session id. Sockets that a killed run left behind are removed."""
     found: dict[str, Path] = {}

@@ -82,7 +82,8 @@ def html_spans(text: str) -> Markup:
 def cell(text: str) -> str:
     """A CSV cell on one line, which a spreadsheet does not take for a formula (OWASP, CSV injection)."""
     shown = visible(text)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+    first = unicodedata.normalize("NFKC", shown[:1])  # spreadsheets take a full-width sign for the usual one
+    return f"'{shown}" if first in _FORMULA else shown
 
 
 def _isolated(text: str) -> str:

@@ -71,7 +71,8 @@ class ControlServer:
         """Listen in a thread of its own. If no socket can be made, log a warning; the run continues without one."""
         self._welcome = welcome
         if not self._listen():
-            return self._log("warning", "no socket can be made in the user's runtime folder: no screen can be attached")
+            why = run_sockets.why_none() or "its socket cannot be made in the user's runtime folder"
+            return self._log("warning", f"no screen can be attached to this run: {why}")
         self._running.acquire()
         native.start_thread(self._run)
 

@@ -35,7 +35,11 @@ def slug(name: str) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Create the folder if it is missing, private to the user. Raises LogWriteError if it cannot be created or written to."""
+    """Create the folder if it is missing, private to the user. Raises LogWriteError if it cannot be created or written to, or if
+    its name is not UTF-8: logs, screens and other processes could not name the session.
+    """
+    if os.fsencode(where := os.path.abspath(folder)) != where.encode("utf-8", "replace"):
+        raise LogWriteError(f"{where}: the sessions folder has a name that is not UTF-8; choose another one by --sessions-dir")
     try:
         folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
     except OSError as error:

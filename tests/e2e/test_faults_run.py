@@ -103,6 +103,41 @@ def test_a_limit_of_open_files_below_64_is_refused_before_the_run_starts(tmp_pat
     assert not run.sessions.exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no ulimit")
+def test_too_small_an_address_space_is_refused_before_the_run_starts(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", *SHORT_PLAN, before=("sh", "-c", 'ulimit -v 400000; exec "$@"', "sh")) as run:
+        assert run.exit_code() == 2
+    assert run.stderr == "capexplorer: virtual memory: the limit here is 400000 kB (ulimit -v), a run needs 524288\n"
+
+
+def test_a_sessions_folder_whose_name_is_not_utf_8_is_refused_in_one_line(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    with started_run(tmp_path, "actor", *SHORT_PLAN, sessions=folder) as run:
+        assert run.exit_code() == 4
+    [line] = run.stderr.splitlines()
+    assert (
+        "caf\N{REPLACEMENT CHARACTER}: the sessions folder has a name that is not UTF-8; choose another one by --sessions-dir"
+        in line
+    )
+    assert not folder.exists()
+
+
+def test_a_run_to_which_nothing_could_be_attached_is_not_detached(tmp_path: Path) -> None:
+    """Another user has made the folder in /tmp first, and there is no runtime folder."""
+    (foreign := tmp_path / "foreign").mkdir()
+    own = Path(f"/tmp/capexplorer-{os.geteuid()}")
+    own.mkdir(0o700, exist_ok=True)
+    before = words_of_mount_namespace(f"mount --bind {foreign} {own} && chown 1234 {own}")
+    with started_run(
+        tmp_path, "actor", "--detach", "--plan", "2:60s", before=(*before, "env", "XDG_RUNTIME_DIR=/nowhere")
+    ) as run:
+        assert run.exit_code() == 2
+    assert run.stdout == ""
+    [line] = run.stderr.splitlines()
+    assert line.startswith("capexplorer: --detach: no screen could be attached to the run")
+    assert line.endswith(f"{own} belongs to user 1234")
+
+
 def words_of_mount_namespace(script: str) -> list[str]:
     """Words of a command that runs the words after them in a new mount namespace, after a script; needs root."""
     require("unshare")

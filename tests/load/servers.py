@@ -114,6 +114,8 @@ class Server:
         if path in CUT_OFF:
             self._cut_off(connection, path)
             return False
+        if path == "/huge-head":
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Huge: " + b"a" * 10_000_000 + b"\r\n\r\nok")
         if path in BROKEN_OFF:
             connection.sendall(BROKEN_OFF[path])
             return False

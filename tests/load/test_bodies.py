@@ -28,6 +28,18 @@ def test_a_body_over_the_bound_has_its_own_failure_type(seen: Played, client: st
     assert classify(FailureSignature(types=("BodyTooLarge",)), "Linux") == "body_too_large"
 
 
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        ("http_user", "got more than # bytes when reading header line"),
+        ("fast_http_user", "head larger than # bytes"),
+        ("lean_http_user", "head larger than # bytes"),
+    ],
+)
+def test_a_head_over_the_bound_is_a_failure_before_it_is_read_to_its_end(seen: Played, client: str, text: str) -> None:
+    assert seen[client]["/huge-head"][1] == text
+
+
 @pytest.mark.parametrize("client", ["http_user", "fast_http_user", "lean_http_user"])
 def test_the_client_continues_after_a_body_over_the_bound(seen: Played, client: str) -> None:
     assert seen[client]["/ok"] == 2

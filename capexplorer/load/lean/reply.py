@@ -14,10 +14,7 @@ from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
 from geventhttpclient.header import Headers
 from geventhttpclient.response import HTTPConnectionClosed
 
-from ..bodies import BodyTooLarge, unpacked
-
-HEAD_MOST_BYTES = 65_536
-"""Most bytes of a head with the interim replies before it; http.client limits a single line to as much."""
+from ..bodies import HEAD_MOST_BYTES, BodyTooLarge, unpacked
 
 _SWITCHING_PROTOCOLS = 101
 _HEAD_END = re.compile(rb"\r?\n\r?\n")

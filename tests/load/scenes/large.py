@@ -29,6 +29,7 @@ def _requested(kind: type[locust.User], url: str) -> dict[str, Any]:
         with user.client.get(path, name=f"{path} checked", catch_response=True) as response:
             if response.content:
                 response.failure("there is a body")
+    user.client.get("/huge-head", name="/huge-head")
     user.client.get("/ok", name="/ok")
     return found
 
