@@ -13,7 +13,7 @@ from .screen_options import ScreenOptions
 from .terminals import require_screen
 
 _LEAST_ADDRESS_SPACE_BYTES = 512 << 20
-"""A run has 80 MB in memory, and reserves 740 MB of addresses where it may. With 450 MB runs worked; with 400 and with 300 MB some
+"""A run has 80 MB in memory, and reserves 740 MB of addresses where it may. With 450 MB runs worked; with 400 and 300 MB some
 ended because a thread could not be started."""
 
 
