@@ -53,10 +53,8 @@ def profiles() -> dict[str, Path]:
 
 
 def own_profiles() -> dict[str, Path]:
-    """Those of the working folder, without the ones that come with capexplorer if that is a checkout."""
-    here = Path.cwd().resolve()
-    shipped = here / "profiles" if checkout() == here else None
-    return {name: path for name, path in profiles().items() if path.is_relative_to(here) and path.parent != shipped}
+    """Those of the working folder, without the ones that come with capexplorer."""
+    return {name: path for name, path in profiles().items() if path.parent.resolve() != sample_profiles()}
 
 
 def _has_users(path: Path) -> bool:

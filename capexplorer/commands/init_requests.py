@@ -54,7 +54,7 @@ class Requests:
         if described.left_out:
             names = ", ".join(described.left_out[:LEFT_OUT_SHOWN])
             more = f" and {len(described.left_out) - LEFT_OUT_SHOWN} more" if len(described.left_out) > LEFT_OUT_SHOWN else ""
-            click.echo(f"left out: {names}{more} (to have one, give it as a curl command)")
+            click.echo(f"left out: {names}{more} (to have one, give it with its body, or as a curl command)")
 
     def _try(self, task: Task) -> None:
         self._find_values(task)
