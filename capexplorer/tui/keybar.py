@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.events import Click
+from textual.widgets import Static
 
 from .key import Key, ScreenName, name_of
 from .keys import KEYS, keys_of
@@ -63,16 +65,28 @@ def key_bar(screen: ScreenName, width: int, table: Sequence[Key] = KEYS, /, **wo
     return line
 
 
+class KeyLine(Static):
+    """A line of keys that can be clicked. Its meta data are not Textual's `@click`, which would be drawn as a link."""
+
+    def show_keys(self, line: str) -> None:
+        """Show this line."""
+        self.update(clickable(line))
+
+    def on_click(self, event: Click) -> None:
+        """Press the key that was clicked. Only with the mouse enabled."""
+        key = event.style.meta.get("key")
+        if key is not None:
+            self.app.simulate_key(str(key))
+
+
 def clickable(line: str) -> Text:
-    """A line of keys on which a click presses the key: anywhere on `f failures`, on each sign of `↑↓ choose`. Only with the mouse
-    enabled.
-    """
+    """A line of keys on which a click presses the key: anywhere on `f failures`, on each sign of `↑↓ choose`."""
     text = Text(line, no_wrap=True)
     for part in _KEYS_AND_WORDS.finditer(line):
         found = list(_keys_at_the_start(part.group()))
         for at, end, key in found:
             span = part.span() if len(found) == 1 else (part.start() + at, part.start() + end)
-            text.stylize(Style(meta={"@click": ("app.simulate_key", (key,))}), *span)
+            text.stylize(Style(meta={"key": key}), *span)
     return text
 
 

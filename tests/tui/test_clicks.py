@@ -24,7 +24,7 @@ def anyio_backend() -> str:
 
 def pressed_at(line: str) -> dict[str, str]:
     """The key that a click on each part of a line of keys presses; parts without one are left out."""
-    keys = [(span.style.meta["@click"][1][0], line[span.start : span.end]) for span in clickable(line).spans]  # type: ignore[union-attr]
+    keys = [(span.style.meta["key"], line[span.start : span.end]) for span in clickable(line).spans]  # type: ignore[union-attr]
     return {part: key for key, part in keys}
 
 

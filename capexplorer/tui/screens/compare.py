@@ -21,7 +21,7 @@ from ...report.compare.comparison import Comparison
 from ...wording.quantities import latency_title
 from ..base_app import SignalledApp
 from ..display_options import Palette
-from ..keybar import LIKE_LESS, clickable
+from ..keybar import LIKE_LESS, KeyLine, clickable
 from ..preferences import Preferences
 from ..terminal import Terminal
 from ..themes import palette_of
@@ -101,7 +101,7 @@ class CompareScreen(Screen[None]):
         with Container(id="tables"):
             yield VerticalScroll(Static(), id="levels", classes="view")
             yield VerticalScroll(Static(), id="conditions", classes="view")
-        yield Static(clickable("1-4 Tab view  ↑↓ scroll  l latency log scale  q back"), id="keys")
+        yield KeyLine(clickable("1-4 Tab view  ↑↓ scroll  l latency log scale  q back"), id="keys")
 
     def _latency(self, palette: Palette, size: Size) -> list[Strip]:
         return compare_charts.latency(self.comparison, palette, size, log=self.logarithmic)

@@ -8,11 +8,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
-from ..keybar import clickable
+from ..keybar import KeyLine, clickable
 from ..panes.level_page import LevelPage
 
 KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R requests   Esc close"
@@ -41,7 +40,7 @@ class LevelScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The page and its keys."""
         yield self._page
-        yield Static(clickable(KEYS), id="level-keys")
+        yield KeyLine(clickable(KEYS), id="level-keys")
 
     def on_mount(self) -> None:
         """Focus the page, so that keys scroll it."""

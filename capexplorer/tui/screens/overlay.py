@@ -11,12 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Key
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from ...model.kept_request import KeptRequests
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
-from ..keybar import LIKE_LESS, clickable
+from ..keybar import LIKE_LESS, KeyLine
 from ..panes.list_pane import ListPane
 from ..panes.pane import Pane
 from ..render.text import safe
@@ -47,7 +46,7 @@ class Overlay(ModalScreen[None]):
     def __init__(self, source: OverlaySource, *panes: Pane) -> None:
         super().__init__()
         self.source, self.panes = source, panes
-        self._keys, self._shown_keys = Static(classes="keys", markup=False), ""
+        self._keys, self._shown_keys = KeyLine(classes="keys", markup=False), ""
 
     def compose(self) -> ComposeResult:
         """The panes, and the keys."""
@@ -68,7 +67,7 @@ class Overlay(ModalScreen[None]):
             pane.show(timeline, len(timeline) - 1, options)
         if self.key_line != self._shown_keys:  # an update makes Textual lay out the whole screen again
             self._shown_keys = self.key_line
-            self._keys.update(clickable(self.key_line))
+            self._keys.show_keys(self.key_line)
 
     def update_data(self) -> None:
         """Update data that is not in the timeline. Called before each drawing."""

@@ -23,7 +23,7 @@ from ...wording.quantities import size
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.choose import Choose
 from ..key import ScreenName
-from ..keybar import bindings, clickable, key_bar
+from ..keybar import KeyLine, bindings, key_bar
 from ..preferences import Preferences
 from ..render.text import safe
 from .compare import CompareScreen
@@ -66,7 +66,7 @@ class Picker(Screen[None]):
         yield Input(placeholder="filter", id="filter", compact=True)
         yield self._entries
         yield self._detail
-        yield Static(id="keys")
+        yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
         """Load the lists, with the default profile highlighted."""
@@ -145,7 +145,7 @@ class Picker(Screen[None]):
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
         left_out = () if row is not None else OF_SESSIONS if self._entries.compared() else (*OF_SESSIONS, "compare")
         shown = [key for key in self._preferences.keys if key.action not in left_out]
-        self.query_one("#keys", Static).update(clickable(key_bar(self.NAME, self.size.width - 1, shown, **words)))
+        self.query_one(KeyLine).show_keys(key_bar(self.NAME, self.size.width - 1, shown, **words))
 
     def _show_message(self, message: str) -> None:
         """Show a message in place of the detail, until another entry is highlighted."""

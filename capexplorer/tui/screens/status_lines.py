@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from textual.screen import Screen
-from textual.widgets import Static
 
 from ...model.timeline import Timeline
 from ..display_options import Palette
 from ..key import Key, ScreenName
-from ..keybar import clickable, key_bar
+from ..keybar import KeyLine, key_bar
 from ..panes.failures import tally
 from ..panes.status import StatusArea
 from ..panes.status_view import View
@@ -26,7 +25,7 @@ class StatusLines:
 
     def __init__(self, screen: Screen[None], keys: Sequence[Key], redraw: Callable[[], None]) -> None:
         self._screen, self._table, self._redraw = screen, keys, redraw
-        self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), Static(id="keys", markup=False)
+        self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), KeyLine(id="keys", markup=False)
         self.message, self._alarm, self._message_count = "", False, 0
         self._drawn: tuple[object, ...] = ()
         """What the lines show."""
@@ -61,7 +60,7 @@ class StatusLines:
         keys = key_bar(bound, size.width - 1, self._table, **key_words)
         if keys != self._key_bar:  # an update makes Textual lay out the whole screen again
             self._key_bar = keys
-            self.keys.update(clickable(keys))
+            self.keys.show_keys(keys)
 
     def draw_tabs(self, timeline: Timeline, palette: Palette, pane: int) -> None:
         """Draw the line of tabs, with the count of failures."""
