@@ -55,6 +55,8 @@ OBSERVED_BY_RUN_KINDS = frozenset(("stop_rule",))
 OBSERVED_BY_RUN_KEYS = frozenset(
     (
         "cause:user_code_error",
+        "cause:users_stopped",
+        "cause:custom_events",
         "cause:load_thread_blocked",
         "cause:load_thread_ended",
         "cause:worker_lost",

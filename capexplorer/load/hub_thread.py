@@ -15,7 +15,7 @@ from gevent.hub import set_hub
 
 from .lag import LagMeter
 from .native import allocate_lock, start_thread
-from .user_code import LoadHub, UserErrors, place
+from .user_code import LoadHub, UserErrors, place, place_in_user_code
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class HubThread:
     """Start once, call, stop once. `is_user` says whether a greenlet is a user's, so that its exceptions count as user errors."""
 
     def __init__(self, errors: UserErrors, is_user: Callable[[Any], bool]) -> None:
-        self.lag = LagMeter()
+        self.lag = LagMeter(self._where_in_user_code)
         self.beats = 0
         """Grows four times a second while the hub runs."""
         self.ended_by: BaseException | None = None
@@ -97,6 +97,10 @@ class HubThread:
         """`FILE:LINE in FUNCTION` that the thread executes now; empty when it has ended."""
         frame = sys._current_frames().get(self._python_id)
         return place(frame, frame.f_lineno) if frame is not None else ""
+
+    def _where_in_user_code(self) -> str:
+        """As `where`, of user code alone: empty while it runs none."""
+        return place_in_user_code(sys._current_frames().get(self._python_id))
 
     # -- in the thread
 

@@ -22,7 +22,7 @@ class InProcessEngine:
 
     def replace_dead_users(self, wanted: Callable[[], Mapping[str, int]]) -> None:
         """Replace dead users from now on. `wanted`: returns the users by class as of the last step."""
-        self._replacement = Replacement(self.runner, wanted, self._context.errors)
+        self._replacement = Replacement(self.runner, wanted, self._context.errors, self._context.recorder.activity)
         gevent.spawn(self._replacement.run)
 
     def begin_level(self, index: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import gevent
@@ -19,12 +20,16 @@ class Lag:
     p50_ms: float | None
     p99_ms: float | None
     max_ms: float | None
+    blocked_at: str | None = None
+    """`FILE:LINE in FUNCTION` of user code that held the loop at the end of the tick; None: none did, or it is not known."""
 
 
 class LagMeter:
     """`run` in the hub; `drain` from the recorder's thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: Callable[[], str]) -> None:
+        """`where`: user code that the load thread executes now; empty if it executes none."""
+        self._where = where
         self._late_ms: deque[float] = deque(maxlen=10_000)
         self._due_s = math.inf
 
@@ -40,8 +45,10 @@ class LagMeter:
         """The timer delay since the last call, including a timer that is overdue now: a blocked hub must not look idle."""
         late = sorted(self._late_ms.popleft() for _ in range(len(self._late_ms)))
         overdue_ms = (time.perf_counter() - self._due_s) * 1000
+        blocked_at = None
         if overdue_ms > PERIOD_S * 1000:
+            blocked_at = self._where() or None
             late.append(max(overdue_ms, late[-1] if late else 0.0))
         if not late:
             return Lag(None, None, None)
-        return Lag(late[(len(late) - 1) // 2], late[math.ceil(0.99 * len(late)) - 1], late[-1])
+        return Lag(late[(len(late) - 1) // 2], late[math.ceil(0.99 * len(late)) - 1], late[-1], blocked_at)

@@ -140,7 +140,8 @@ class LoadHost:
 
     def _prepare(self) -> None:
         self._step_lock = BoundedSemaphore(1)
-        task_hooks.install(self.recorder.activity, self.offering)
+        task_hooks.install(self.recorder.activity, self.offering, self.errors)
+        self.recorder.on_custom_event = self.errors.on_custom_event
 
     def _is_user(self, greenlet: Any) -> bool:
         return self.engine.runner is not None and greenlet in self.engine.runner.user_greenlets

@@ -8,19 +8,21 @@ from typing import Any
 import gevent
 from locust.runners import STATE_RUNNING
 
+from .user_activity import UserActivity
 from .user_code import UserErrors
 
 EVERY_S = 0.05
 EVERY_AT_MOST_S = 1.0
-"""A user that dies is replaced at once, then with increasing delay, so that a broken `on_start` cannot spin."""
+"""A user that dies is replaced at once, then with increasing delay, so that a broken `on_start` cannot spin. A user that has
+stopped itself after a flow is always replaced at once: so many flows run at a time as users are requested."""
 
 
 class Replacement:
     """`run` in a greenlet of the load thread."""
 
-    def __init__(self, runner: Any, wanted: Callable[[], Mapping[str, int]], errors: UserErrors) -> None:
+    def __init__(self, runner: Any, wanted: Callable[[], Mapping[str, int]], errors: UserErrors, activity: UserActivity) -> None:
         """`wanted`: users by class, as of the last step."""
-        self._runner, self._wanted, self._errors = runner, wanted, errors
+        self._runner, self._wanted, self._errors, self._activity = runner, wanted, errors, activity
         self.replaced = 0
         """Users replaced so far."""
 
@@ -28,9 +30,11 @@ class Replacement:
         """Never returns."""
         pause_s = EVERY_S
         while True:
-            gevent.sleep(pause_s)
+            stopped = self._activity.ended.wait(pause_s)
+            self._activity.ended.clear()
+            gevent.sleep(0)  # in which the greenlet of a user that has just stopped ends
             missing = self._missing()
-            pause_s = min(EVERY_AT_MOST_S, pause_s * 2) if missing else EVERY_S
+            pause_s = EVERY_S if stopped else min(EVERY_AT_MOST_S, pause_s * 2) if missing else EVERY_S
             if missing:
                 self._replace(missing)
 

@@ -11,12 +11,14 @@ from typing import Any
 
 import gevent
 import gevent.hub
+from locust.exception import StopUser
 from locust.user.task import DefaultTaskSet, TaskSet
 from locust.user.users import PytestUser, User
 
 from .offered.offering import Offering
 from .results import LEAVING
 from .user_activity import UserActivity
+from .user_code import UserErrors
 from .workload import leave, seconds_of
 
 _sleep = gevent.hub.sleep
@@ -25,14 +27,14 @@ _runs: dict[type[User], Callable[[Any], None]] = {kind: kind.run for kind in (Us
 """The original functions, so that a second installation replaces the first."""
 
 
-def install(activity: UserActivity, offering: Offering) -> None:
+def install(activity: UserActivity, offering: Offering, errors: UserErrors) -> None:
     """Install the hooks. Call it before a locustfile is imported, since that may import `sleep` by name."""
     wait = _waiting(activity, offering)
     TaskSet._sleep = wait  # type: ignore[method-assign]
     for kind, execute in _executes.items():
-        kind.execute_task = _executing(activity, offering, wait, execute)  # type: ignore[method-assign]
+        kind.execute_task = _executing(activity, offering, wait, execute, errors)  # type: ignore[method-assign]
     for user_kind, run in _runs.items():
-        user_kind.run = _running(run)  # type: ignore[misc, method-assign]
+        user_kind.run = _running(activity, run, errors)  # type: ignore[misc, method-assign]
     time.sleep = gevent.sleep = gevent.hub.sleep = _sleeping(activity)  # gevent has patched `time.sleep` already
 
 
@@ -56,7 +58,7 @@ def _waiting(activity: UserActivity, offering: Offering) -> Wait:
 
 
 def _executing(
-    activity: UserActivity, offering: Offering, wait: Wait, execute: Callable[[Any, Any], Any]
+    activity: UserActivity, offering: Offering, wait: Wait, execute: Callable[[Any, Any], Any], errors: UserErrors
 ) -> Callable[[Any, Any], None]:
     def execute_task(tasks: Any, task: Any) -> None:
         if isinstance(task, type):  # a nested task set, whose tasks come here by themselves
@@ -75,6 +77,8 @@ def _executing(
             activity.on_task_end(began_s)
             if iteration is not None:
                 offering.ended(iteration, failed=not isinstance(error, LEAVING))
+            if isinstance(error, StopUser):
+                errors.on_stopped(error)
             raise
         except BaseException:  # the user is stopped
             if iteration is not None:
@@ -87,12 +91,23 @@ def _executing(
     return execute_task
 
 
-def _running(run: Callable[[Any], None]) -> Callable[[Any], None]:
+def _running(activity: UserActivity, run: Callable[[Any], None], errors: UserErrors) -> Callable[[Any], None]:
     def run_and_leave(user: Any) -> None:
+        on_start = user.on_start
+
+        def start() -> None:
+            try:
+                on_start()
+            except StopUser as error:
+                errors.on_stopped(error)
+                raise
+
+        user.on_start = start
         try:
             run(user)
         finally:
             leave(user)
+            activity.on_user_end()
 
     return run_and_leave
 

@@ -10,6 +10,7 @@ from collections.abc import Container
 from dataclasses import astuple, dataclass
 
 from gevent import getcurrent
+from gevent.event import Event
 
 from .user_cycle import UserCycle
 
@@ -37,6 +38,10 @@ class UserActivity:
         self.greenlets = greenlets
         """The greenlets of the users: the runner's gevent Group."""
         self._sums, self._drained = ActivitySums(), ActivitySums()
+        self.ended = Event()
+        """Set where a user has ended by itself."""
+        self.successors = 0
+        """Users that ended by themselves after they had begun a task, and whose replacement has not begun yet."""
 
     def on_task(self) -> float:
         """A task begins; returns its start (`time.monotonic`)."""
@@ -49,6 +54,15 @@ class UserActivity:
         """A task that began at `began_s` has ended."""
         self._sums.tasks += 1
         self._sums.task_sum_s += time.monotonic() - began_s
+
+    def on_user_end(self) -> None:
+        """The user whose greenlet runs now ends. If it has stopped itself inside a task, a whole flow is its cycle, and
+        whoever replaces it is warm from the start.
+        """
+        cycle: UserCycle | None = getattr(getcurrent(), "user_cycle", None)
+        if getattr(getcurrent(), "has_stopped", False) and cycle is not None and cycle.has_begun:
+            self.successors += 1
+            self.ended.set()
 
     def on_idle(self) -> None:
         """A user of a rate level waits for an arrival. Its requests count from now on, since arrivals do not start all new
@@ -89,6 +103,9 @@ class UserActivity:
         cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
         if cycle is None and greenlet in self.greenlets:
             cycle = greenlet.user_cycle = UserCycle()
+            if self.successors:
+                self.successors -= 1
+                cycle.is_warm = True
         return cycle
 
     def drain(self) -> ActivitySums:

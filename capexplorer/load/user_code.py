@@ -3,27 +3,39 @@ itself."""
 
 from __future__ import annotations
 
+import sys
+import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from gevent import GreenletExit
+from gevent import GreenletExit, getcurrent
 from gevent.hub import Hub
 
 from ..model import outside
 from .children import LoadLoop
 
 KEPT = 10_000
+
+STOPPED, CUSTOM_EVENT = "StopUser", "CustomEvent"
+"""`UserError.type` of what is no exception that user code has failed to handle."""
+
+_LIBRARIES = (
+    *{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")},
+    str(Path(__file__).parents[1]),
+)
+"""Folders of what is not user code."""
 _COUNTED = "counted_by_capexplorer"
 """Attribute that marks exceptions as counted: Locust reports them first, and then they end the user's greenlet."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserError:
-    """An exception in user code."""
+    """An exception in user code, or one of the types below."""
 
     type: str
     text: str
@@ -63,6 +75,16 @@ class UserErrors:
         if not known:
             self.add(error, tb)
 
+    def on_stopped(self, error: Exception) -> None:
+        """User code ended its user."""
+        getcurrent().has_stopped = True
+        self.add(error)
+        self.waiting[-1] = replace(self.waiting[-1], type=STOPPED)
+
+    def on_custom_event(self, event: str) -> None:
+        """User code, which runs now, has fired a request event that has no request of its own."""
+        self.waiting.append(UserError(CUSTOM_EVENT, event[:200], place_in_user_code(sys._getframe())))
+
     @contextmanager
     def counted(self) -> Iterator[None]:
         """A context for user code: its exceptions are counted and suppressed; gevent may still end the greenlet."""
@@ -77,6 +99,13 @@ class UserErrors:
 def place(frame: FrameType, line: int) -> str:
     """`FILE:LINE in FUNCTION`."""
     return outside.text(f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line} in {frame.f_code.co_name}")
+
+
+def place_in_user_code(frame: FrameType | None) -> str:
+    """`FILE:LINE in FUNCTION` of the innermost frame that is not of a library, from this one outwards; empty if there is none."""
+    while frame is not None and frame.f_code.co_filename.startswith((*_LIBRARIES, "<")):
+        frame = frame.f_back
+    return place(frame, frame.f_lineno) if frame is not None else ""
 
 
 def _text(error: BaseException) -> str:

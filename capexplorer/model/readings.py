@@ -48,6 +48,8 @@ class GeneratorReading(Reading, frozen=True, kw_only=True):
     loop_lag_p99_ms: float | None = None
     loop_lag_max_ms: float | None = None
     """Lateness of a 10 ms timer in the load thread's loop: latencies may be too long by as much."""
+    blocked_at: str | None = None
+    """`FILE:LINE in FUNCTION` of user code that held the loop at the end of the tick."""
 
 
 class WorkerReading(Reading, frozen=True, kw_only=True):

@@ -100,5 +100,9 @@ def _of_workers(drained: Drained, own: GeneratorReading | None) -> GeneratorRead
 
 def _with_lag(generator: GeneratorReading | None, lag: Lag) -> GeneratorReading:
     return msgspec.structs.replace(
-        generator or GeneratorReading(), loop_lag_p50_ms=lag.p50_ms, loop_lag_p99_ms=lag.p99_ms, loop_lag_max_ms=lag.max_ms
+        generator or GeneratorReading(),
+        loop_lag_p50_ms=lag.p50_ms,
+        loop_lag_p99_ms=lag.p99_ms,
+        loop_lag_max_ms=lag.max_ms,
+        blocked_at=lag.blocked_at,
     )

@@ -17,9 +17,12 @@ from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode
 from ..analysis.causes.occurrence import Occurrence
 from ..load.load_host import LoadHost
-from ..load.user_code import UserError
+from ..load.user_code import CUSTOM_EVENT, STOPPED, UserError
 from ..model.events import FailureSignature, Mark
 from ..model.load import Load
+
+_OF_USER_CODE = {STOPPED: "users_stopped", CUSTOM_EVENT: "custom_events"}
+"""Causes of what user code does without an exception that it has failed to handle."""
 
 _ERRNO = re.compile(r"\[Errno (-?\d+)\]")
 
@@ -37,13 +40,13 @@ class UserErrorMarks:
         self._episodes = {USER_CODE: Episode(f"cause:{USER_CODE}", USER_CODE, 0, ENTRIES[USER_CODE].severity)}
 
     def marks(self, host: LoadHost, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
-        """The marks to emit now. `all_changes`: at the end, without pacing.
-
-        Users that ended by themselves (StopUser) are replaced without a mark.
-        """
+        """The marks to emit now. `all_changes`: at the end, without pacing."""
         for error in [host.errors.waiting.popleft() for _ in range(len(host.errors.waiting))]:
-            text = f"{error.type}: {error.text}" + (f" ({error.line})" if error.line else "")
-            self._episode(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, example=text))
+            is_event = error.type == CUSTOM_EVENT
+            text = ": ".join(filter(None, ("" if is_event else error.type, error.text)))
+            text += f" ({error.line})" if error.line else ""
+            endpoint = error.text if is_event else ""
+            self._episode(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, endpoint=endpoint, example=text))
         for episode in self._episodes.values():
             episode.epoch = epoch
             if episode.id == USER_CODE:
@@ -56,7 +59,8 @@ class UserErrorMarks:
     def _episode(self, cause: str) -> Episode:
         found = self._episodes.get(cause)
         if found is None:
-            found = self._episodes[cause] = Episode(f"cause:{cause}{RAISED}", cause, 0, ENTRIES[cause].severity)
+            key = f"cause:{cause}" if cause in _OF_USER_CODE.values() else f"cause:{cause}{RAISED}"
+            found = self._episodes[cause] = Episode(key, cause, 0, ENTRIES[cause].severity)
         return found
 
 
@@ -79,6 +83,8 @@ class UnusableValueMarks:
 
 def cause_of(error: UserError) -> str:
     """The cause that a failed request with this exception indicates, if the system or the resolver raised it; else the code."""
+    if error.type in _OF_USER_CODE:
+        return _OF_USER_CODE[error.type]
     errno = _ERRNO.match(error.text)
     if errno is None and error.type not in NAME_ERRORS:
         return USER_CODE

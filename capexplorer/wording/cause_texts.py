@@ -87,6 +87,23 @@ _CAUSES = {
         "the generator's memory grows", "Use fewer users, and do not keep responses in user code: they stay in memory."
     ),
     "user_code_error": CauseText("user code error", "Fix the locustfile: users whose code fails do not send the intended load."),
+    "users_stopped": CauseText(
+        "users end by themselves",
+        "Each is replaced, and a whole flow of such a user counts as its cycle. If test data run out in `on_start`, give the "
+        "users more: those that end before their first task make no steady load.",
+    ),
+    "custom_events": CauseText(
+        "events of user code count as requests",
+        "Each of these request events lies within a request that counts already, so goodput and latency include both: report it "
+        "by an event of its own, or name the endpoints that count in the profile's `[work]`.",
+    ),
+    "event_loop_blocked": CauseText(
+        "user code blocks the event loop",
+        "While the call that is named waits, no other user runs: use a cooperative driver (for PostgreSQL psycopg2 with "
+        "psycogreen, or psycopg, which gevent makes cooperative), or more workers (`--workers`). Latencies of these seconds do "
+        "not describe the service.",
+        limiter="user code that blocks the event loop",
+    ),
     "load_thread_blocked": CauseText(
         "user code blocks the load thread",
         "Fix the code that is named: it computes or waits without gevent (a busy loop, a C library), and no user runs in "

@@ -36,7 +36,8 @@ def _(each: found.RunInvalid) -> str:
     clean = [numbers.counted(each.clean_users)] if each.clean_users is not None else []
     clean += [rate(each.clean_per_s)] if each.clean_per_s is not None else []
     results = f"results above {' and '.join(clean)}" if clean else "the results"
-    words = f"limited by {limiter(each.cause.id)} {_since(each.cause)}: {results} do not describe the service"
+    what = f"{limiter(each.cause.id)}{_blocked_at(each.cause)}"
+    words = f"limited by {what} {_since(each.cause)}: {results} do not describe the service"
     return words if each.knee is None else f"{words}; up to there {knee_alone(each.knee)}"
 
 
@@ -225,6 +226,15 @@ def _p95(figures: LevelFigures) -> str:
 
 
 # -- when, where and why
+
+
+def _blocked_at(mark: Mark) -> str:
+    """`, at pay.py:12 in pay, for 52 ms`: a call of user code and how late timers are; empty for other causes."""
+    readings = mark.finding.readings if isinstance(mark.finding, Cause) else {}
+    place, late_ms = readings.get("blocked_at"), readings.get("loop_lag_p99_ms")
+    if not isinstance(place, str):
+        return ""
+    return f", at {place}" + (f", for {quantities.latency(float(late_ms))}," if isinstance(late_ms, int | float) else ",")
 
 
 def logged(mark: Mark) -> str:

@@ -67,6 +67,8 @@ def title(event: Mark) -> str:
         return name(event.id)
     if finding.readings.get("proxy") == "no_local_port":
         return f"{name(event.id)}: the proxy has no local port left for its upstream"
+    if finding.name in ("users_stopped", "custom_events") and finding.example:
+        return f"{name(event.id)}: {finding.example}"
     if finding.name == "unknown" and finding.symptoms:
         return f"{name(max(finding.symptoms, key=lambda each: finding.symptoms[each]))}, cause unknown"
     return f"{name(event.id)}: {finding.check}" if finding.check else name(event.id)

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from load.servers import server
 
-from capexplorer.model.events import Command, Ended, Header, LevelOpened, Log, Mark, Sample
+from capexplorer.model.events import Command, Ended, Header, LevelClosed, LevelOpened, Log, Mark, Sample
+from capexplorer.model.findings import Cause
 
 from .rig import ROOT, Run, events_of, run_in_process, run_to_end, started_run
 from .tmux_rig import needs_tmux, on_screen
@@ -29,6 +30,7 @@ import gevent
 from gevent.monkey import get_original
 pause_without_gevent = get_original("time", "sleep")
 from locust import HttpUser, User, constant, events, task
+from locust.exception import StopUser
 calls = count()
 class Visitor(HttpUser):
     wait_time = constant(0.1)
@@ -59,6 +61,43 @@ def examples(run: Run, cause: str) -> set[str]:
     return {str(mark.finding.figures()["example"]) for mark in events_of(run.events(), Mark) if mark.id == cause}
 
 
+def settled_goodput(run: Run) -> list[float | None]:
+    return [level.figures.goodput_rps for level in events_of(run.events(), LevelClosed)]
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", "1")], ids=["in_process", "in_workers"])
+def test_levels_of_users_that_stop_after_one_flow_settle_and_the_place_is_named(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    run, code = run_with(tmp_path, "raise StopUser", "2:8s,4:8s", *workers)
+    assert code == 0, run.stderr
+    assert None not in settled_goodput(run)
+    assert examples(run, "users_stopped") == {"StopUser (visits.py:17 in visit)"}
+    assert examples(run, "user_code_error") == set()
+
+
+def test_users_that_stop_in_on_start_are_named_with_their_place(tmp_path: Path) -> None:
+    """As those whose test data have run out."""
+    run, _ = run_with(tmp_path, "pass\n    def on_start(self): raise StopUser", "2:4s")
+    assert settled_goodput(run) == [None]
+    assert examples(run, "users_stopped") == {"StopUser (visits.py:18 in on_start)"}
+
+
+FIRES = 'events.request.fire(request_type="{}", name="x", response_time={}, response_length=0, exception=None, context={{}})'
+
+
+def test_an_event_without_a_request_of_its_own_is_named_and_one_of_a_client_of_the_users_own_is_not(tmp_path: Path) -> None:
+    task = "; ".join((FIRES.format("METRIC", 2000), "gevent.sleep(0.05)", FIRES.format("SQL", 40)))
+    run, _ = run_with(tmp_path, task)
+    assert examples(run, "custom_events") == {"METRIC x (visits.py:17 in visit)"}
+    found = [mark.finding for mark in events_of(run.events(), Mark) if mark.id == "custom_events"]
+    assert {name for each in found if isinstance(each, Cause) for name in each.endpoints} == {"METRIC x"}
+
+
+def test_a_call_that_blocks_the_event_loop_is_named_and_not_the_generators_cpu(tmp_path: Path) -> None:
+    run, _ = run_with(tmp_path, "pause_without_gevent(0.1)", "6:12s")
+    assert examples(run, "event_loop_blocked") == {"visits.py:17 in visit"}
+    assert not any(mark.id == "generator_cpu_saturated" for mark in events_of(run.events(), Mark))
+
+
 TASK_WITH_EXITS_AND_CHILDREN = f"""if self.visits == 3 and next(calls) < 2: sys.exit(3)
         if self.visits > 2: return
         sys.path.insert(0, {str(ROOT)!r})
@@ -78,7 +117,7 @@ def test_sys_exit_in_a_task_ends_one_user_only(run_with_exits: tuple[Run, int]) 
     run, code = run_with_exits
     assert code == 0, run.stderr
     assert last_event(run).reason == "plan finished"
-    assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:16 in visit)"}
+    assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:17 in visit)"}
     samples = events_of(run.events(), Sample)
     assert samples[-1].users == 3
     assert sum(tick.requests + tick.warmup_requests for sample in samples[-2:] for tick in sample.endpoints) > 0
@@ -89,7 +128,7 @@ def test_tasks_can_start_child_processes_and_wait_for_them(run_with_exits: tuple
     run, _ = run_with_exits
     results_of_children = {log.text for log in events_of(run.events(), Log) if log.source == "stdout"}
     assert results_of_children == {"hi ['through', 0] 5 6 3"}
-    assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:16 in visit)"}
+    assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:17 in visit)"}
 
 
 def assert_clients_are_named(run: Run, classes: tuple[str, ...], client_name: str, locustfile: str) -> None:
@@ -115,9 +154,9 @@ def test_a_task_that_never_yields_ends_the_run_with_exit_code_4_and_its_line(tmp
     endless = "while self.visits > 3: sum(range(10_000)) if next(calls) % 50 == 0 else pause_without_gevent(0.01)"
     run, code = run_with(tmp_path, endless, "2:4s,4:4s")
     assert code == 4, run.stderr
-    assert examples(run, "load_thread_blocked") == {"visits.py:16 in visit"}
+    assert examples(run, "load_thread_blocked") == {"visits.py:17 in visit"}
     assert last_event(run).exit_code == 4
-    text = "the load thread has not run for 15 s: user code computes or blocks without gevent in visits.py:16 in visit"
+    text = "the load thread has not run for 15 s: user code computes or blocks without gevent in visits.py:17 in visit"
     assert last_event(run).reason == text
     assert f"capexplorer: {text}" in run.stderr
     assert "Limited by user code that blocks the load thread" in run.stderr

@@ -45,7 +45,10 @@ _CAUSES = (
     Entry("users_at_cap", "generator", "warning"),
     Entry("generator_memory", "generator", "warning"),
     Entry("user_code_error", "generator", "error"),
+    Entry("users_stopped", "generator", "info"),
+    Entry("custom_events", "generator", "warning"),
     Entry("load_thread_blocked", "generator", "critical"),
+    Entry("event_loop_blocked", "generator", "critical"),
     Entry("load_thread_ended", "generator", "critical"),
     Entry("worker_lost", "generator", "error"),
     Entry("failed_check", "check", "error"),
@@ -132,7 +135,8 @@ REFUSALS = ("load_shedding", "rate_limited")
 """Ids of replies by which a service refuses requests beyond its capacity."""
 
 COUNT_NO_REQUESTS = (
-    "user_code_error", "load_thread_blocked", "load_thread_ended", "worker_lost", "log_write_failed", "unusable_values"
+    "user_code_error", "users_stopped", "custom_events", "load_thread_blocked", "event_loop_blocked", "load_thread_ended",
+    "worker_lost", "log_write_failed", "unusable_values",
 )  # fmt: skip
 """Causes whose count is not one of failed requests."""
 

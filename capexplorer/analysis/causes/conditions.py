@@ -92,6 +92,11 @@ def _generator_cpu(recent: RecentReadings, outside_requests_ms: float) -> Proof 
     }
     readings: Readings = {name: round(value, 4) for name, value in named.items() if value is not None}
     unread = tuple(name for name, value in named.items() if value is None)
+    blocked_at = next(
+        (tick.generator.blocked_at for tick in reversed(ticks) if tick.generator and tick.generator.blocked_at), None
+    )
+    if blocked_at is not None and generator.waits_in_a_call:
+        return Proof("event_loop_blocked", generator.saturated is True, readings | {"blocked_at": blocked_at}, unread)
     return Proof(
         "generator_cpu_saturated", generator.saturated is True, {"grounds": ", ".join(generator.reasons), **readings}, unread
     )

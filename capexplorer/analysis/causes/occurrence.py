@@ -46,7 +46,14 @@ class Occurrence:
 
 def second_of(sample: Sample, found: Proof) -> Occurrence:
     """A harmful state that readings show in the second of a sample."""
-    return Occurrence(t_s=sample.t_s, load=load_of(sample), counted="seconds", readings=found.readings, unavailable=found.unread)
+    return Occurrence(
+        t_s=sample.t_s,
+        load=load_of(sample),
+        counted="seconds",
+        example=str(found.readings.get("blocked_at", "")),
+        readings=found.readings,
+        unavailable=found.unread,
+    )
 
 
 def occurrence_of(symptom: Symptom, found: Resolved, example: str) -> Occurrence:

@@ -107,6 +107,11 @@ class SaturationReadings:
         return (self._has_no_time or waits) and self._is_starved
 
     @property
+    def waits_in_a_call(self) -> bool:
+        """Whether a call blocks the event loop while the load thread has CPU time to spare."""
+        return self._blocked and self.busy_ratio is not None and self.busy_ratio < QUIET_MOST
+
+    @property
     def _has_no_time(self) -> bool:
         if self.busy_ratio is None:
             return False

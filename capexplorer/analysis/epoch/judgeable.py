@@ -18,7 +18,7 @@ from ..ladder import LadderLevel
 FAILURES_LEAST = 0.01
 """Failure ratio from which a level is dropped: two failed DNS lookups in three minutes do not invalidate it."""
 
-_LEAVE_LEVELS_VALID = ("generator_cpu_saturated", "log_write_failed")
+_LEAVE_LEVELS_VALID = ("generator_cpu_saturated", "event_loop_blocked", "log_write_failed")
 """Causes that invalidate a run, but do not make requests fail."""
 
 

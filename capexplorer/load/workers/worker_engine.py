@@ -109,7 +109,9 @@ def second_of(
 
 
 def _with_lag(generator: GeneratorReading, lag: Lag) -> GeneratorReading:
-    return msgspec.structs.replace(generator, loop_lag_p50_ms=lag.p50_ms, loop_lag_p99_ms=lag.p99_ms, loop_lag_max_ms=lag.max_ms)
+    return msgspec.structs.replace(
+        generator, loop_lag_p50_ms=lag.p50_ms, loop_lag_p99_ms=lag.p99_ms, loop_lag_max_ms=lag.max_ms, blocked_at=lag.blocked_at
+    )
 
 
 def _user_errors(errors: UserErrors) -> tuple[UserErrorCount, ...]:

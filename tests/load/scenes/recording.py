@@ -129,7 +129,7 @@ def _next_lag(meter: LagMeter) -> Lag:
 
 
 def lag_of_a_free_hub() -> list[Any]:
-    meter = LagMeter()
+    meter = LagMeter(lambda: "")
     before = meter.drain()
     running = gevent.spawn(meter.run)
     gevent.sleep(30 * PERIOD_S)
@@ -143,7 +143,7 @@ def lag_of_a_free_hub() -> list[Any]:
 
 def lag_of_a_blocked_hub() -> list[float]:
     """The largest lag that another thread reads while the hub is blocked, and the one that the late timer measures afterwards."""
-    meter, answered = LagMeter(), SimpleQueue[float]()
+    meter, answered = LagMeter(lambda: ""), SimpleQueue[float]()
     running = gevent.spawn(meter.run)
     _next_lag(meter)
 
