@@ -31,8 +31,11 @@ class InProcessEngine:
 
     @property
     def users(self) -> int:
-        """Users of the runner."""
-        return self.runner.user_count if self.runner is not None else 0
+        """Users of the runner, and those that are about to be replaced."""
+        if self.runner is None:
+            return 0
+        running = int(self.runner.user_count)
+        return max(running, min(int(self.runner.target_user_count), running + self._context.recorder.activity.successors))
 
     @property
     def replaced(self) -> int:

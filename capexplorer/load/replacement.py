@@ -10,6 +10,7 @@ from locust.runners import STATE_RUNNING
 
 from .user_activity import UserActivity
 from .user_code import UserErrors
+from .user_cycle import UserCycle
 
 EVERY_S = 0.05
 EVERY_AT_MOST_S = 1.0
@@ -37,11 +38,17 @@ class Replacement:
             pause_s = EVERY_S if stopped else min(EVERY_AT_MOST_S, pause_s * 2) if missing else EVERY_S
             if missing:
                 self._replace(missing)
+            self._activity.successors = 0  # those that remain are not needed any more
 
     def _replace(self, missing: dict[str, int]) -> None:
         with self._errors.counted():
+            before = set(self._runner.user_greenlets)
             self._runner.spawn_users(missing)
             self.replaced += sum(missing.values())
+            for greenlet in set(self._runner.user_greenlets) - before:
+                if self._activity.successors:
+                    self._activity.successors -= 1
+                    greenlet.user_cycle = UserCycle(is_warm=True)
 
     def _missing(self) -> dict[str, int]:
         """Users to spawn, by class."""

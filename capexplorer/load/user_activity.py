@@ -41,7 +41,8 @@ class UserActivity:
         self.ended = Event()
         """Set where a user has ended by itself."""
         self.successors = 0
-        """Users that ended by themselves after they had begun a task, and whose replacement has not begun yet."""
+        """Users that have stopped themselves inside a task and are about to be replaced: flows follow each other at once, so
+        they count as running and warm."""
 
     def on_task(self) -> float:
         """A task begins; returns its start (`time.monotonic`)."""
@@ -56,8 +57,8 @@ class UserActivity:
         self._sums.task_sum_s += time.monotonic() - began_s
 
     def on_user_end(self) -> None:
-        """The user whose greenlet runs now ends. If it has stopped itself inside a task, a whole flow is its cycle, and
-        whoever replaces it is warm from the start.
+        """The user whose greenlet runs now ends. If it has stopped itself inside a task, its whole flow is a cycle, and whoever
+        replaces it is warm from the start.
         """
         cycle: UserCycle | None = getattr(getcurrent(), "user_cycle", None)
         if getattr(getcurrent(), "has_stopped", False) and cycle is not None and cycle.has_begun:
@@ -103,9 +104,6 @@ class UserActivity:
         cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
         if cycle is None and greenlet in self.greenlets:
             cycle = greenlet.user_cycle = UserCycle()
-            if self.successors:
-                self.successors -= 1
-                cycle.is_warm = True
         return cycle
 
     def drain(self) -> ActivitySums:
@@ -119,4 +117,4 @@ class UserActivity:
         now_s = time.monotonic()
         users = tuple(getattr(self.greenlets, "greenlets", ()))  # copied at once: the load thread changes the set
         cycles = (getattr(greenlet, "user_cycle", None) for greenlet in users)
-        return sum(cycle is not None and cycle.is_warm_at(now_s) for cycle in cycles)
+        return self.successors + sum(1 for cycle in cycles if cycle is not None and cycle.is_warm_at(now_s))

@@ -25,8 +25,8 @@ class UserCycle:
 
     __slots__ = ("_began_s", "_longest_s", "_slept_since_s", "is_warm", "slept_s")
 
-    def __init__(self) -> None:
-        self.is_warm = False
+    def __init__(self, *, is_warm: bool = False) -> None:
+        self.is_warm = is_warm
         self.slept_s = 0.0
         """Slept since its last request."""
         self._slept_since_s = 0.0

@@ -94,14 +94,13 @@ _CAUSES = {
     ),
     "custom_events": CauseText(
         "events of user code count as requests",
-        "Each of these request events lies within a request that counts already, so goodput and latency include both: report it "
-        "by an event of its own, or name the endpoints that count in the profile's `[work]`.",
+        "Each lies within a request that counts already, so goodput and latency include both: report it by an event of its own "
+        "(`EventHook`) in place of `events.request`.",
     ),
     "event_loop_blocked": CauseText(
         "user code blocks the event loop",
-        "While the call that is named waits, no other user runs: use a cooperative driver (for PostgreSQL psycopg2 with "
-        "psycogreen, or psycopg, which gevent makes cooperative), or more workers (`--workers`). Latencies of these seconds do "
-        "not describe the service.",
+        "No other user runs while the call that is named waits: use a cooperative driver (PostgreSQL: psycopg, or psycopg2 with "
+        "psycogreen) or more worker processes.",
         limiter="user code that blocks the event loop",
     ),
     "load_thread_blocked": CauseText(

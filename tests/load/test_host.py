@@ -63,8 +63,11 @@ def test_users_that_always_raise_in_on_start_are_replaced_at_a_limited_rate(seen
     assert found["starts"] > 5
 
 
-def test_users_that_stop_themselves_are_replaced_without_an_error(seen: Played) -> None:
-    assert seen["users_that_stop_themselves_are_replaced_without_an_error"] == {"replaced": True, "errors": 0}
+def test_users_that_stop_themselves_are_replaced_and_reported_as_no_error(seen: Played) -> None:
+    assert seen["users_that_stop_themselves_are_replaced_and_reported_as_no_error"] == {
+        "replaced": True,
+        "reported": ["StopUser"],
+    }
 
 
 def test_users_that_end_while_others_are_stopped_do_not_block_the_step(seen: Played) -> None:

@@ -28,7 +28,7 @@ class SimulatedThread:
     """A load thread that runs and has not ended."""
 
     def __init__(self) -> None:
-        self.lag, self.native_id, self.beats, self.has_ended = LagMeter(), None, 0, False
+        self.lag, self.native_id, self.beats, self.has_ended = LagMeter(lambda: ""), None, 0, False
 
 
 class SimulatedHost:

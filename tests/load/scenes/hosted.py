@@ -122,14 +122,14 @@ def users_whose_on_start_always_raises_are_replaced_slowly() -> dict[str, int]:
     return found
 
 
-def users_that_stop_themselves_are_replaced_without_an_error() -> dict[str, Any]:
+def users_that_stop_themselves_are_replaced_and_reported_as_no_error() -> dict[str, Any]:
     def leave(self: User) -> None:
         raise StopUser()
 
     rig = Rig(user_class("U", tasks=[leave]))
     rig.host.set_users(3, 100.0)
     replaced = rig.until(lambda: rig.host.replaced >= 6)
-    found = {"replaced": replaced, "errors": len(rig.host.errors.waiting)}
+    found = {"replaced": replaced, "reported": sorted({each.type for each in rig.host.errors.waiting})}
     rig.host.stop()
     return found
 
