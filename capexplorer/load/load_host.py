@@ -18,6 +18,7 @@ from locust.env import Environment
 from locust.event import Events
 
 from ..errors import InputError
+from ..model import outside
 from ..model.offered import Arrivals
 from . import bounded_waits, task_hooks
 from .engine import Drained, EngineContext, LoadEngine, MakeEngine
@@ -28,7 +29,7 @@ from .locust_stats import BoundedStats
 from .offered.offering import Offering
 from .recorder import Recorder
 from .request_counts import request_counts
-from .user_code import UserErrors
+from .user_code import UserCodeFault, UserErrors
 from .worker_changes import UsersMovedToWorkers
 from .workload import Workload
 
@@ -270,8 +271,9 @@ class LoadHost:
         """One tick of a shape; False when it has ended."""
         tick = shape.tick()
         if tick is not None and tick != self._shape_tick:
-            users, spawn_rate, *classes = self._shape_tick = tick
-            if self._start_users(shape, users, spawn_rate, classes[0] if classes else None):
+            self._shape_tick = tick
+            users, spawn_rate, classes = _checked_tick(tick)
+            if self._start_users(shape, users, spawn_rate, classes):
                 self._on_report(ShapeStep(users, spawn_rate, generation))
         return tick is not None
 
@@ -290,3 +292,12 @@ class LoadHost:
             self._environment.events.quitting.fire(environment=self._environment, reverse=True)
         with self.errors.counted():
             self._environment.events.quit.fire(exit_code=self.process_exit_code or 0)
+
+
+def _checked_tick(tick: Any) -> tuple[int, float, Any]:
+    """Users, spawn rate and user classes of a shape's tick. Raises UserCodeFault for anything else."""
+    users, spawn_rate, classes = (*tick, None)[:3] if isinstance(tick, tuple | list) and len(tick) >= 2 else (None, None, None)
+    number, rate = outside.number(users), outside.number(spawn_rate)
+    if number is None or rate is None or number < 0 or rate <= 0:
+        raise UserCodeFault(f"the shape's tick is {tick!r:.80}: expected users and a spawn rate")
+    return int(number), rate, classes

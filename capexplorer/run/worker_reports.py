@@ -57,7 +57,7 @@ class WorkerReports:
             self._outcome.recover("workers")
             self._let_users_run()
         else:
-            self._outcome.fail("workers", "no worker is left", 4)
+            self._outcome.fail("workers", "no worker is left" + (f": {report.why}" if report.why else ""), 4)
 
     def ticked(self, workers: Workers) -> None:
         """Called each second: emit the workers' marks, and fail the run if they cannot join."""

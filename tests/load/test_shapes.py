@@ -18,6 +18,12 @@ def test_a_shape_steps_and_ends(seen: Played) -> None:
     assert seen["a_shape_steps_and_ends"] == [True, [[2, 100], [4, 100]], 1, 1]
 
 
+def test_a_shape_that_returns_no_users_and_rate_ends_with_an_error_of_user_code(seen: Played) -> None:
+    found = seen["a_shape_returns_no_users_and_rate"]
+    assert len(found) == 9
+    assert {name: each for name, each in found.items() if each != [True, 1, ["UserCodeFault"], True]} == {}
+
+
 def test_a_shape_may_pick_the_user_classes_of_a_step(seen: Played) -> None:
     only_first, then_second = seen["a_shape_picks_user_classes"]
     assert only_first == 3

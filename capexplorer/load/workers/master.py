@@ -11,7 +11,12 @@ from locust.rpc import Message
 from locust.runners import STATE_STOPPED, STATE_STOPPING, MasterRunner
 from msgpack import OutOfData  # type: ignore[import-untyped]
 
+from ...model import outside
+
 LOOK_EVERY_S = 0.25
+
+WHY_MOST = 200
+"""Characters of the reason why a worker is lost."""
 
 
 class MessageHandler(Protocol):
@@ -70,7 +75,8 @@ class Master(MasterRunner):
                 super().handle_message(client_id, msg)
                 self._handler.handled(client_id, msg)
         except Exception as error:  # noqa: BLE001 - else a message of one peer ends the greenlet that receives all messages
-            self._handler.lose(client_id, f"its message `{msg.type}` cannot be read: {type(error).__name__}")
+            why = outside.text(f"its message `{msg.type}` cannot be read: {type(error).__name__}: {error}", WHY_MOST)
+            self._handler.lose(client_id, why)
 
     def send_to(self, client_id: str, kind: str, data: Any = None) -> None:
         """Send one message to one peer."""

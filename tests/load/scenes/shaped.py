@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,19 @@ def a_shape_steps_and_ends() -> list[Any]:
     steps = [[each.users, each.spawn_rate] for each in rig.reports if isinstance(each, ShapeStep)]
     found = [ended, steps, rig.spawned(2), rig.spawned(4)]
     rig.host.stop()
+    return found
+
+
+def a_shape_returns_no_users_and_rate() -> dict[str, Any]:
+    """By tick: whether the shape has ended, its steps, errors of user code, whether the load thread goes on."""
+    found = {}
+    for tick in ((math.nan, 1), ("5", 1), (10**400, 1), (-3, 1), (2, math.inf), (2, 0), 5, (2,), "ab"):
+        rig = Rig(user_class("U"), shape=_Shape([(1, 100), tick, None]))
+        rig.host.start_shape(7)
+        ended = rig.until(lambda rig=rig: ShapeEnded(7) in rig.reports)  # type: ignore[misc]
+        steps = sum(isinstance(each, ShapeStep) for each in rig.reports)
+        errors = [each.type for each in rig.host.errors.waiting]
+        found[f"{tick!r:.12}"] = [ended, steps, errors, rig.host.stop() and rig.host.thread.ended_by is None]
     return found
 
 

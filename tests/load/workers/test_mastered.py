@@ -61,5 +61,5 @@ def test_messages_that_cannot_be_read_stop_nothing_and_a_worker_that_sends_one_i
         True,
         True,
         True,
-        "its message `capexplorer_clock` cannot be read: TypeError",
+        "its message `capexplorer_clock` cannot be read: TypeError: string indices must be integers, not 'str'",
     ]
