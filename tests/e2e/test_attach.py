@@ -150,10 +150,10 @@ def step_and_end_from_an_attached_screen(run: OnTerminal, folder: Path) -> None:
         screen.type("Q")
         screen.wait_for(lambda: "End the run?" in screen.written, "the question whether to end the run")
         screen.type("y")
-        screen.wait_for(lambda: "session ended" in screen.written, "the message about the end of the session")
-        screen.type("q")
         assert screen.exit_code() == 0
-        assert f"replay {session_of(run)}" in screen.written
+        saved = screen.written.rpartition("saved: ")[2]
+        assert " replay " in saved
+        assert f"{session_of(run)}.jsonl" in saved
 
 
 @pytest.fixture(scope="module")
