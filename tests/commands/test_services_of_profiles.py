@@ -148,3 +148,26 @@ def test_a_wrong_parameter_is_refused_with_the_file_that_declares_it(
 ) -> None:
     with pytest.raises(InputError, match=message):
         resolve(RunArguments(profile=profile(tmp_path, service), settings=(settings,) if settings else ()))
+
+
+@pytest.mark.parametrize(
+    ("host", "url", "users_get"),
+    [
+        ("ws://127.0.0.1:9/feed", "ws://127.0.0.1:9/feed", "ws://127.0.0.1:9/feed"),
+        ("tcp://127.0.0.1:9", "tcp://127.0.0.1:9", "tcp://127.0.0.1:9"),
+        ("127.0.0.1:9", "tcp://127.0.0.1:9", "127.0.0.1:9"),
+    ],
+)
+@pytest.mark.parametrize("source", ["--host", "LOCUST_HOST"])
+def test_users_of_a_locustfile_get_the_host_as_it_was_given(
+    host: str, url: str, users_get: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file := tmp_path / "users.py").write_text("")
+    monkeypatch.setenv("LOCUST_HOST", host if source == "LOCUST_HOST" else "http://127.0.0.1:1")
+    found = resolve(RunArguments(locustfile=file, host=host if source == "--host" else None))
+    assert (found.url, found.users_url(found.url or "")) == (url, users_get)
+
+
+def test_the_host_of_locust_is_not_that_of_a_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCUST_HOST", "http://127.0.0.1:1")
+    assert resolve(RunArguments(profile=profile(tmp_path, 'url = "http://127.0.0.1:9"'))).url == "http://127.0.0.1:9"
