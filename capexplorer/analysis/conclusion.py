@@ -34,7 +34,7 @@ from . import conclusion_clauses as clauses
 from .causes.catalogue import DEATHS, REFUSALS
 from .epoch_view import EpochView, epochs
 from .failed_requests import failed_requests, requests_failed
-from .new_users import partly_counted, users_not_warm
+from .new_users import levels_too_short, partly_counted, users_not_warm
 from .superseding import most_users
 
 
@@ -200,9 +200,11 @@ def _leaks(view: EpochView) -> Iterator[Conclusion]:
 
 def _too_new(view: EpochView) -> Iterator[Conclusion]:
     """Users were too new: used where the epoch has no capacity curve and no levels of offered rates."""
-    levels = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
-    if levels and view.rates is None and (view.capacity is None or view.capacity.curve is None):
-        yield Conclusion((UsersTooNew(), *levels, HoldLevels()))
+    new = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
+    short = levels_too_short(view)
+    if (new or short) and view.rates is None and (view.capacity is None or view.capacity.curve is None):
+        hold = (HoldLevels(),) if new else ()
+        yield Conclusion((UsersTooNew(), *(() if short is None else (short,)), *new, *hold))
 
 
 # -- parts of several conclusions

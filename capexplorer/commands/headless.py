@@ -175,7 +175,8 @@ def level_line(closed: LevelClosed) -> str:
     if figures.offered is not None:
         return f"{load}: {_iterations(figures.offered)} in {figures.settled_seconds:.0f} settled seconds"
     if figures.goodput_rps is None:
-        known = (wording.warm(figures) if closed.users else None, f"{figures.failures_while_unsettled} failures")
+        settling = f"it takes {closed.settling_s:.0f} s until these users have settled" if closed.settling_s is not None else None
+        known = (wording.warm(figures) if closed.users else None, settling, f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"{load}: did not settle", *filter(None, known)))
     return (
         f"{load}: goodput {_with_error(figures.goodput_rps, figures.goodput_se_rps)}, p95 {latency(figures.latency_ms.p95)},"

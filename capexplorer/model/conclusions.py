@@ -181,6 +181,18 @@ class UsersNotWarm:
 
 
 @dataclass(frozen=True, slots=True)
+class LevelsTooShort:
+    """Levels that ended before they could settle, although their users were warm."""
+
+    users: tuple[int, ...]
+    """User count of each level."""
+    longest_s: float
+    """Length of the longest one."""
+    settling_s: float
+    """Seconds from its start until the last of them would have settled."""
+
+
+@dataclass(frozen=True, slots=True)
 class HoldLevels:
     """Advice: the levels named before need more time to settle."""
 
@@ -246,6 +258,7 @@ Clause = (
     | UsersTooNew
     | PartlyCounted
     | UsersNotWarm
+    | LevelsTooShort
     | HoldLevels
     | MachineShared
     | CpuUsedByOthers

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from ..analysis.epoch.levels import LevelClock, TickCounts
 from ..analysis.epoch.rate_backlog import backlog_above
 from ..load.recorder import Tick
@@ -116,8 +118,12 @@ class LevelTracker:
         """The event that closes the open level, with its figures; None if no level is open. `void`: why it has none."""
         if self.opened is None:
             return None
+        opened, settles_s = self.opened, self._clock.settles_s
         self.opened, self.phase = None, "spawning"  # seconds between two levels belong to no level
-        return self._timeline.levels[-1].ending(t_s, void=void)
+        closed = self._timeline.levels[-1].ending(t_s, void=void)
+        if closed.settled_s is None and void is None and settles_s is not None and not opened.ramp:
+            closed = msgspec.structs.replace(closed, settling_s=round(settles_s - closed.started_s, 3))
+        return closed
 
     def split(self, t_s: float, since_s: float, shifted: Literal["goodput", "latency"]) -> tuple[LevelClosed, LevelOpened] | None:
         """Close the open level where it changed permanently, and open a settled one from there; None: too long ago."""

@@ -216,6 +216,16 @@ def _(each: found.UsersNotWarm) -> str:
 
 
 @clause.register
+def _(each: found.LevelsTooShort) -> str:
+    """`2 levels (4 to 8 users) ended after 5 s, before they could settle: two cycles of the users take 9 s, so hold ...`."""
+    lasted, settling = numbers.span(each.longest_s), numbers.span(each.settling_s)
+    if each.settling_s < each.longest_s:
+        return f"{levels_of(each.users)} did not settle: too few of the users ran at the same time"
+    ended = f"{levels_of(each.users)} ended after {lasted}, before they could settle"
+    return f"{ended}: two cycles of the users take {settling}, so hold each level for longer"
+
+
+@clause.register
 def _(each: found.HoldLevels) -> str:
     return "hold each level until its users have completed one"
 

@@ -18,6 +18,7 @@ from capexplorer.model.conclusions import (
     HoldLevels,
     KneeFound,
     Leaking,
+    LevelsTooShort,
     MachineShared,
     NoKneeUpTo,
     NoKneeYet,
@@ -61,6 +62,10 @@ CHANGED = msgspec.structs.replace(KNEE, regimes=REGIMES)
 TOO_NEW = [
     LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan"),
     LevelClosed(t_s=20.0, index=0, users=5, started_s=0.0, figures=LevelFigures(settled=False, warm_ratio=0.4)),
+]
+TOO_SHORT = [
+    LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan"),
+    LevelClosed(t_s=5.0, index=0, users=5, started_s=0.0, settling_s=8.0, figures=LevelFigures(settled=False, warm_ratio=1.0)),
 ]
 RATES = Verdict(t_s=200.0, rates=RateVerdict(capacity=RateCapacity(kind="capacity", per_s=100.0)))
 NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
@@ -118,6 +123,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "a change in time after the knee": ([*UP_TO_82, CHANGED], (KneeFound, ServiceChanged), "info"),
     "a short stall inside a level": (stalled_session(), (NotJudged, ShortStall), "info"),
     "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
+    "a level that was too short to settle": (TOO_SHORT, (UsersTooNew, LevelsTooShort), "info"),
     "partial levels only": ([*UP_TO_82, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
     "partial levels beside a knee, and a machine shared with the generator last": (
         [*UP_TO_82, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED],

@@ -6,6 +6,7 @@ import pytest
 from session.samples import HEADER
 
 from capexplorer.load.recorder import Tick
+from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import Event, LevelClosed, LevelOpened, OfferedTick
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
@@ -67,3 +68,17 @@ def test_a_level_opened_again_has_the_load_of_the_one_before() -> None:
     assert isinstance(closed, LevelClosed)
     assert closed.void == "worker_lost"
     assert (after.users, after.offered_per_s, after.by) == (before.users, before.offered_per_s, before.by) == (5, 20.0, "plan")
+
+
+def test_a_level_that_ends_before_it_settles_has_the_time_until_then() -> None:
+    """Its users wait for 4 s between requests of 10 ms, and two such cycles are left out."""
+    run = Levels(None)
+    run.levels.tracker.spawned(0.0)
+    for ended_s in (1.0, 2.0):
+        activity = ActivitySums(waits=5, wait_sum_s=20.0)
+        run.levels.tracker.tick(ended_s - 1, ended_s, 5, Tick(all_requests=5, all_latency_sum_ms=50.0, activity=activity), 5)
+        run.now_s = ended_s
+    run.levels.close()
+    closed = run.events()[-1]
+    assert isinstance(closed, LevelClosed)
+    assert closed.settling_s == pytest.approx(8.02)

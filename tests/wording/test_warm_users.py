@@ -38,3 +38,13 @@ def test_the_verdict_of_levels_that_did_not_settle_names_the_share_of_warm_users
 
 def test_the_verdict_of_levels_that_did_not_settle_with_warm_users_names_no_reason() -> None:
     assert wording.verdict(unsettled((5, 1.0), (10, None))) == "No level settled: the capacity is unknown."
+
+
+def test_the_verdict_of_levels_that_were_too_short_says_how_long_their_users_take_to_settle() -> None:
+    opened = LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan")
+    figures = LevelFigures(settled=False, warm_ratio=1.0)
+    closed = LevelClosed(t_s=8.0, index=0, users=5, started_s=0.0, settling_s=9.2, figures=figures)
+    assert wording.verdict(Timeline([opened, closed])) == (
+        "The capacity is unknown: 1 level (5 users) ended after 8 s, before they could settle: two cycles of the users take 9 s, "
+        "so hold each level for longer."
+    )

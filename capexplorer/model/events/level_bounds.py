@@ -46,6 +46,9 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     """End of its seconds if a shift ended it, which is detected later; None: `t_s`."""
     settled_s: float | None = None
     """When it settled; None if it did not."""
+    settling_s: float | None = None
+    """Of a level that did not settle: seconds from its start until it would have settled, by the cycles of its users; None: not
+    known, as in older logs."""
     void: Literal["worker_lost"] | None = None
     """Why it has no figures and is not judged; None: it has figures."""
     figures: LevelFigures
