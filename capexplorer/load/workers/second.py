@@ -7,7 +7,7 @@ comes from another process, or another machine.
 from __future__ import annotations
 
 import msgspec
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from ...errors import InputError
 from ...model import outside
@@ -97,17 +97,21 @@ def decode(found: object) -> WorkerSecond:
 
 
 def _check(second: WorkerSecond) -> None:
-    """Raises ValueError for numbers that no worker can have counted: the sums of all workers are made of them."""
-    _, refused = outside.struct(second)
+    """Raises ValueError for numbers that no worker can have counted: the sums of all workers are made of them.
+
+    Takes 0.27 ms for 20 endpoints, of which decoding their histograms takes 0.16.
+    """
+    _, refused = outside.struct(replace(second, endpoints=()))
+    if refused:
+        raise ValueError(f"no finite numbers: {', '.join(refused)}")
     counts = [second.users, second.warm_users or 0, second.all_requests, second.all_latency_sum_ms, *astuple(second.activity)]
-    for each in second.endpoints:
-        counts += [value for value in astuple(each) if isinstance(value, int | float)]
+    counts += [each.count for each in (*second.failures, *second.retried)] + [each.count for each in second.user_errors]
+    for each in second.endpoints:  # the most: without a walk through each field by its name
+        counts += [value for value in astuple(each) if value.__class__ in (int, float)]
         if each.failures > each.requests or each.warmup_failures > each.warmup_requests:
             raise ValueError(f"{each.name:.60}: more failures than requests")
-    counts += [each.count for each in (*second.failures, *second.retried)]
-    counts += [each.count for each in second.user_errors]
-    if refused or min(counts) < 0:
-        raise ValueError(f"numbers that are infinite or negative {', '.join(refused)}")
+    if not all(0 <= count < outside.GREATEST for count in counts):  # False for NaN
+        raise ValueError("numbers that are negative or infinite")
     succeeded = sum(each.requests - each.failures for each in second.endpoints)
     if merged([each.latency for each in second.endpoints if each.latency]).count > succeeded:
         raise ValueError("its histograms have more requests than succeeded")
