@@ -122,7 +122,7 @@ USED_NAMES = (
 
 NODES_WITH_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Name, ast.Attribute, ast.ImportFrom, ast.Import)
 
-PUBLIC = {"_exit", "_asdict"}
+PUBLIC = {"_exit", "_asdict", "_replace"}
 """Documented, although they begin with an underscore: of `os` and of named tuples."""
 
 PRINT_WHICH_EXIST = """

@@ -3,7 +3,7 @@ itself."""
 
 from __future__ import annotations
 
-import sys
+import inspect
 import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ class UserErrors:
 
     def on_custom_event(self, event: str) -> None:
         """User code, which runs now, has fired a request event that has no request of its own."""
-        self.waiting.append(UserError(CUSTOM_EVENT, event[:200], place_in_user_code(sys._getframe())))
+        self.waiting.append(UserError(CUSTOM_EVENT, event[:200], place_in_user_code(inspect.currentframe())))
 
     @contextmanager
     def counted(self) -> Iterator[None]:

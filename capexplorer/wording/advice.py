@@ -38,7 +38,7 @@ _OWN_REUSE = "reuse ports (`--limit network.tcp_tw_reuse=1`)"
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class Available:
     """What advice may name. None: not known, as on the page of all causes; then it says where each option exists."""
 
     params: tuple[str, ...] | None = None
@@ -51,11 +51,11 @@ class Session:
     """Whether capexplorer started the target."""
 
 
-def session_of(header: Header) -> Session:
+def available(header: Header) -> Available:
     """What the target and the client of a session have."""
     users = header.profile.get("users")
     has_locustfile = isinstance(users, dict) and bool(users.get("locustfile"))
-    return Session(tuple(header.target.params), clients_of(header), has_locustfile, bool(header.target.command))
+    return Available(tuple(header.target.params), clients_of(header), has_locustfile, bool(header.target.command))
 
 
 def advice(finding: Finding, header: Header | None = None) -> str:
@@ -71,7 +71,7 @@ def advice(finding: Finding, header: Header | None = None) -> str:
     limits = limits_in_profile(header.profile) if header is not None else {}
     at_rate = finding.offered_at_per_s if isinstance(finding, Bottleneck) else None
     readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
-    session = session_of(header) if header is not None else Session()
+    session = available(header) if header is not None else Available()
     advised = advice_for(_named(finding), readings, system, limits, session)
     logged = finding.logged.replace("`", "'").rstrip(".") if isinstance(finding, Cause) else ""  # backquotes enclose commands
     return f"Its log: {logged}. {advised}" if logged else advised
@@ -88,7 +88,7 @@ def advice_for(
     readings: Readings,
     system: str | None = None,
     limits: Collection[str] = (),
-    session: Session = Session(),  # noqa: B008 - frozen
+    session: Available = Available(),  # noqa: B008 - frozen
 ) -> str:
     """The advice for one id of the catalogue; empty for an id that this version does not know.
 
@@ -136,7 +136,7 @@ _BY_TARGET: dict[str, tuple[str, str]] = {
 """By option: (for a target that capexplorer started, for a service that was running)."""
 
 
-def _words(option: str, session: Session) -> str:
+def _words(option: str, session: Available) -> str:
     """The text of an option of the session, such as ` (`--set threads=N`)` for `workers`; empty if it has none."""
     if option in _PARAMETERS:
         return _set(session, *_PARAMETERS[option])
@@ -147,7 +147,7 @@ def _words(option: str, session: Session) -> str:
     return {"lean": _lean, "retries": _retries}[option](session)
 
 
-def _set(session: Session, pattern: str, usual: Sequence[str]) -> str:
+def _set(session: Available, pattern: str, usual: Sequence[str]) -> str:
     """The parameters of the target whose names match, as options; where the target is not known, the usual ones."""
     if session.params is None:
         return f" ({' or '.join(f'`--set {name}=N`' for name in usual)} where the target has it)"
@@ -155,7 +155,7 @@ def _set(session: Session, pattern: str, usual: Sequence[str]) -> str:
     return f" ({' or '.join(f'`--set {name}=N`' for name in found[:3])})" if found else ""
 
 
-def _lean(session: Session) -> str:
+def _lean(session: Available) -> str:
     if session.clients is not None and set(session.clients) <= {"LeanHttpUser"}:
         return ""
     if session.has_locustfile:
@@ -163,7 +163,7 @@ def _lean(session: Session) -> str:
     return 'the lean client (`client = "lean"`), or '
 
 
-def _retries(session: Session) -> str:
+def _retries(session: Available) -> str:
     if session.clients is None or "FastHttpUser" in session.clients:
         return "FastHttpUser retries a request up to 12 times when its connection is closed"
     return "the adapter that the locustfile mounts retries requests"
