@@ -9,9 +9,10 @@ import hashlib
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from ...errors import InputError
 from ...profile import MAX_BODY_MB, Users
@@ -23,11 +24,15 @@ VERSIONED = ("capexplorer", "locust")
 """Packages that must have the same version on both sides."""
 
 
+HOST_MOST = 255
+"""Characters of the name of a worker's machine, which events show."""
+
+
 class WorkerHello(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker identifies itself."""
 
     versions: dict[str, str]
-    host: str
+    host: Annotated[str, Meta(max_length=HOST_MOST)]
     pid: int
     cpus: int
     token: str = ""
@@ -95,5 +100,5 @@ def decode(found: object, kind: type[T]) -> T:
     """The value of a message's bytes. Raises InputError for anything that `encode` does not write."""
     try:
         return msgspec.msgpack.decode(found if isinstance(found, bytes) else b"", type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"a message that is not of this version of capexplorer: {error}") from None

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
+from capexplorer.load.workers import job as jobs
 from capexplorer.load.workers import plain
+from capexplorer.load.workers.job import WorkerHello
 from capexplorer.load.workers.merging import Merging
 from capexplorer.load.workers.plain import COUNT_MOST, PlainStats
 from capexplorer.load.workers.second import Activity, UserErrorCount, WorkerSecond, decode, encode
@@ -175,6 +177,18 @@ def test_whatever_a_worker_reports_it_is_refused_or_has_numbers_that_can_be_reco
 def test_bytes_that_are_no_report_are_refused(junk: object) -> None:
     with pytest.raises(InputError):
         decode(junk)
+
+
+@pytest.mark.parametrize("junk", [b"", b"\xc1", "text", None, b"\x81\xa1x" * 100_000])
+def test_bytes_that_are_no_hello_are_refused(junk: object) -> None:
+    with pytest.raises(InputError):
+        jobs.decode(junk, WorkerHello)
+
+
+def test_a_machines_name_of_a_megabyte_is_refused() -> None:
+    hello = WorkerHello(versions=jobs.versions(), host="x" * (1 << 20), pid=1, cpus=1)
+    with pytest.raises(InputError, match="length <= 255"):
+        jobs.decode(jobs.encode(hello), WorkerHello)
 
 
 def test_an_honest_second_passes_as_it_is() -> None:
