@@ -319,8 +319,8 @@ def test_a_standard_output_that_its_reader_closed_ends_the_command_as_sigpipe_do
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-@pytest.mark.parametrize("redirection", ["2> /dev/full", "2>&-", "> /dev/full 2>&1", ">&- 2>&-"])
-@pytest.mark.parametrize("args", [["no-such-command"], ["export", "--no-such-option"], ["export", "no-such-session"]])
+@pytest.mark.parametrize("redirection", ["2> /dev/full", ">&- 2>&-"])
+@pytest.mark.parametrize("args", [["no-such-command"], ["export", "no-such-session"]])
 def test_the_exit_code_is_that_of_the_mistake_where_no_line_can_be_written(args: list[str], redirection: str) -> None:
     command = shlex.join([sys.executable, "-m", "capexplorer", *args])
     assert subprocess.run(["sh", "-c", f"{command} {redirection}"], timeout=60, check=False).returncode == 2

@@ -173,7 +173,7 @@ def test_a_full_disk_ends_the_run_with_exit_code_4_and_a_readable_log(tmp_path: 
     assert len(export(copied)["levels"]) == 1
 
 
-@pytest.mark.parametrize("redirection", [">&-", "> /dev/full", "2>&-", "> /dev/full 2>&1", "2>&1 | true"])
+@pytest.mark.parametrize("redirection", ["> /dev/full", ">&- 2>&-", "2>&1 | true"])
 def test_a_run_whose_output_cannot_be_written_is_finished_and_saved(tmp_path: Path, redirection: str) -> None:
     run, _ = run_to_end(tmp_path, "actor", *SHORT_PLAN, before=("sh", "-c", f'"$@" {redirection}', "sh"))
     events = run.events()
