@@ -9,6 +9,7 @@ import keyword
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import click
 from . import configuration, stdout
 from .commands import version
 from .commands.configured_preferences import check_keys, use_units
-from .commands.error_output import print_error
+from .commands.error_output import plain_characters, print_error, with_whole_commands
 from .errors import CapexplorerError, TargetError
 
 COMMANDS = {
@@ -40,6 +41,25 @@ COMMANDS = {
 
 OF_ALL_FOLDERS = ("attach", "stop")
 """Commands that find runs, whatever the folder of the configuration file."""
+
+
+class HelpFormatter(click.HelpFormatter):
+    """Breaks no line within a command in backquotes."""
+
+    def write_text(self, text: str) -> None:
+        """Write a paragraph."""
+        super().write_text(with_whole_commands(text))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write a list of words with their meanings."""
+        super().write_dl([(word, with_whole_commands(meaning)) for word, meaning in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        """The whole text."""
+        return plain_characters(super().getvalue())
+
+
+click.Context.formatter_class = HelpFormatter
 
 
 class Lazy(click.Group):

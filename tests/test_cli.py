@@ -324,3 +324,15 @@ def test_a_standard_output_that_its_reader_closed_ends_the_command_as_sigpipe_do
 def test_the_exit_code_is_that_of_the_mistake_where_no_line_can_be_written(args: list[str], redirection: str) -> None:
     command = shlex.join([sys.executable, "-m", "capexplorer", *args])
     assert subprocess.run(["sh", "-c", f"{command} {redirection}"], timeout=60, check=False).returncode == 2
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_the_help_breaks_no_line_within_a_command(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for width in range(70, 120, 3):
+        monkeypatch.setattr("shutil.get_terminal_size", lambda fallback=(80, 24), width=width: os.terminal_size((width, 24)))
+        assert cli.run([name, "--help"]) == 0
+        printed = capsys.readouterr().out
+        assert "\N{NO-BREAK SPACE}" not in printed
+        assert [line for line in printed.splitlines() if line.count("`") % 2] == []

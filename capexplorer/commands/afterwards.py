@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import paths, wording
 from ..errors import InputError
 from ..model.timeline import Timeline
-from .error_output import print_line, printable
+from .error_output import plain_characters, print_line, printable, with_whole_commands
 
 
 def print_session(timeline: Timeline, path: Path | None) -> None:
@@ -22,7 +22,8 @@ def print_session(timeline: Timeline, path: Path | None) -> None:
         return
     if timeline.levels:
         width = shutil.get_terminal_size().columns
-        print_line(textwrap.fill(f"verdict: {printable(wording.verdict(timeline))}", width, break_on_hyphens=False))
+        verdict = with_whole_commands(f"verdict: {printable(wording.verdict(timeline))}")
+        print_line(plain_characters(textwrap.fill(verdict, width, break_on_hyphens=False, break_long_words=False)))
     print_line(f"saved: {path}")
     print_line("to replay it, or to export it as a page:")
     for words in (["replay"], ["export", "--format", "html", "-o", f"{path.stem}.html"]):

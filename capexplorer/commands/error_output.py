@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import click
 
 from ..session import redact
+
+_SPACE, _HYPHEN = "\N{NO-BREAK SPACE}", "\N{NON-BREAKING HYPHEN}"
 
 
 def print_error(error: str, output: tuple[str, ...] = ()) -> None:
@@ -20,6 +23,16 @@ def print_line(text: str) -> None:
     """One line on stderr."""
     with contextlib.suppress(OSError):
         click.echo(text, err=True)
+
+
+def with_whole_commands(text: str) -> str:
+    """The text with spaces and hyphens within backquotes at which no line is broken; `plain_characters` restores them."""
+    return re.sub(r"`[^`]+`", lambda command: re.sub(r"\s+", _SPACE, command.group()).replace("-", _HYPHEN), text)
+
+
+def plain_characters(text: str) -> str:
+    """The wrapped text, whose commands can be copied to a shell."""
+    return text.replace(_SPACE, " ").replace(_HYPHEN, "-")
 
 
 def printable(text: str) -> str:
