@@ -152,8 +152,8 @@ def verified(found: KneeVerdict) -> str:
 
 
 def _verified(found: KneeVerdict) -> str:
-    """`; verified`, or what would verify or does contradict the knee: `; provisional: a soak of 20 s at 14 users would verify
-    it`.
+    """`; verified`, or what would verify or does contradict the knee: `; provisional: a later soak of 20 s at 14 users would
+    verify it`. Later: the levels in which the knee was found may be such levels already, but none confirms itself.
     """
     word, checked = verified(found), found.verification
     if checked is None or checked.state == "verified":
@@ -166,9 +166,9 @@ def _verified(found: KneeVerdict) -> str:
 def _wanted_step(step: VerificationStep) -> str:
     match step.name:
         case "soak":
-            return f"a soak of {step.least_s:g} s at {numbers.counted(step.users)}"
+            return f"a later soak of {step.least_s:g} s at {numbers.counted(step.users)}"
         case "beyond":
-            return numbers.counted(step.users)
+            return f"a later level at {numbers.counted(step.users)}"
         case "return_to_first":
             return f"a return to {numbers.counted(step.users)}"
 
@@ -203,9 +203,9 @@ def missing(wanted: Missing) -> str:
         case "longer_levels":
             return "longer levels would narrow the interval"
         case "soak":
-            return f"a soak of {_span(wanted)} at {_place(wanted)} would verify the knee"
+            return f"a later soak of {_span(wanted)} at {_place(wanted)} would verify the knee"
         case "beyond":
-            return f"{_place(wanted)} would confirm the maximum"
+            return f"a later level at {_place(wanted)} would confirm the maximum"
         case "return_to_first":
             return f"a return to {numbers.counted(wanted.users_below)} would show whether the service drifts"
         case "return_to_clean":

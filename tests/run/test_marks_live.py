@@ -133,7 +133,10 @@ def test_the_verdict_of_a_session_has_its_knee_limit_and_verification(tmp_path: 
     verdict = document["verdict"]
     assert verdict.startswith("Knee at ")
     assert "limited by queueing" in verdict
-    assert verdict.endswith("; provisional: a soak of 20 s at 28 users, then 49 users, then a return to 5 users would verify it.")
+    assert verdict.endswith(
+        "; provisional: a later soak of 20 s at 28 users, then a later level at 49 users,"
+        " then a return to 5 users would verify it."
+    )
     assert document["no_knee_up_to_users"] is None
     (knee,) = [each for each in document["knees"] if each["kind"] == "knee"]
     assert knee["users_low"] < knee["users"] < knee["users_high"]

@@ -10,7 +10,7 @@ SEED = 200_003
 
 
 @pytest.mark.parametrize(("name", "said"), [("doubled", "better"), ("halved", "worse"), ("equal", "equal")])
-def test_a_doubled_or_halved_capacity_is_said_first_and_equal_services_do_not_differ(name: str, said: str) -> None:
+def test_a_headline_begins_with_the_capacities_of_the_two_services(name: str, said: str) -> None:
     found = constructed(name, "queue", SEED)
     assert found["said"] == said
     assert len(found["first_words"].split()) == WORDS

@@ -67,10 +67,10 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
         (knee(), f"{AT_47} (high confidence); provisional."),
         (knee(provisional=False), f"{AT_47} (high confidence)."),
         (knee(verification=verification()),
-         f"{AT_47} (high confidence); provisional: a soak of 20 s at 33 users, then 57 users,"
+         f"{AT_47} (high confidence); provisional: a later soak of 20 s at 33 users, then a later level at 57 users,"
          " then a return to 1 user would verify it."),
         (knee(verification=verification(33)),
-         f"{AT_47} (high confidence); provisional: 57 users, then a return to 1 user would verify it."),
+         f"{AT_47} (high confidence); provisional: a later level at 57 users, then a return to 1 user would verify it."),
         (knee(verification=verification(33, 57, 1), provisional=False), f"{AT_47} (high confidence); verified."),
         (knee(verification=verification(33, soak="less_goodput"), confidence="low"),
          f"{CONTRADICTED_AT_47} (low confidence); a later level at 33 users had less goodput than before."),
