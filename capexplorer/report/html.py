@@ -22,6 +22,7 @@ from ..wording import units
 from . import charts, figures, html_tables, knees, page_templates, rate_table
 from .environment import environment
 from .listed_findings import ListedFinding, changes, findings, notes
+from .opening import opening
 from .summary import summarise
 from .svg import PAGE, rules
 
@@ -93,6 +94,8 @@ class _Title:
     ended: bool
     kept_requests: str
     judgements: Iterable[wording.Judgement]
+    opening: list[str]
+    version: str | None
 
 
 def _title(timeline: Timeline) -> _Title | None:
@@ -108,6 +111,8 @@ def _title(timeline: Timeline) -> _Title | None:
         ended=timeline.ended is not None,
         kept_requests=wording.kept_requests(timeline),
         judgements=wording.judgements(timeline).values(),
+        opening=opening(timeline),
+        version=header.target.version,
     )
 
 

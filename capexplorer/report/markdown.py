@@ -18,6 +18,7 @@ from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
 from .listed_findings import changes, findings, notes
+from .opening import opening
 from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
 
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
@@ -52,7 +53,7 @@ def with_picture(timeline: Timeline, name: str) -> dict[str, bytes]:
 def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     """The report. `picture_name`: the picture that it links to; None: no picture."""
     judged = wording.judgements(timeline).values()
-    blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged)]
+    blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged), *map(markdown, opening(timeline))]
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
     blocks += _levels(user_rows(timeline))
@@ -75,7 +76,8 @@ def _title(timeline: Timeline) -> str:
     when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
     kept = wording.kept_requests(timeline)
     requests = f"\n\n{markdown(kept)}" if kept else ""
-    return f"# Capacity of {code(header.target.name)}\n\nprofile {code(profile)}, {when}{requests}"
+    version = f", version {code(header.target.version)}" if header.target.version else ""
+    return f"# Capacity of {code(header.target.name)}{version}\n\nprofile {code(profile)}, {when}{requests}"
 
 
 def _levels(rows: list[ReportedLevel]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..model.findings import Blame, Cause, CurveFinding, Finding, Leak
+from ..model.findings import Blame, Bottleneck, Cause, CurveFinding, Finding, Leak
 from . import numbers, quantities
 from .cause_texts import name
 from .curve_evidence import curve_evidence
@@ -23,12 +23,21 @@ IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "gr
 """Keys of a leak whose values are bytes or descriptors, by its `unit`."""
 
 NAMED = {
-    "little_ratio": "Little's law: users / accounted users",
+    "levels": "levels that show it",
+    "output_dispersion_high": "variance of finished requests per second over their mean, at most",
 }
 """Texts for keys that do not explain themselves."""
 
 MOMENTS = ("at_s",)
 """Keys that are times of the session, not durations."""
+
+GROWTH = frozenset(
+    (
+        "users_before", "users_at", "offered_before_per_s", "offered_at_per_s",
+        "goodput_growth_ratio", "latency_growth_ratio",
+    )
+)  # fmt: skip
+"""Keys of a bottleneck that one sentence tells together."""
 
 _ENDPOINTS = 4
 """Maximum number of endpoints in a line."""
@@ -70,8 +79,26 @@ def readings(finding: Finding) -> str:
     if isinstance(finding, CurveFinding):
         return curve_evidence(finding)
     unit = finding.unit if isinstance(finding, Leak) else ""
-    listed = ((key, value) for key, value in finding.figures().items() if key not in WORDED_SEPARATELY and value is not False)
-    return ", ".join(_reading(key, value, unit) for key, value in listed)
+    told = _growth(finding) if isinstance(finding, Bottleneck) else ""
+    left_out = WORDED_SEPARATELY | (GROWTH if told else frozenset())
+    listed = ((key, value) for key, value in finding.figures().items() if key not in left_out and value is not False)
+    return ", ".join(each for each in (told, *(_reading(key, value, unit) for key, value in listed)) if each)
+
+
+def _growth(finding: Bottleneck) -> str:
+    """`from 24 to 31 users goodput grew by 9.1% and latency by 294%`; empty unless both loads are known."""
+    loads = (finding.users_before, finding.users_at)
+    rates = (finding.offered_before_per_s, finding.offered_at_per_s)
+    if None not in loads:
+        between = f"from {numbers.users(loads[0])} to {numbers.counted(loads[1])}"
+    elif rates[0] is not None and rates[1] is not None:
+        between = f"from {quantities.offered_rate(rates[0])} to {quantities.offered_rate(rates[1])}"
+    else:
+        return ""
+    grown = (("goodput", finding.goodput_growth_ratio), ("latency", finding.latency_growth_ratio))
+    known = [(name, share) for name, share in grown if share is not None]
+    sides = [f"{name} {'grew' if share >= 0 else 'fell'} by {numbers.percent(abs(share))}" for name, share in known]
+    return f"{between} {' and '.join(sides)}" if sides else ""
 
 
 def doubts(finding: Finding) -> str:
@@ -86,6 +113,8 @@ def doubts(finding: Finding) -> str:
 
 def _reading(key: str, value: Any, unit: str) -> str:
     words = NAMED.get(key) or key.replace("_", " ")
+    if key == "little_ratio" and value:
+        return f"responses and think time account for {1 / value:.0%} of the users' time (Little's law)"
     if value is True:
         return words
     if isinstance(value, str):

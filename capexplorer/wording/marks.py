@@ -112,7 +112,7 @@ def short_sentence(event: Mark) -> str:
     if sentence is not None:
         return sentence
     sure = f" ({event.confidence} confidence)" if event.confidence is not None else ""
-    how = {"retracted": ": retracted", "closed": ", ended"}.get(event.state, "")
+    how = {"retracted": ": retracted", "closed": ", not seen at the last load"}.get(event.state, "")
     return f"{_named(event)}{sure}{how}"
 
 
