@@ -64,7 +64,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
     """
     found = verdict.knee
     if verdict.curve is None:
-        return "No request completed at any level: no capacity was measured."
+        return "No request succeeded in a settled second of any level: no capacity was measured."
     if found is None:
         more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
         return f"Not enough levels to find a knee: measure {more} more user count{'s' * (more != 1)}."

@@ -92,7 +92,7 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
         (CapacityVerdict(curve=knee().curve, missing=(Missing(kind="levels", count=2),)),
          "Not enough levels to find a knee: measure 2 more user counts."),
         (CapacityVerdict(missing=(Missing(kind="levels", count=3),)),
-         "No request completed at any level: no capacity was measured."),
+         "No request succeeded in a settled second of any level: no capacity was measured."),
     ],
 )  # fmt: skip
 def test_a_capacity_verdict_is_expressed_in_one_sentence(verdict: CapacityVerdict, sentence: str) -> None:
