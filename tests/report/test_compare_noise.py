@@ -273,7 +273,7 @@ def test_levels_that_contradict_each_other_show_no_change_of_latency() -> None:
 
 @pytest.mark.parametrize(("failing", "is_found"), [(0.0, False), (0.002, False), (0.03, True)])
 def test_a_share_that_fails_at_every_level_is_found(failing: float, is_found: bool) -> None:
-    pairs = [(Estimate(0.0, 0.004), Estimate(failing, 0.005)) for _ in range(4)]
+    pairs = [(Estimate(0.0, 0.004), Estimate(failing, 0.015, degrees=3)) for _ in range(4)]
     found = known(failure_change(pairs))
     assert (found.p < 0.001) is is_found
     assert found.means == pytest.approx((0.0, failing))
