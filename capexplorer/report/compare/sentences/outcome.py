@@ -44,7 +44,7 @@ def _pair(pair: Pair, after: str, before: str) -> str:
     answer, claims, places = ", ".join(_capacities(pair)), list(_claims(pair)), list(_no_difference(pair))
     if not pair.directions:
         lead = _why_not(pair, after, before) or f"No significant difference between {after} and {before}"
-        found = "; ".join(each for each in [answer or _highest(pair), *claims] if each)
+        found = "; ".join(each for each in [*claims, answer or _highest(pair)] if each)
         return f"{lead}{f': {found}' if found else ''}" + "".join(f"; {each}" for each in places)
     which = "better and worse" if len(pair.directions) > 1 else "better" if True in pair.directions else "worse"
     is_first = any(one.claimed for one in pair.capacities if one.figure == "capacity")
