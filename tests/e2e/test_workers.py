@@ -76,7 +76,7 @@ def test_workers_end_when_their_run_is_killed(tmp_path: Path) -> None:
 def test_after_each_step_down_the_service_has_as_many_connections_as_there_are_users(
     tmp_path: Path, workers: tuple[str, ...]
 ) -> None:
-    with started_run(tmp_path, "actor", "--headless", *workers, "--plan", "9:4s,4:4s,2:10m") as run:
+    with started_run(tmp_path, "actor", "--headless", *workers, "--plan", "9:10s,4:10s,2:10m") as run:
         run.wait_for_events(Target, lambda event: event.state == "ready")
         url = run.wait_for_events(Header)[-1].target.url
         for users in (9, 4, 2):
