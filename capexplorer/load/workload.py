@@ -28,7 +28,7 @@ from . import keep_alive, locust_options, variables
 from .drawn_values import DrawnTogether, drawn
 from .lean.prepared import prepare
 from .lean.session import LeanSession
-from .lean.user import LeanHttpUser
+from .lean.user import LeanHttpUser, check
 from .user_code import UserCodeFault
 
 _RENAMED = re.compile(r"The (?P<old>\w+) class has been renamed to (?P<new>\w+)")
@@ -232,6 +232,7 @@ def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = ()) 
         raise InputError(f"{path}: no user classes with a weight above 0 (expected a subclass of HttpUser, FastHttpUser or User)")
     url = options.host = url if url is not None else options.host
     for kind in kinds:
+        check(kind, str(path))
         speaks_http = issubclass(kind, HTTP_USERS)
         if url is not None:
             if speaks_http and not is_http_url(url):

@@ -109,8 +109,7 @@ class Users(Table, frozen=True, kw_only=True):
     arrivals: Arrivals = "poisson"
     """How iterations of a rate level arrive: at random with exponential gaps, or evenly."""
     client: Literal["fast", "requests", "lean"] = "fast"
-    """`fast`: FastHttpUser; `requests`: HttpUser; `lean`: LeanHttpUser, with the least CPU per request, without redirects and
-    cookies."""
+    """`fast`: FastHttpUser; `requests`: HttpUser; `lean`: LeanHttpUser, with the least CPU per request."""
     keep_alive: bool = True
     """False: a new connection for each request, which the client closes as soon as it has the response, so the client's port
     stays in TIME_WAIT. A task with the header `Connection = "close"` asks the server to close first instead."""

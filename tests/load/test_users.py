@@ -19,6 +19,10 @@ LOCUSTFILES: dict[str, tuple[str | bytes | None, str]] = {
     ),
     "exits": ("import sys\nsys.exit('bye')\n", "exits.py:2: SystemExit on import: bye"),
     "imports_nothing": ("import no_such_module_at_all\n", "imports_nothing.py:1: ModuleNotFoundError on import: No module named"),
+    "lean_proxy": (
+        "from capexplorer.users import LeanHttpUser\n\nclass U(LeanHttpUser):\n    proxy_host = 'p'\n",
+        "lean_proxy.py:3: U: LeanHttpUser does not take `proxy_host`",
+    ),
     "no_users": ("from locust import HttpUser\n", "no_users.py: no user classes with a weight above 0"),
     "only_abstract": (
         "from locust import HttpUser\nclass Base(HttpUser):\n    abstract = True\n",

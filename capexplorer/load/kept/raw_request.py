@@ -106,10 +106,10 @@ def _of_lean(response: LeanResponse) -> _Seen:
     many headers is recognised.
     """
     request, timing = response.request, response.timing
-    head_end = len(request.data) - len(request.body)
+    head_end = len(request.data) - len(request.payload)
     return _Seen(
         sent_head=request.data[: min(head_end, 2 * HEAD_MOST)],
-        sent_body=request.body,
+        sent_body=request.payload,
         head=response.head_bytes(2 * HEAD_MOST),
         connect_s=timing.connect_s,
         kept_connection=timing.connect_s is None and timing.has_connection,

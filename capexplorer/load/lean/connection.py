@@ -43,14 +43,16 @@ class Connection:
     """
 
     def __init__(self, sock: Any, timeout_s: float) -> None:
-        self._sock, self._timeout_s = sock, timeout_s
+        self._sock, self.timeout_s = sock, timeout_s
         self.is_open = True
         self._latest_status: int | None = None
 
-    def exchange(self, prepared: Prepared, reply: Reply) -> None:
-        """Send the request and read its whole reply. Raises OSError, TimeoutError, HTTPParseError, BodyTooLarge."""
+    def exchange(self, prepared: Prepared, reply: Reply, *, goes_on: bool = False) -> None:
+        """Send the request and read its reply until it is complete, of a streamed one its head. `goes_on`: read the next piece of
+        a streamed reply. Raises OSError, TimeoutError, HTTPParseError, BodyTooLarge.
+        """
         try:
-            self._exchange(prepared.data, reply)
+            self._exchange(b"" if goes_on else prepared.data, reply)
         except CLOSED as error:
             error.past = past(self._latest_status is not None, self._latest_status)  # type: ignore[union-attr]
             self.end(by_service=True)
@@ -58,9 +60,17 @@ class Connection:
         except BaseException:
             self.end(by_service=reply.has_ended)
             raise
-        self._latest_status = reply.status
-        if not reply.should_keep_alive():
-            self.end(by_service=not prepared.asks_to_close)
+        if reply.is_whole:
+            self._latest_status = reply.status
+            if not reply.should_keep_alive():
+                self.end(by_service=not prepared.asks_to_close)
+
+    def limit(self, timeout_s: float) -> None:
+        """The limit for each request from now on."""
+        self.timeout_s = timeout_s
+
+    def pause(self, *, paused: bool) -> None:
+        """While a streamed reply is not being read, bytes that arrive do not mean that the service has ended the connection."""
 
     def _exchange(self, data: bytes, reply: Reply) -> None:
         raise NotImplementedError
@@ -124,14 +134,26 @@ class PlainConnection(Connection):
         self._wake = wake = Wake()
         self._watcher = self._hub.loop.io(sock.fileno(), _READ, ref=False)
         self._watcher.start(wake.on_readable, self._watcher)
+        self.limit(timeout_s)
+
+    def limit(self, timeout_s: float) -> None:
+        """As of Connection."""
+        super().limit(timeout_s)
         self._timer = self._hub.loop.timer(timeout_s, timeout_s)
         """Started by `again`, which needs the repeat: after `stop`, `start` would go on with the time that was left."""
+
+    def pause(self, *, paused: bool) -> None:
+        """As of Connection: the watcher is stopped meanwhile."""
+        if paused:
+            self._watcher.stop()
+        else:
+            self._watcher.start(self._wake.on_readable, self._watcher)
 
     def _exchange(self, data: bytes, reply: Reply) -> None:
         wake, receive, switch = self._wake, self._raw.recv, self._hub.switch
         self._timer.again(wake.on_time_out)
         try:
-            refused = self._send(data)
+            refused = self._send(data) if data else None
             wake.sleeper = getcurrent()
             while not reply.is_complete:
                 switch()
@@ -167,7 +189,7 @@ class PlainConnection(Connection):
         """Send what does not fit into the socket's buffer. A reply that arrives meanwhile is read afterwards."""
         self._watcher.stop()
         try:
-            self._sock.settimeout(self._timeout_s)
+            self._sock.settimeout(self.timeout_s)
             self._sock.sendall(data)
         finally:
             self._watcher.start(self._wake.on_readable, self._watcher)
@@ -195,9 +217,10 @@ class TlsConnection(Connection):
     """A connection with TLS. It uses gevent's own calls, since received bytes may wait in OpenSSL's buffer."""
 
     def _exchange(self, data: bytes, reply: Reply) -> None:
-        ends_s = time.monotonic() + self._timeout_s
-        self._sock.settimeout(self._timeout_s)
-        self._sock.sendall(data)
+        ends_s = time.monotonic() + self.timeout_s
+        self._sock.settimeout(self.timeout_s)
+        if data:
+            self._sock.sendall(data)
         while not reply.is_complete:
             left_s = ends_s - time.monotonic()
             if left_s <= 0:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json as json_codec
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlencode, urlsplit
 
+import requests
+from geventhttpclient.header import Headers
+from requests.auth import HTTPBasicAuth
+from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
 from requests.utils import requote_uri
+
+from .refusal import refused
 
 DEFAULT_HEADERS = {"User-Agent": "capexplorer-lean", "Accept-Encoding": "gzip, deflate, br"}
 """The encodings that the other clients ask for, so that a service has the same work."""
@@ -44,7 +50,20 @@ class Prepared:
     """Whether it has `Connection: close`, so that the service ends the connection on our request."""
     fields: Mapping[str, str] = field(repr=False)
     """The headers without Host."""
-    body: bytes = field(repr=False)
+    payload: bytes = field(repr=False)
+
+    @property
+    def headers(self) -> Headers:
+        """The headers without Host and cookies, by name regardless of upper and lower case."""
+        return Headers(self.fields)
+
+    @property
+    def body(self) -> str | bytes:
+        """The body; as text, if it is UTF-8."""
+        try:
+            return self.payload.decode()
+        except UnicodeDecodeError:
+            return self.payload
 
     def moved(self, url: str, *, as_get: bool) -> Prepared:
         """The same request for the URL of a redirect. `as_get`: as a GET without body, unless it is HEAD.
@@ -56,71 +75,115 @@ class Prepared:
         if urlsplit(url).hostname != self.origin.host:
             drops |= {"authorization", "cookie", "host"}
         fields = {name: value for name, value in self.fields.items() if name.lower() not in drops}
-        return prepare("GET" if drops_body else self.method, url, headers=fields, data=b"" if drops_body else self.body)
+        return prepare("GET" if drops_body else self.method, url, headers=fields, data=b"" if drops_body else self.payload)
 
 
 def prepare(
     method: str,
     url: str,
     *,
-    headers: Mapping[str, str] | None = None,
+    headers: Mapping[str, Any] | None = None,
     params: Any = None,
-    data: str | bytes | Mapping[str, Any] | None = None,
+    data: Any = None,
     json: Any = None,
-    auth: tuple[str, str] | None = None,
+    files: Any = None,
+    auth: Any = None,
 ) -> Prepared:
-    """The request for an absolute http or https URL. Raises ValueError for another URL, and for an invalid method or header.
+    """The request for an absolute http or https URL. Raises ValueError for another URL, and for an invalid method or header;
+    LeanRefusal for a body or an `auth` of another type.
 
-    `json` is used only without `data`; a mapping as `data` is sent as a form. `headers` replace the default ones.
+    `json` is used only without `data`; a mapping or pairs as `data` are sent as a form, with `files` as a multipart one.
+    `headers` replace the default ones; one that is None is not sent.
     """
-    parts = urlsplit(requote_uri(url if params is None else _with_query(url, params)))
+    method = method.upper()
+    parts = urlsplit(requote_uri(_in_ascii(url) if params is None else _with_query(_in_ascii(url), params)))
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"expected http://HOST or https://HOST, got {url!r:.60}")
-    body, described = _body(data, json)
+        kind = InvalidURL if parts.scheme in ("http", "https") else InvalidSchema if "://" in url else MissingSchema
+        raise kind(f"expected http://HOST or https://HOST, got {url!r:.60}")
+    body, described = _multipart(files, data) if files else _body(data, json)
     own = {name.lower() for name in headers or {}}
-    fields = {name: value for name, value in (DEFAULT_HEADERS | described).items() if name.lower() not in own}
+    fields: dict[str, Any] = {name: value for name, value in (DEFAULT_HEADERS | described).items() if name.lower() not in own}
     if auth is None and parts.username is not None and "authorization" not in own:
         auth = unquote(parts.username), unquote(parts.password or "")
     if auth is not None:
-        fields["Authorization"] = basic(*auth)
+        fields["Authorization"] = basic(auth)
     if (body or method in _WITH_BODY) and not own & {"content-length", "transfer-encoding"}:
         fields["Content-Length"] = str(len(body))
     fields |= headers or {}
+    sent = {name: _value(name, value) for name, value in fields.items() if value is not None}
     netloc = parts.netloc.rpartition("@")[2]
     lines = [f"{_token(method)} {parts.path or '/'}{'?' * bool(parts.query)}{parts.query} HTTP/1.1"]
     lines += [] if "host" in own else [f"Host: {netloc}"]
-    lines += [f"{_token(name)}: {_value(name, value)}" for name, value in fields.items()]
+    lines += [f"{_token(name)}: {value}" for name, value in sent.items()]
     return Prepared(
         method=method,
         url=parts._replace(netloc=netloc).geturl(),
         origin=Origin(parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)),
         data="\r\n".join((*lines, "", "")).encode("latin-1") + body,
         is_head=method == "HEAD",
-        asks_to_close=any(name.lower() == "connection" and "close" in value.lower() for name, value in fields.items()),
-        fields=fields,
-        body=body,
+        asks_to_close=any(name.lower() == "connection" and "close" in value.lower() for name, value in sent.items()),
+        fields=sent,
+        payload=body,
     )
 
 
-def basic(user: str, password: str) -> str:
-    """The value of an Authorization header."""
-    return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+def _in_ascii(url: str) -> str:
+    """The URL with its host in ASCII. Raises InvalidURL."""
+    if url.isascii() or (host := urlsplit(url).hostname or "").isascii():
+        return url
+    try:
+        return url.replace(host, host.encode("idna").decode(), 1)
+    except UnicodeError as error:
+        raise InvalidURL(f"{url!r:.60}: no host has this name: {error}") from None
+
+
+def basic(auth: Any) -> str:
+    """The value of an Authorization header. `auth`: (user, password), as text or bytes, or an HTTPBasicAuth of requests."""
+    if type(auth) is HTTPBasicAuth:
+        auth = auth.username, auth.password
+    if not isinstance(auth, tuple | list) or len(auth) != 2:
+        raise refused("auth", "unless it is (user, password): send the header Authorization, or use HttpUser")
+    return "Basic " + b64encode(b":".join(part if isinstance(part, bytes) else str(part).encode() for part in auth)).decode()
 
 
 def _with_query(url: str, params: Any) -> str:
-    query = params if isinstance(params, str) else urlencode(params, doseq=True)
-    return f"{url}{'&' if urlsplit(url).query else '?'}{query}"
+    """The URL with further parameters: text, a mapping or pairs, of which those that are None are left out."""
+    if isinstance(params, str | bytes):
+        query = params if isinstance(params, str) else params.decode()
+    else:
+        query = _form(params)
+    return f"{url}{'&' if urlsplit(url).query else '?'}{query}" if query else url
 
 
-def _body(data: str | bytes | Mapping[str, Any] | None, json: Any) -> tuple[bytes, dict[str, str]]:
+def _form(pairs: Any) -> str:
+    """A mapping or pairs as a form. A value may be a list; those that are None are left out."""
+    found = []
+    for name, value in pairs.items() if isinstance(pairs, Mapping) else pairs:
+        several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        found += [(name, each) for each in (value if several else [value]) if each is not None]
+    return urlencode(found)
+
+
+def _body(data: Any, json: Any) -> tuple[bytes, dict[str, str]]:
     """The body, and the headers that describe it."""
-    if isinstance(data, Mapping):
-        return urlencode(data, doseq=True).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+    if isinstance(data, Mapping | list | tuple) and data:
+        return _form(data).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+    if hasattr(data, "read"):
+        data = data.read()
     if data:
+        if not isinstance(data, str | bytes | bytearray | memoryview):
+            raise refused("data", f"as {type(data).__name__}: give it text or bytes, such as b''.join(...)")
         return data.encode() if isinstance(data, str) else bytes(data), {}
     if json is None:
         return b"", {}
     return json_codec.dumps(json).encode(), {"Content-Type": "application/json", "Accept": "application/json"}
+
+
+def _multipart(files: Any, data: Any) -> tuple[bytes, dict[str, str]]:
+    """A form with files, in all forms that requests takes."""
+    made = requests.Request("POST", "http://localhost/", files=files, data=data).prepare()
+    body = made.body or b""
+    return body if isinstance(body, bytes) else str(body).encode(), {"Content-Type": str(made.headers["Content-Type"])}
 
 
 def _token(name: str) -> str:
@@ -130,6 +193,7 @@ def _token(name: str) -> str:
 
 
 def _value(name: str, value: object) -> str:
-    if _FORBIDDEN.search(str(value)):
+    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    if _FORBIDDEN.search(text):
         raise ValueError(f"invalid value for header {name}: {value!r:.60}")
-    return str(value)
+    return text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
+from typing import Any
 
 from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
 from geventhttpclient.header import Headers
@@ -27,13 +28,16 @@ _ignore = deque[str](maxlen=0).append
 class Reply(HTTPResponseParser):
     """A reply that is being received: call `take` with received bytes until `is_complete`."""
 
+    stream: Any = None
+    """What user code reads a streamed reply from; set once its head is complete."""
     _on_status = _on_header_field = _on_header_value = staticmethod(_ignore)
 
     def __init__(self, *, is_head: bool, most_bytes: int) -> None:
         """`is_head`: it replies to HEAD, so it has no body even if its headers announce one. `most_bytes`: limit of the
         decompressed body.
         """
-        self.is_complete = False
+        self.is_complete = self.is_whole = False
+        """Whether the reply, or of a streamed one a piece, has arrived, and whether all of it has."""
         self.status = 0
         """0 until the final head is complete."""
         self.body = bytearray()
@@ -45,9 +49,10 @@ class Reply(HTTPResponseParser):
         self.has_connection = False
         self.first_byte_s: float | None = None
         """`time.perf_counter` at which the first bytes arrived."""
-        self._is_head, self._most_bytes = is_head, most_bytes
+        self._is_head, self.most_bytes = is_head, most_bytes
         self._head = b""
         """The head as received, with interim heads before it and the beginning of the body after it."""
+        self._lowered = b""
         self._has_interim = False
 
     def take(self, data: bytes) -> None:
@@ -62,24 +67,28 @@ class Reply(HTTPResponseParser):
         try:
             self.feed(data)
         except HTTPParseError:
-            if not self.is_complete:  # else the reply is valid, and its connection is not used again because of what follows it
+            if not self.is_whole:  # else the reply is valid, and its connection is not used again because of what follows it
                 raise
         if not self.status and len(self._head) > HEAD_MOST_BYTES:
             raise HTTPParseError(f"head larger than {HEAD_MOST_BYTES} bytes")
-        if len(self.body) > self._most_bytes:
+        if len(self.body) > self.most_bytes:
             self.body.clear()
-            raise BodyTooLarge(self._most_bytes)
+            raise BodyTooLarge(self.most_bytes)
+
+    def may_have(self, name: bytes) -> bool:
+        """Whether it may have a header of this name in lower case, by a cheap check: False is certain, for True the headers need
+        to be parsed.
+        """
+        if not self._lowered:
+            self._lowered = self._head[: self._head.find(b"\r\n\r\n")].lower()
+        return name in self._lowered or self._has_interim
 
     def content(self) -> bytes:
         """The decompressed body. Raises BodyTooLarge, zlib.error."""
         body = bytes(self.body)
-        if not body or not self._may_be_encoded():
+        if not body or not self.may_have(b"content-encoding:"):
             return body
-        return unpacked(body, ",".join(self.headers().getlist("content-encoding")).lower(), self._most_bytes)
-
-    def _may_be_encoded(self) -> bool:
-        """Whether the body may be compressed, by a cheap check: False is certain, True needs the headers to be parsed."""
-        return self._has_interim or b"ontent-encoding:" in self._head[: self._head.find(b"\r\n\r\n")].lower()
+        return unpacked(body, ",".join(self.headers().getlist("content-encoding")).lower(), self.most_bytes)
 
     def headers(self) -> Headers:
         """The headers, parsed at each call."""
@@ -105,7 +114,7 @@ class Reply(HTTPResponseParser):
     # -- callbacks of the parser. Returning True is an error, except after the headers, where it means that there is no body
 
     def _on_message_begin(self) -> bool:
-        return self.is_complete  # more than one reply to one request
+        return self.is_whole  # more than one reply to one request
 
     def _on_headers_complete(self) -> bool:
         code = self.get_code()
@@ -116,4 +125,13 @@ class Reply(HTTPResponseParser):
         return self._is_head
 
     def _on_message_complete(self) -> None:
+        self.is_complete = self.is_whole = self.status != 0
+
+
+class StreamedReply(Reply):
+    """A reply of which pieces are read as they arrive: `is_complete` is True after its head, and after each piece."""
+
+    def take(self, data: bytes) -> None:
+        """As of Reply."""
+        super().take(data)
         self.is_complete = self.status != 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from datetime import timedelta
 from functools import cached_property
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -13,10 +15,13 @@ from locust.contrib.fasthttp import LocustBadStatusCode
 from locust.exception import CatchResponseError, LocustError, ResponseError
 from requests.utils import get_encoding_from_headers
 
+from ..bodies import unpacked
 from ..request_counts import drop, request_counts
 from ..results import LEAVING
+from .cookies import Cookies
 from .prepared import Prepared
 from .reply import Reply
+from .stream import Stream
 
 
 class Timing(NamedTuple):
@@ -32,12 +37,19 @@ class Timing(NamedTuple):
 class LeanResponse:
     """A reply, or the error in place of one: then `status_code` is 0, and `content`, `text` and `headers` are None."""
 
+    stream: Stream | None = None
+    """With `stream=True`: the body, as it is sent, to be read in pieces."""
+    content: bytes | None
+    """The body. With `stream=True` it is read when user code first asks for it."""
+    history: tuple[LeanResponse, ...] = ()
+    """The redirects that led to it, oldest first, without their bodies."""
+
     def __init__(
         self,
         request: Prepared,
         reply: Reply | None,
         content: bytes | None,
-        error: Exception | None,
+        error: BaseException | None,
         attempted: Reply | None = None,
         started_s: float = 0.0,
     ) -> None:
@@ -53,6 +65,18 @@ class LeanResponse:
         self._reply = reply
         self._attempted, self._started_s = attempted, started_s
 
+    def streams(self, stream: Stream) -> None:
+        """The body is read from here."""
+        self.stream = stream
+        del self.content
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "content" or self.stream is None or self._reply is None:
+            raise AttributeError(f"a response of LeanHttpUser has no {name!r}")
+        encodings = ",".join(self._reply.headers().getlist("content-encoding"))
+        self.content = unpacked(self.stream.read(), encodings.lower(), self._reply.most_bytes)
+        return self.content
+
     @property
     def timing(self) -> Timing:
         """The timing of the last request after redirects."""
@@ -67,6 +91,11 @@ class LeanResponse:
         return None if self._reply is None else self._reply.final_head()[:most]
 
     @property
+    def elapsed(self) -> timedelta:
+        """Time from the request's start to the reply's first byte."""
+        return timedelta(seconds=self.timing.first_s or 0.0)
+
+    @property
     def url(self) -> str:
         """The URL of the last request after redirects."""
         return self.request.url
@@ -76,10 +105,24 @@ class LeanResponse:
         """Whether the status is below 400."""
         return self.status_code < 400
 
+    @property
+    def reason(self) -> str | None:
+        """The text behind the status; None without a reply."""
+        head = self.head_bytes(1_000)
+        return None if head is None else head.partition(b"\r\n")[0].decode("latin-1").partition(" ")[2].partition(" ")[2]
+
     @cached_property
     def headers(self) -> Headers | None:
         """The headers by name, regardless of upper and lower case; None without a reply."""
         return None if self._reply is None else self._reply.headers()
+
+    @cached_property
+    def cookies(self) -> Cookies:
+        """The cookies that this reply sets, by name."""
+        found = Cookies()
+        if self._reply is not None:
+            found.keep(self.request, self._reply)
+        return found
 
     @property
     def text(self) -> str | None:
@@ -96,32 +139,77 @@ class LeanResponse:
         """The content, parsed. Raises json.JSONDecodeError."""
         return json.loads(self.text or "", **options)
 
+    def iter_content(self, chunk_size: int | None = 1024, decode_content: bool = True) -> Iterator[str | bytes]:
+        """The body in pieces, with `stream=True` as it arrives; as text where it is UTF-8, unless `decode_content` is False."""
+        read = self.stream.read if self.stream is not None else _Rest(self.content or b"").read
+        while piece := read(chunk_size):
+            try:
+                yield piece.decode() if decode_content else piece
+            except UnicodeDecodeError:
+                yield piece
+
+    def iter_lines(self, chunk_size: int = 512, decode_unicode: bool = False) -> Iterator[str | bytes]:
+        """The body's lines, as bytes unless `decode_unicode`."""
+        rest = b""
+        for piece in self.iter_content(chunk_size, decode_content=False):
+            *lines, rest = (rest + bytes(piece)).split(b"\n")  # type: ignore[arg-type]
+            yield from (line.removesuffix(b"\r").decode() if decode_unicode else line.removesuffix(b"\r") for line in lines)
+        if rest:
+            yield rest.decode() if decode_unicode else rest
+
+    def close(self) -> None:
+        """Leave the rest of a streamed body unread."""
+        if self.stream is not None:
+            self.stream.close()
+
     def raise_for_status(self) -> None:
         """Raises the request's error: what failed, or LocustBadStatusCode from 400 up."""
         if self.error is not None:
             raise self.error
 
+    def __enter__(self) -> LeanResponse:
+        raise LocustError("a with-block needs catch_response=True")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        """Never called: the with-block does not begin."""
+
     def success(self) -> None:
         """Only within a with-block and with `catch_response=True`."""
-        raise LocustError("pass catch_response=True to decide whether a request succeeded")
+        raise LocustError("pass catch_response=True, and use a with-block, to decide whether a request succeeded")
 
     def failure(self, reason: object) -> None:
         """Only within a with-block and with `catch_response=True`."""
-        self.success()  # raises the same error
+        LeanResponse.success(self)  # raises the same error
+
+
+class _Rest:
+    """Bytes that are read in pieces."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+
+    def read(self, size: int | None = None) -> bytes:
+        found, self._data = self._data[:size], self._data[len(self._data) if size is None else size :]
+        return bytes(found)
 
 
 class CaughtResponse(LeanResponse):
     """The response with `catch_response=True`. It is reported when its with-block ends: by the decision of user code, else by its
     status or error."""
 
-    _report: Any
-    """Called once with this response and the error, or None for a success. The session sets it."""
-    _is_decided = False
-    """Whether its with-block has ended."""
+    request_meta: dict[str, Any]
+    """What is reported to listeners of Locust's request event, without the response. User code may change it."""
+    event: Any
+    """Locust's request event."""
+    _is_entered = _is_decided = False
+    """Whether its with-block has begun, and whether it has ended."""
     _manual_result: bool | Exception | None = None
     """User code's decision. The name is Locust's, whose `RestMixin.rest` reads it."""
 
     def __enter__(self) -> CaughtResponse:
+        self._is_entered = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> bool:
@@ -130,13 +218,13 @@ class CaughtResponse(LeanResponse):
         """
         self._is_decided = True
         if self._manual_result is not None:
-            self._report(self, self._manual_result if isinstance(self._manual_result, Exception) else None)
+            self._report(self._manual_result if isinstance(self._manual_result, Exception) else None)
             return kind is None
         if isinstance(value, ResponseError):
-            self._report(self, value)
+            self._report(value)
             return True
         if value is None or (isinstance(value, Exception) and not isinstance(value, LEAVING)):
-            self._report(self, self.error or value)
+            self._report(self.error or value)
         else:
             request_counts.abandoned += 1
         return value is None
@@ -144,6 +232,15 @@ class CaughtResponse(LeanResponse):
     def __del__(self) -> None:
         if not self._is_decided:
             drop()
+
+    def hold(self, *, response: LeanResponse, **meta: Any) -> None:
+        """Keep what is reported when the with-block ends."""
+        self.request_meta = meta
+
+    def _report(self, exception: BaseException | None) -> None:
+        request_counts.reported += 1
+        self.request_meta["exception"] = exception
+        self.event.fire(response=self, **self.request_meta)
 
     def raise_for_status(self) -> None:
         """Raises the request's error, unless user code has decided about the request already."""
@@ -154,10 +251,14 @@ class CaughtResponse(LeanResponse):
 
     def success(self) -> None:
         """The request counts as one that succeeded."""
+        if not self._is_entered:
+            super().success()
         self._manual_result = True
 
     def failure(self, reason: object) -> None:
         """The request counts as failed. `reason`: an exception, or a text."""
+        if not self._is_entered:
+            super().failure(reason)
         self._manual_result = reason if isinstance(reason, Exception) else CatchResponseError(reason)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urljoin
+from weakref import WeakKeyDictionary
 
 import gevent.ssl
 from gevent import Timeout
+from gevent.lock import Semaphore
 from geventhttpclient._parser import HTTPParseError
 
 from ..bodies import BodyTooLarge, body_limit
@@ -20,11 +23,18 @@ from ..results import UnusableReply
 from .connection import Connection, connect
 from .cookies import Cookies
 from .prepared import Origin, Prepared, prepare
-from .reply import Reply
+from .refusal import REMEDIES, refused
+from .reply import Reply, StreamedReply
 from .response import CaughtResponse, LeanResponse, status_error
+from .stream import Stream
 
 REDIRECTS_MOST = 30
 """The same limit as that of the other clients."""
+CONNECTIONS_MOST = 10
+"""Most connections of a user to one server, as with FastHttpUser."""
+
+Limits = float | tuple[float | None, float | None] | None
+"""Seconds for a request, or (to connect, for the whole); None: as the session has it."""
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _FAILURES = (OSError, HTTPParseError, BodyTooLarge, zlib.error, Timeout)
@@ -35,38 +45,131 @@ _prepare_plain = lru_cache(maxsize=4096)(prepare)
 
 
 class TooManyRedirects(OSError):
-    """More than REDIRECTS_MOST, one after the other."""
+    """More than `max_redirects`, one after the other."""
 
 
-@lru_cache(maxsize=2)
-def _tls(insecure: bool) -> Any:
-    """One context for all users: making one takes as long as a hundred requests."""
-    return gevent.ssl._create_unverified_context() if insecure else gevent.ssl.create_default_context()
+@lru_cache(maxsize=16)
+def _tls(verify: bool | str) -> Any:
+    """One context for all users: making one takes as long as a hundred requests. `verify`: any certificate, or those that a file
+    or folder of certificates, or the system's, vouch for."""
+    if verify is False:
+        return gevent.ssl._create_unverified_context()
+    return gevent.ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
+
+
+class KeptConnections:
+    """Connections to one server, of one user, or of those who share it."""
+
+    def __init__(self, most: int) -> None:
+        self.idle: list[Connection] = []
+        self.free = most
+        """How many further connections may be in use."""
+        self._waiting = 0
+        self._turn = Semaphore(0)
+
+    def wait(self) -> None:
+        """Wait until another request is done with its connection."""
+        while self.free <= 0:
+            self._waiting += 1
+            try:
+                self._turn.acquire()
+            finally:
+                self._waiting -= 1
+
+    def release(self, connection: Connection | None = None) -> None:
+        """A request is done with its connection. In any thread."""
+        if connection is not None and connection.is_open:
+            self.idle.append(connection)
+        self.free += 1
+        if self._waiting:
+            self._turn.release()
+
+
+_shared: WeakKeyDictionary[Any, dict[Any, KeptConnections]] = WeakKeyDictionary()
+"""The pools of users with the same `client_pool`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """How a request is sent; made once for each session, and changed for requests with options of their own."""
+
+    connect_s: float
+    whole_s: float
+    """Limits of connecting and of the whole request."""
+    redirects_most: int
+    verify: bool | str
+    follows: bool = True
+    streams: bool = False
 
 
 class LeanSession:
-    """Has the interface of Locust's other clients, without streaming."""
+    """Has the interface of FastHttpSession, and what most locustfiles use of requests."""
 
     def __init__(
         self,
         base_url: str,
-        user: Any,
+        request_event: Any,
+        user: Any = None,
         *,
         insecure: bool = True,
+        client_pool: Any = None,
+        ssl_context_factory: Any = None,
+        network_timeout: float = 60.0,
         connection_timeout: float = 60.0,
-        timeout: float = 60.0,
-        keeps_cookies: bool = False,
+        max_redirects: int = REDIRECTS_MOST,
+        headers: Mapping[str, Any] | None = None,
+        concurrency: int = CONNECTIONS_MOST,
+        keeps_cookies: bool = True,
+        **others: Any,
     ) -> None:
-        """`timeout`: limit for a whole request with its body, in seconds. `insecure`: accept any certificate."""
-        self.base_url = base_url
-        self.cookies = Cookies() if keeps_cookies else None
+        """`network_timeout`: limit for a whole request with its body, in seconds. `insecure`: accept any certificate. `headers`:
+        those of all requests.
+        """
+        for name, value in others.items():
+            if value:
+                raise refused(name)
+        self.base_url, self.user, self.request_event = base_url, user, request_event
+        self.cookies = Cookies()
+        """The cookies that are sent."""
+        self.headers: MutableMapping[str, Any] = dict(headers or {})
+        """Headers of all requests."""
+        self.auth: Any = None
+        """(user, password) of all requests."""
         self.request_name: str | None = None
         """The name of requests that are sent without one; None: their URL."""
-        self.user = user
-        self._event = user.environment.events.request
-        self._insecure = insecure
-        self._connection_timeout_s, self._timeout_s = connection_timeout, timeout
-        self._idle: dict[Origin, list[Connection]] = {}
+        self._keeps_cookies = keeps_cookies
+        self._make_tls = ssl_context_factory
+        self._own_tls: Any = None
+        self._terms = _Terms(connection_timeout, network_timeout, max_redirects, verify=not insecure)
+        self._pools: dict[Any, KeptConnections] = {}
+        self._most = concurrency
+        if client_pool is not None:
+            self._pools = _shared.setdefault(client_pool, self._pools)
+            self._most = int(getattr(client_pool, "client_args", {}).get("concurrency", concurrency))
+
+    @property
+    def cookiejar(self) -> Cookies:
+        """The cookies that are sent, by FastHttpUser's name."""
+        return self.cookies
+
+    @property
+    def verify(self) -> bool | str:
+        """Whether certificates are verified, or a file of those that are accepted."""
+        return self._terms.verify
+
+    @verify.setter
+    def verify(self, verify: bool | str) -> None:
+        self._terms = replace(self._terms, verify=verify)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in REMEDIES:
+            raise refused(name)
+        raise AttributeError(f"the client of LeanHttpUser has no {name!r}: see docs/clients.md")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in REMEDIES and value:
+            raise refused(name)
+        object.__setattr__(self, name, value)
 
     # -- what user code calls
 
@@ -75,55 +178,79 @@ class LeanSession:
         method: str,
         url: str,
         name: str | None = None,
-        *,
-        data: str | bytes | Mapping[str, Any] | None = None,
-        json: Any = None,
-        params: Any = None,
-        headers: Mapping[str, str] | None = None,
-        auth: tuple[str, str] | None = None,
+        data: Any = None,
         catch_response: bool = False,
-        allow_redirects: bool = False,
+        stream: bool = False,
+        headers: Mapping[str, Any] | None = None,
+        auth: Any = None,
+        json: Any = None,
+        allow_redirects: bool = True,
         context: Mapping[str, Any] | None = None,
+        *,
+        params: Any = None,
+        files: Any = None,
+        cookies: Mapping[str, str] | None = None,
+        timeout: Limits = None,
+        verify: bool | str | None = None,
+        **others: Any,
     ) -> Any:
         """Send one request and read its reply; a LeanResponse, or with `catch_response` a CaughtResponse.
 
-        `url`: absolute, or a path below the host. Raises ValueError for a request that cannot be sent.
+        `url`: absolute, or a path below the host. `timeout`: limit in seconds of the whole request, or (to connect, whole).
+        Raises ValueError for a request that cannot be sent, LeanRefusal for what this client does not do.
         """
+        if others:
+            self._refuse(others)
         whole = url if url.startswith(("http://", "https://")) else self.base_url + url
-        if not headers and data is None and json is None and params is None and auth is None:
+        auth = auth or self.auth
+        if not (headers or self.headers or data or params or auth or files or cookies) and json is None:
             prepared = _prepare_plain(method, whole)
         else:
-            prepared = prepare(method, whole, headers=headers, params=params, data=data, json=json, auth=auth)
-        follow = self._redirected if allow_redirects else None
-        return self.send(prepared, name or self.request_name or url, catch_response, context, follow)
+            headers = self._with_cookies(whole, _merged(self.headers, headers), cookies)
+            prepared = prepare(method, whole, headers=headers, params=params, data=data, json=json, files=files, auth=auth)
+        terms = self._terms
+        if timeout is not None or verify is not None or stream or not allow_redirects:
+            terms = _with_options(terms, timeout, verify, allow_redirects, stream)
+        return self.send(prepared, name or self.request_name or url, catch_response, context, terms)
 
-    def get(self, url: str, name: str | None = None, **options: Any) -> Any:
+    def get(self, url: str, **options: Any) -> Any:
         """As `request`."""
-        return self.request("GET", url, name, **options)
+        return self.request("GET", url, **options)
 
-    def head(self, url: str, name: str | None = None, **options: Any) -> Any:
+    def head(self, url: str, **options: Any) -> Any:
         """As `request`."""
-        return self.request("HEAD", url, name, **options)
+        return self.request("HEAD", url, **options)
 
-    def options(self, url: str, name: str | None = None, **options: Any) -> Any:
+    def options(self, url: str, **options: Any) -> Any:
         """As `request`."""
-        return self.request("OPTIONS", url, name, **options)
+        return self.request("OPTIONS", url, **options)
 
-    def delete(self, url: str, name: str | None = None, **options: Any) -> Any:
+    def delete(self, url: str, **options: Any) -> Any:
         """As `request`."""
-        return self.request("DELETE", url, name, **options)
+        return self.request("DELETE", url, **options)
 
     def post(self, url: str, data: Any = None, json: Any = None, **options: Any) -> Any:
         """As `request`."""
         return self.request("POST", url, data=data, json=json, **options)
 
-    def put(self, url: str, data: Any = None, **options: Any) -> Any:
+    def put(self, url: str, data: Any = None, json: Any = None, **options: Any) -> Any:
         """As `request`."""
-        return self.request("PUT", url, data=data, **options)
+        return self.request("PUT", url, data=data, json=json, **options)
 
-    def patch(self, url: str, data: Any = None, **options: Any) -> Any:
+    def patch(self, url: str, data: Any = None, json: Any = None, **options: Any) -> Any:
         """As `request`."""
-        return self.request("PATCH", url, data=data, **options)
+        return self.request("PATCH", url, data=data, json=json, **options)
+
+    def iter_lines(self, url: str, method: str = "GET", **options: Any) -> Iterator[str]:
+        """The lines of a reply as they arrive. Raises the request's error."""
+        response = self.request(method, url, stream=True, **options)
+        response.raise_for_status()
+        rest = ""
+        for piece in response.iter_content(chunk_size=1024, decode_content=True):
+            *lines, rest = (rest + (piece if isinstance(piece, str) else piece.decode(errors="replace"))).split("\n")
+            yield from lines
+        if rest:
+            yield rest
 
     @contextmanager
     def rename_request(self, name: str) -> Iterator[None]:
@@ -136,10 +263,23 @@ class LeanSession:
 
     def close(self) -> None:
         """Close idle connections; the next request opens one."""
-        for idle in self._idle.values():
-            for connection in idle:
+        for pool in self._pools.values():
+            for connection in pool.idle:
                 connection.close()
-        self._idle.clear()
+            pool.idle.clear()
+
+    def _refuse(self, others: Mapping[str, Any]) -> None:
+        for name, value in others.items():
+            if value is not None or name not in REMEDIES:
+                raise refused(name)
+
+    def _with_cookies(self, url: str, headers: Mapping[str, Any] | None, cookies: Mapping[str, str] | None) -> Any:
+        """The headers, with the cookies of this request alone before those of the session."""
+        if not cookies:
+            return headers
+        own = [f"{name}={value}" for name, value in cookies.items()]
+        kept = self.cookies.header(url)
+        return {**(headers or {}), "Cookie": "; ".join([*own, kept] if kept else own)}
 
     # -- one request
 
@@ -149,21 +289,30 @@ class LeanSession:
         name: str,
         catch_response: bool = False,
         context: Mapping[str, Any] | None = None,
-        follow: Callable[[Prepared, Reply], tuple[Prepared, Reply]] | None = None,
+        terms: _Terms | None = None,
     ) -> LeanResponse:
-        """Send a prepared request. `follow`: follows redirects; None: they are not followed."""
+        """Send a prepared request. `terms`: of this session; None: as it was made."""
+        user_context = self.user.context() if self.user is not None else {}
+        terms = terms or self._terms
+        if prepared.origin.scheme == "https":
+            self._tls_of(terms)  # an error in making it is one of user code
         start_time, started_s = time.time(), time.perf_counter()
         reply: Reply | None = None
+        attempted: Reply | None
+        history: tuple[LeanResponse, ...] = ()
         content: bytes | None = None
-        error: Exception | None = None
+        error: BaseException | None = None
         request = prepared
         request_counts.started += 1
         try:
-            reply = self._reply_to(request)
-            if follow is not None:
-                request, reply = follow(request, reply)
-            content = reply.content()
-            attempted: Reply | None = reply
+            reply = attempted = self._reply_to(request, terms)
+            if reply.status in _REDIRECTS and terms.follows:
+                request, reply, history = self._redirected(request, reply, terms)
+                attempted = reply
+            if not terms.streams:
+                content = reply.content()
+            if reply.status >= 400:
+                error = status_error(request, reply)
         except _FAILURES as failure:
             attempted, reply, error = getattr(failure, "reply", reply), None, failure
         except Exception as unexpected:  # whatever a reply leads to is a failure of its request, as of a redirect to `http://[`
@@ -172,70 +321,120 @@ class LeanSession:
             request_counts.abandoned += 1
             raise
         response_ms = (time.perf_counter() - started_s) * 1000
-        if reply is not None and reply.status >= 400:
-            error = status_error(request, reply)
         kind = CaughtResponse if catch_response else LeanResponse
         response = kind(request, reply, content, error, attempted, started_s)
-        user_context = self.user.context()
-
-        def report(response: LeanResponse, exception: Exception | None) -> None:
-            request_counts.reported += 1
-            self._event.fire(
-                request_type=prepared.method,
-                name=name,
-                response_time=response_ms,
-                response_length=0 if content is None else len(content),
-                response=response,
-                context={**user_context, **context} if context else user_context,
-                exception=exception,
-                start_time=start_time,
-                url=prepared.url,
-            )
-
+        length = 0 if content is None else len(content)
+        if history:
+            response.history = history
+        if terms.streams and reply is not None:
+            response.streams(reply.stream)
+            reply.stream = None  # it refers to its reply: without a cycle it is closed as soon as user code drops it
+            length = _length(response)
         if isinstance(response, CaughtResponse):
-            response._report = report
+            response.event, report = self.request_event, response.hold
         else:
-            report(response, error)
+            report = self.request_event.fire
+            request_counts.reported += 1
+        report(
+            request_type=prepared.method,
+            name=name,
+            response_time=response_ms,
+            response_length=length,
+            response=response,
+            context={**user_context, **context} if context else user_context,
+            exception=error,
+            start_time=start_time,
+            url=prepared.url,
+        )
         return response
 
-    def _reply_to(self, prepared: Prepared) -> Reply:
-        """Send the request over an idle connection or a new one, and read its reply."""
-        if self.cookies is not None:
+    def _reply_to(self, prepared: Prepared, terms: _Terms) -> Reply:
+        """Send the request over an idle connection or a new one, and read its reply, or of a streamed one the head."""
+        if self.cookies.has_any:
             prepared = self.cookies.added(prepared)
-        idle = self._idle.get(prepared.origin)
-        if idle is None:
-            idle = self._idle[prepared.origin] = []
-        reply = Reply(is_head=prepared.is_head, most_bytes=body_limit.most_bytes)
+        origin = prepared.origin
+        key = origin if origin.scheme == "http" else (origin, terms.verify)
+        pool = self._pools.get(key)
+        if pool is None:
+            pool = self._pools[key] = KeptConnections(self._most)
+        kind = StreamedReply if terms.streams else Reply
+        reply = kind(is_head=prepared.is_head, most_bytes=body_limit.most_bytes)
+        if pool.free <= 0:
+            pool.wait()
+        pool.free -= 1
         try:
-            connection = self._usable(idle, prepared.origin, reply)
+            connection = self._usable(pool, origin, reply, terms)
             connection.exchange(prepared, reply)
-        except _FAILURES as failure:
-            failure.reply = reply  # type: ignore[union-attr]  # what was received of it
+        except BaseException as failure:
+            pool.release()
+            if isinstance(failure, _FAILURES):
+                failure.reply = reply  # type: ignore[union-attr]  # what was received of it
             raise
-        if connection.is_open:
-            idle.append(connection)
-        if self.cookies is not None:
+        if isinstance(reply, StreamedReply):
+            reply.stream = Stream(connection, prepared, reply, pool.release)
+        else:
+            pool.release(connection)
+        if self._keeps_cookies and reply.may_have(b"set-cookie"):
             self.cookies.keep(prepared, reply)
         return reply
 
-    def _usable(self, idle: list[Connection], origin: Origin, reply: Reply) -> Connection:
-        while idle:
-            connection = idle.pop()
+    def _usable(self, pool: KeptConnections, origin: Origin, reply: Reply, terms: _Terms) -> Connection:
+        while pool.idle:
+            connection = pool.idle.pop()
             if connection.is_usable():
                 reply.has_connection = True
+                if connection.timeout_s != terms.whole_s:
+                    connection.limit(terms.whole_s)
                 return connection
-        tls = _tls(self._insecure) if origin.scheme == "https" else None
+        tls = self._tls_of(terms) if origin.scheme == "https" else None
         began_s = time.perf_counter()
-        connection = connect(origin, connect_timeout_s=self._connection_timeout_s, timeout_s=self._timeout_s, tls=tls)
+        connection = connect(origin, connect_timeout_s=terms.connect_s, timeout_s=terms.whole_s, tls=tls)
         reply.has_connection, reply.connect_s = True, time.perf_counter() - began_s
         return connection
 
-    def _redirected(self, prepared: Prepared, reply: Reply) -> tuple[Prepared, Reply]:
-        """Follow redirects. Returns the last request and its reply."""
-        for _ in range(REDIRECTS_MOST):
-            location = reply.headers().get("location") if reply.status in _REDIRECTS else None
-            if not isinstance(location, str) or not location:
-                return prepared, reply
-            prepared = prepared.moved(urljoin(prepared.url, location), as_get=reply.status not in (307, 308))
-            reply = self._reply_to(prepared)
-        raise TooManyRedirects(f"redirection limit reached ({REDIRECTS_MOST})")
+    def _tls_of(self, terms: _Terms) -> Any:
+        if self._make_tls is None:
+            return _tls(terms.verify)
+        if self._own_tls is None:
+            self._own_tls = self._make_tls()
+        return self._own_tls
+
+    def _redirected(self, prepared: Prepared, reply: Reply, terms: _Terms) -> tuple[Prepared, Reply, tuple[LeanResponse, ...]]:
+        """Follow redirects. Returns the last request, its reply, and the responses before."""
+        history: list[LeanResponse] = []
+        while reply.status in _REDIRECTS and isinstance(location := reply.headers().get("location"), str) and location:
+            if reply.stream is not None:
+                reply.stream.close()
+            if len(history) >= terms.redirects_most:
+                raise TooManyRedirects(f"redirection limit reached ({terms.redirects_most})")
+            history.append(LeanResponse(prepared, reply, None, None))
+            try:
+                prepared = prepared.moved(urljoin(prepared.url, location), as_get=reply.status not in (307, 308))
+            except ValueError as error:
+                raise UnusableReply(error) from error
+            reply = self._reply_to(prepared, terms)
+        return prepared, reply, tuple(history)
+
+
+def _merged(headers: Mapping[str, Any], more: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The headers of a session and of one request, whose names may differ in upper and lower case."""
+    own = {name.lower() for name in more or {}}
+    return {**{name: value for name, value in headers.items() if name.lower() not in own}, **(more or {})}
+
+
+def _with_options(terms: _Terms, timeout: Limits, verify: bool | str | None, follows: bool, streams: bool) -> _Terms:
+    connect_s, whole_s = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+    return _Terms(
+        connect_s=terms.connect_s if connect_s is None else connect_s,
+        whole_s=terms.whole_s if whole_s is None else whole_s,
+        redirects_most=terms.redirects_most,
+        verify=terms.verify if verify is None else verify,
+        follows=follows,
+        streams=streams,
+    )
+
+
+def _length(response: LeanResponse) -> int:
+    """The announced length of a body that has not been read."""
+    announced = None if response.headers is None else response.headers.get("content-length")
+    return int(announced) if isinstance(announced, str) and announced.isdecimal() else 0

@@ -57,12 +57,20 @@ def test_the_rest_interface_of_locust_works(seen: Played) -> None:
     assert seen["rest"] == ["/x", [True, False]]
 
 
-def test_cookies_are_kept_only_when_asked(seen: Played) -> None:
+def test_cookies_are_kept_unless_the_class_says_otherwise(seen: Played) -> None:
     assert seen["cookies"] == [None, "seat=7; row=b"]
 
 
-def test_redirects_are_followed_only_when_asked(seen: Played) -> None:
+def test_a_cookie_is_sent_as_long_as_it_is_in_the_jar(seen: Played) -> None:
+    assert seen["changed_cookies"] == ["seat=7; row=b", "seat=8; row=b", "row=b", "own=1", None]
+
+
+def test_redirects_are_followed_unless_user_code_asks_for_none(seen: Played) -> None:
     assert seen["redirects"] == [302, True, "GET", 0, True, "TooManyRedirects", ["/moved", "/moved", "/round"]]
+
+
+def test_a_stream_that_is_left_gives_its_connection_free(seen: Played) -> None:
+    assert seen["streams_that_are_left"] == [True, 200]
 
 
 def test_the_timeout_limits_the_whole_request(seen: Played) -> None:

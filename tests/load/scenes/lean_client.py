@@ -134,16 +134,49 @@ def cookies(echo: str) -> list[Any]:
     return found
 
 
+def changed_cookies(echo: str) -> list[Any]:
+    """The cookie header after changes of the jar."""
+    client, found = _Reported(echo).client, []
+
+    def look() -> None:
+        found.append(client.get("/x").json()["headers"].get("cookie"))
+
+    client.get("/set-cookie")
+    look()
+    client.cookies.set("seat", "8", domain="127.0.0.1", path="/")
+    look()
+    client.cookies.clear("127.0.0.1", "/", "seat")
+    look()
+    found.append(client.get("/x", headers={"cookie": "own=1"}).json()["headers"]["cookie"])
+    client.cookies.clear()
+    look()
+    return found
+
+
 def redirects(echo: str) -> list[Any]:
     """Redirects with and without `allow_redirects`."""
     seen = _Reported(echo.replace("http://", "http://ann:pw@"))
-    plain = seen.client.get("/moved").status_code
+    plain = seen.client.get("/moved", allow_redirects=False).status_code
     followed = seen.client.post("/moved", "body", allow_redirects=True)
     elsewhere = seen.client.get("/round", allow_redirects=True)
     landed = followed.json()
     fired = [each["name"] for each in seen.events]
     return [plain, followed.url == f"{echo}/landed", landed["method"], landed["bytes"], "authorization" in landed["headers"],
             type(elsewhere.error).__name__, fired]  # fmt: skip
+
+
+def streams_that_are_left(echo: str) -> list[Any]:
+    """More streams than a user may have connections, each left before its end: dropped, closed, and with an error in it."""
+    seen = _Reported(echo)
+    client, found = seen.client, []
+    for number in range(24):
+        response = client.get("/trickle", stream=True)
+        found.append(len(response.stream.read(3)))
+        if number % 2:
+            response.close()
+        del response
+        seen.events.clear()
+    return [set(found) == {3}, client.get("/x").status_code]
 
 
 def a_reply_that_trickles(echo: str) -> list[str]:
