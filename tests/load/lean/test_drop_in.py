@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from programs import require
 
 from ..patched import Played, play
 from ..servers import self_signed, server
@@ -13,10 +10,8 @@ from .echo import echo
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    require("openssl")
-    folder: Path = tmp_path_factory.mktemp("tls")
-    with echo() as echo_url, server(self_signed(folder)) as with_tls:
+def seen() -> Played:
+    with echo() as echo_url, server(self_signed()) as with_tls:
         return play("load.scenes.drop_in", echo=echo_url, tls=with_tls.url)
 
 

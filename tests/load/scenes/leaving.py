@@ -80,7 +80,7 @@ def of_a_second_client(url: str) -> dict[str, list[int]]:
     makes = {
         "requests": lambda user: HttpSession(url, user.environment.events.request, user),
         "fast": lambda user: FastHttpSession(url, user.environment.events.request, user),
-        "lean": lambda user: LeanSession(url, user),
+        "lean": lambda user: LeanSession(url, user.environment.events.request, user),
     }
 
     def kind_of(make: Any) -> type[locust.User]:
