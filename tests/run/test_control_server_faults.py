@@ -152,14 +152,18 @@ def test_close_succeeds_if_the_thread_ends_before_it_is_woken(served_run: Served
     assert not served_run.path.exists()
 
 
-def test_without_a_usable_folder_for_sockets_a_line_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_sockets, "folders", list)
+def test_without_a_usable_folder_for_sockets_a_line_with_the_reason_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").touch()
+    monkeypatch.setattr(run_sockets, "folders", lambda: [tmp_path / "taken"])
     logged: list[str] = []
     server = ControlServer(
         FakeControls(), Screens(lambda args: None), NoRequests("none"), lambda level, text: logged.append(text)
     )
     server.open(WELCOME)
-    assert logged == ["no socket can be made in the user's runtime folder: no screen can be attached"]
+    why = f"{tmp_path / 'taken'} is not a folder that only this user can enter"
+    assert logged == [f"no screen can be attached to this run: {why}"]
     server.close()
 
 
