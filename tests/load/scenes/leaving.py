@@ -41,7 +41,8 @@ def _steps(kind: type[locust.User], url: str, each: int = 1, *, replies: bool = 
     rig, found = Rig(kind), []
 
     def reached(users: int) -> bool:
-        running = [greenlet.args[0] for greenlet in rig.host.engine.runner.user_greenlets if greenlet.args]
+        greenlets = tuple(rig.host.engine.runner.user_greenlets.greenlets)  # copied at once: the load thread changes the set
+        running = [user for greenlet in greenlets for user in greenlet.args]
         have_replies = all(hasattr(user, "has_reply") for user in running)
         return len(running) == users and (have_replies or not replies) and established(url) == each * users
 
