@@ -67,15 +67,6 @@ def while_tls_begins(silent: str) -> dict[str, list[int]]:
     return {name: _steps(_user(kind, silent), silent, replies=False) for name, kind in CLIENTS.items()}
 
 
-def over_tls(tls: str) -> dict[str, list[int]]:
-    def trust(user: Any) -> None:
-        if isinstance(user, locust.HttpUser):
-            user.client.verify = False
-
-    kinds = {name: _user(kind, tls, on_start=trust) for name, kind in CLIENTS.items()}
-    return {name: _steps(kind, tls) for name, kind in kinds.items()}
-
-
 def of_a_second_client(url: str) -> dict[str, list[int]]:
     """Each user has two connections, the second by a session of another kind."""
     makes = {
