@@ -3,40 +3,57 @@ operate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from .. import wording
 from ..model.clients import clients_of
-from ..model.events import Header
+from ..model.events import Header, Verdict
+from ..model.rate_verdicts import RateObjective, RateVerdict
 from ..model.timeline import Timeline
-from ..model.verdicts import KneeVerdict, SloVerdict
+from ..model.verdicts import SloVerdict
 from ..wording import numbers, quantities
 from .rows import user_rows
 
 OPERATING_SHARE = 0.8
-"""Share of the lower end of the knee's interval that is proposed as the operating load: waits grow steeply above it."""
+"""Share of the lower end of the interval of the knee, or of the capacity as a rate, that is proposed as the operating load: waits
+grow steeply above it."""
 
 
 def opening(timeline: Timeline) -> list[str]:
     """The sentences, without those that are not known. May contain untrusted text."""
-    header = timeline.header
-    user = [] if header is None else [_user(header)]
-    verdicts = wording.reported(timeline)
-    objectives = [sentence for found in verdicts.values() for slo in found.slo for sentence in [_objective(slo)]]
-    operating = [sentence for epoch, found in verdicts.items() for sentence in _operating(found.capacity.knee, epoch, timeline)]
-    return [each for each in [*user, *(objectives or ["No objective is set."]), *operating] if each]
+    header, verdicts = timeline.header, wording.reported(timeline)
+    objectives = [each for epoch, found in verdicts.items() for each in _named(timeline, epoch, _objectives(found))]
+    operating = [
+        each for epoch, found in verdicts.items() for each in _named(timeline, epoch, _operating(found, epoch, timeline))
+    ]
+    users = [] if header is None else _users(header, timeline)
+    return [each for each in [*users, *(objectives or [_not_judged(header)]), *operating] if each]
 
 
-def _user(header: Header) -> str:
-    """`A user sends a request, waits 0.1 to 0.5 s after the reply, and sends the next one (FastHttpUser).`"""
+def _named(timeline: Timeline, epoch: int, sentences: Iterator[str]) -> Iterator[str]:
+    """The sentences with the epoch that they are about, if there are several."""
+    name = wording.epoch_name(timeline, epoch)
+    return (f"{name[0].upper()}{name[1:]}: {each[0].lower()}{each[1:]}" if name else each for each in sentences)
+
+
+def _users(header: Header, timeline: Timeline) -> list[str]:
+    """`A user sends a request, waits 0.1 to 0.5 s after the reply, and sends the next one (FastHttpUser).` At offered rates no
+    user waits: `At an offered rate, requests begin on a schedule that waits for no reply.`
+    """
     users: Mapping[str, Any] = header.profile.get("users") or {}
     clients = " and ".join(clients_of(header))
-    by = f" ({clients})" if clients else ""
-    if users.get("locustfile"):
-        return f"A user is what {users['locustfile']} says{by}."
-    waits = _waits(users.get("wait_s"))
-    return f"A user sends a request, {waits}, and sends the next one{by}." if waits else ""
+    by, locustfile = f" ({clients})" if clients else "", users.get("locustfile")
+    at_rates = [level.offered_per_s is not None for level in timeline.levels]
+    found, waits = [], _waits(users.get("wait_s"))
+    if locustfile:
+        found.append(f"The users are those of {locustfile}{by}.")
+    elif waits and not (at_rates and all(at_rates)):
+        found.append(f"A user sends a request, {waits}, and sends the next one{by}.")
+    if any(at_rates):
+        what, by = ("tasks", "") if locustfile else ("requests", by if not found else "")
+        found.append(f"At an offered rate, {what} begin on a schedule that waits for no reply{by}.")
+    return found
 
 
 def _waits(wait: Any) -> str:
@@ -58,30 +75,79 @@ def _waits(wait: Any) -> str:
             return ""
 
 
-def _objective(slo: SloVerdict) -> str:
-    """`Objective p95 below 200 ms: met up to 23 users.`"""
-    name, few = wording.objective_name(slo), ", from few values" if slo.thin else ""
-    if slo.state == "broken":
+def _not_judged(header: Header | None) -> str:
+    """What to say without a verdict on an objective: there is none, or nothing that could be judged by it."""
+    wanted: Mapping[str, Any] = (header.profile.get("slo") if header is not None else None) or {}
+    is_set = any(limit is not None for limit in wanted.values())
+    return "The objectives could not be judged: too few levels." if is_set else "No objective is set."
+
+
+def _objectives(found: Verdict) -> Iterator[str]:
+    """`Objective p95 ≤ 200 ms: met up to 23 users.`, `Objective p95 from plan ≤ 200 ms: met at all loads, up to 40/s.`"""
+    for slo in found.slo:
+        yield _objective(wording.objective_name(slo), slo, numbers.counted(slo.users))
+    for each in found.rates.objectives if found.rates is not None else ():
+        yield _objective(wording.rate_objective_name(each), each, quantities.rate(each.per_s))
+
+
+def _objective(name: str, found: SloVerdict | RateObjective, load: str) -> str:
+    few = ", from few values" if found.thin else ""
+    if found.state == "broken":
         return f"Objective {name}: not met at any load{few}."
-    load = numbers.counted(slo.users)
-    return f"Objective {name}: met {'up to' if slo.state == 'crossed' else 'at all loads, up to'} {load}{few}."
+    return f"Objective {name}: met {'up to' if found.state == 'crossed' else 'at all loads, up to'} {load}{few}."
 
 
-def _operating(knee: KneeVerdict | None, epoch: int, timeline: Timeline) -> Iterator[str]:
-    """`Operate at 18 users or fewer: 80% of the knee's lower end; at 18 users p95 was 67.3 ms.`"""
-    if knee is None or knee.kind != "knee" or knee.users_low is None:
-        return
-    most = int(OPERATING_SHARE * knee.users_low)
+def _operating(found: Verdict, epoch: int, timeline: Timeline) -> Iterator[str]:
+    """`Operate at 18 users or fewer: 80% of the knee's lower end; at 18 users p95 was 67.3 ms.`, and the same for the capacity as
+    a rate. Not beyond what an objective allows, and nothing where none is met or the knee is contradicted.
+    """
+    knee, rates = found.capacity.knee, found.rates
+    is_contradicted = knee is not None and knee.verification is not None and knee.verification.state == "contradicted"
+    if knee is not None and knee.kind == "knee" and not is_contradicted:
+        objectives = [(wording.objective_name(slo), slo.state, slo.users_low or slo.users) for slo in found.slo]
+        if (most := _most("the knee's lower end", knee.users_low, objectives)) is not None and int(most.load) >= 1:
+            users = int(most.load)
+            yield f"Operate at {numbers.counted(users)} or fewer: {most.why}{_p95_at_users(timeline, epoch, users)}."
+    if rates is not None and rates.capacity is not None and rates.capacity.kind == "capacity":
+        limits = [(wording.rate_objective_name(each), each.state, each.low_per_s or each.per_s) for each in rates.objectives]
+        if (most := _most("the capacity's lower end", rates.capacity.low_per_s, limits)) is not None:
+            yield f"Operate at {quantities.rate(most.load)} or less: {most.why}{_p95_at_rates(timeline, rates, most.load)}."
+
+
+class _Most(NamedTuple):
+    load: float
+    why: str
+
+
+def _most(end: str, low: float | None, objectives: Sequence[tuple[str, str, float | None]]) -> _Most | None:
+    """The greatest load to operate at, in users or iterations a second: a share of `low`, or less if an objective needs that."""
+    if low is None or any(state == "broken" for _, state, _ in objectives):
+        return None
+    allowed = [_Most(load, f"up to there {name} is met") for name, state, load in objectives if state == "crossed" and load]
+    return min([_Most(OPERATING_SHARE * low, f"{OPERATING_SHARE:.0%} of {end}"), *allowed], key=lambda each: each.load)
+
+
+def _p95_at_users(timeline: Timeline, epoch: int, most: float) -> str:
+    """`; at 18 users p95 was 67.3 ms`: of the nearest level below that load; empty if there is none."""
     measured = [
         row
         for row in user_rows(timeline)
         if row.opened.epoch == epoch and row.kind in ("step", "recovery") and row.figures.settled and 0 < row.users <= most
     ]
-    if most < 1:
-        return
-    sentence = f"Operate at {numbers.counted(most)} or fewer: {OPERATING_SHARE:.0%} of the knee's lower end"
     nearest = max(measured, key=lambda row: (row.users, row.figures.settled_seconds), default=None)
-    if nearest is not None and nearest.figures.latency_ms.p95 is not None:
-        few = " (few values)" if nearest.few_for_p95 else ""
-        sentence += f"; at {numbers.counted(nearest.users)} p95 was {quantities.latency(nearest.figures.latency_ms.p95)}{few}"
-    yield f"{sentence}."
+    if nearest is None or nearest.figures.latency_ms.p95 is None:
+        return ""
+    few = " (few values)" if nearest.few_for_p95 else ""
+    return f"; at {numbers.counted(nearest.users)} p95 was {quantities.latency(nearest.figures.latency_ms.p95)}{few}"
+
+
+def _p95_at_rates(timeline: Timeline, rates: RateVerdict, most_per_s: float) -> str:
+    """`; at 30/s p95 from plan was 239 ms`: of the nearest rate below that was served in full; empty if there is none."""
+    served = {each.level for each in rates.levels if each.state == "kept" and not each.left_out}
+    measured = [
+        (level.offered_per_s, offered.from_plan_ms.p95)
+        for level in timeline.levels
+        if level.opened.index in served and not level.opened.ramp and (offered := level.figures.offered) is not None
+    ]
+    nearest = max(((per_s, p95) for per_s, p95 in measured if per_s and per_s <= most_per_s and p95 is not None), default=None)
+    return "" if nearest is None else f"; at {quantities.rate(nearest[0])} p95 from plan was {quantities.latency(nearest[1])}"

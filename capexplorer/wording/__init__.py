@@ -35,7 +35,15 @@ from .marks import BLAMES, MARK_KINDS, at_load, change, journal_mark, mark, rean
 from .next_step import NextStep, next_step, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
 from .part_names import figures_of_server
-from .rate_sentences import RATE_STATES, rate_capacity, rate_level, rate_objective, rates, short_rate_capacity
+from .rate_sentences import (
+    RATE_STATES,
+    rate_capacity,
+    rate_level,
+    rate_objective,
+    rate_objective_name,
+    rates,
+    short_rate_capacity,
+)
 from .times import session_time, wall_time
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict
 from .warm_users import warm
@@ -96,6 +104,7 @@ __all__ = [
     "rate_capacity",
     "rate_level",
     "rate_objective",
+    "rate_objective_name",
     "rates",
     "readings",
     "reanalysed",

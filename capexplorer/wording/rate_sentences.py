@@ -179,9 +179,14 @@ def rate_level(found: RateLevelVerdict) -> str:
 
 def rate_objective(found: RateObjective) -> str:
     """`p95 from plan ≤ 300 ms up to 141/s [120–160]`."""
-    words = objective_limit(found.name, found.limit).replace(" ≤", " from plan ≤" if found.name != "failure_ratio" else " ≤", 1)
+    words = rate_objective_name(found)
     if found.state == "broken":
         return f"{words} is not met at any rate, not even at {rate(found.high_per_s)}"
     known = found.low_per_s and found.high_per_s
     interval = f" [{numbers.number(found.low_per_s)}–{numbers.number(found.high_per_s)}]" if known else ""
     return f"{words} up to {'at least ' * (found.state == 'kept')}{rate(found.per_s)}{interval}"
+
+
+def rate_objective_name(found: RateObjective) -> str:
+    """`p95 from plan ≤ 300 ms`, `failures ≤ 1%`."""
+    return objective_limit(found.name, found.limit).replace(" ≤", " from plan ≤" if found.name != "failure_ratio" else " ≤", 1)
