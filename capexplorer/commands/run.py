@@ -89,7 +89,11 @@ class Run(click.Command):
 @click.option("--users", type=click.IntRange(min=0), help="Number of users at the start.")
 @click.option("--spawn-rate", type=float, help="Users started per second; default: each step takes 1 s.")
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help=("Set a parameter of the target (see `capexplorer targets`).")
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter of the target (`capexplorer targets`), of the profile's `params`, or a {KEY} of --target-cmd.",
 )
 @click.option(
     "--limit", "limits", multiple=True, metavar="KEY=VALUE", help="Override the profile's [limits], e.g. target.open_files=64."
