@@ -131,4 +131,4 @@ def _workload(options: RunOptions, url: str) -> Workload:
 
     if options.locustfile is not None:
         return workload.from_locustfile(options.locustfile, options.users_url(url), options.locust_arguments)
-    return workload.from_profile(options.profile.users, url, options.values)
+    return workload.from_profile(options.profile.users, url, options.values, options.variables)

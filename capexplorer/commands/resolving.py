@@ -35,7 +35,7 @@ from .worker_setup import workers_wanted
 def resolve(asked: RunArguments) -> RunOptions:
     """The checked options of a run. Raises InputError: one line with the file or option, the key, and what was expected."""
     asked = with_service_and_users(asked)
-    name, found, where = profile_of(asked)
+    name, found, where, known = profile_of(asked)
     sessions_dir = asked.sessions_dir or paths.sessions()
     spec, port = target_to_start(asked, found, where, sessions_dir)
     params = _params(asked, found, where, spec)
@@ -48,9 +48,10 @@ def resolve(asked: RunArguments) -> RunOptions:
     version = commit_of(spec)
     limits = _limits(asked, found, where, spec, port, allow_hosts)
     if locustfile is None:
-        variables.check(found.users, os.environ, where)
+        variables.check(found.users, known, where)
+    named = variables.values(found.users, known)
     workers = workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found)
-    redact.remember({**variables.values(found.users, os.environ), SECRET: workers.secret if workers is not None else ""})
+    redact.remember({**named, SECRET: workers.secret if workers is not None else ""})
     return RunOptions(
         name=name,
         profile=msgspec.structs.replace(
@@ -63,6 +64,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         port=port,
         watched_pid=adhoc.watched_pid(asked.pid, asked.port_of),
         values=drawn_values.read(found.users, Path(where).parent, where) if locustfile is None else (),
+        variables=named,
         locustfile=locustfile,
         locust_arguments=asked.locust_arguments,
         start_users=_first_users(asked, found),

@@ -97,16 +97,18 @@ def _listed(here: Mapping[str, RunArguments]) -> str:
     return ", ".join(f"`run {each}`" for each in here)
 
 
-def profile_of(asked: RunArguments) -> tuple[str, Profile, str]:
-    """(name, profile, file), after `with_service_and_users`. `file`: what messages about the profile name as its source."""
+def profile_of(asked: RunArguments) -> tuple[str, Profile, str, dict[str, str]]:
+    """(name, profile, file, variables), after `with_service_and_users`. `file`: what messages about the profile name as its
+    source. `variables`: those that its tasks may name, with their values: the environment's, and secrets of `--request`."""
+    variables = dict(os.environ)
     if asked.requests:
-        return _service_name(asked), _of_requests(asked), "--request"
+        return _service_name(asked), _of_requests(asked, variables), "--request", variables
     if asked.locustfile is not None and asked.profile is None:
         placeholder = Users(task=(Task(name="/"),))
         title = f"locustfile {asked.locustfile.name}"
-        return asked.locustfile.stem, Profile(title=title, users=placeholder), str(asked.locustfile)
+        return asked.locustfile.stem, Profile(title=title, users=placeholder), str(asked.locustfile), variables
     path = paths.profile(asked.profile or DEFAULT_PROFILE)
-    return path.stem, profile.load(path), str(path)
+    return path.stem, profile.load(path), str(path), variables
 
 
 def _service_name(asked: RunArguments) -> str:
@@ -118,13 +120,12 @@ def _service_name(asked: RunArguments) -> str:
     return slug(f"{parts.hostname}-{parts.port or parts.scheme}")
 
 
-def _of_requests(asked: RunArguments) -> Profile:
-    """Users who make the requests of the command line. Their secrets become variables of the environment of this process, as
-    those of a profile are, so that no log has them.
+def _of_requests(asked: RunArguments, variables: dict[str, str]) -> Profile:
+    """Users who make the requests of the command line. Their secrets are added to the variables, as those of a profile are, so
+    that no log has them; not to the environment, which the target inherits.
     """
-    secrets = references.Secrets(dict(os.environ))
+    secrets = references.Secrets(variables)
     tasks = tuple(references.task(found, secrets) for found in _read(asked.requests, asked.host))
-    os.environ.update(secrets.values)
     title = ", ".join(f"{task.method} {task.name}" for task in tasks)
     values = reading.values(asked.values, "--values")
     for name in sorted({name for task in tasks for name in task.placeholders} - set(values)):

@@ -120,7 +120,7 @@ def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
 
     return LoadWorkers(
         run.service.supervisor,
-        WorkerCommand(join_host(workers), worker_arguments(options), options.profile.limits.generator, shared),
+        WorkerCommand(join_host(workers), worker_arguments(options), options.profile.limits.generator, shared, options.variables),
         make_engine,
         first=workers.own,
         expected=workers.count,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
 import re
 import sys
 import traceback
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
@@ -79,14 +78,17 @@ def _shipped_base(kind: type[locust.User]) -> str:
     return next(base.__name__ for base in kind.__mro__ if base is LeanHttpUser or base.__module__.split(".")[0] == "locust")
 
 
-def from_profile(users: Users, url: str, values: Sequence[DrawnTogether] = ()) -> Workload:
-    """One user class that picks among the profile's tasks by weight. `values`: of its `[users.values]`. Raises InputError: an
-    environment variable is not set."""
-    variables.check(users, os.environ, "the profile")
+def from_profile(
+    users: Users, url: str, values: Sequence[DrawnTogether] = (), environment: Mapping[str, str] | None = None
+) -> Workload:
+    """One user class that picks among the profile's tasks by weight. `values`: of its `[users.values]`. `environment`: the
+    variables that tasks may name. Raises InputError: one is not set."""
+    environment = environment or {}
+    variables.check(users, environment, "the profile")
     base = {"fast": locust.FastHttpUser, "requests": locust.HttpUser, "lean": LeanHttpUser}[users.client]
     attributes: dict[str, Any] = {
         "host": url,
-        "tasks": _weighted(users, url, values),
+        "tasks": _weighted([variables.expanded(task, environment) for task in users.task], users, url, values),
         "wait_time": wait_time(users.wait_s),
         "abstract": False,
         "__module__": __name__,  # else Locust's metaclass makes it one of Locust's own classes
@@ -96,10 +98,9 @@ def from_profile(users: Users, url: str, values: Sequence[DrawnTogether] = ()) -
     return Workload((type("ProfileUser", (base,), attributes),))
 
 
-def _weighted(users: Users, url: str, values: Sequence[DrawnTogether]) -> list[Callable[[Any], None]]:
+def _weighted(tasks: Sequence[Task], users: Users, url: str, values: Sequence[DrawnTogether]) -> list[Callable[[Any], None]]:
     """Each task as often as its weight says: Locust picks uniformly from a list."""
-    divisor = math.gcd(*(task.weight for task in users.task))
-    tasks = [variables.expanded(task, os.environ) for task in users.task]
+    divisor = math.gcd(*(task.weight for task in tasks))
     return [made for task in tasks for made in [_task(task, users, url, values)] * (task.weight // divisor)]
 
 

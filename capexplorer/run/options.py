@@ -56,6 +56,8 @@ class RunOptions:
     """The process to watch of an already running service; None: the process that listens at `url`."""
     values: tuple[DrawnTogether, ...] = ()
     """The values that the requests of the profile draw."""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The variables that the profile's tasks name, with their values, which may be secrets."""
     locustfile: Path | None = None
     locust_arguments: tuple[str, ...] = ()
     """Options and user classes for the locustfile, which itself says which options it takes."""

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
+
 from ..addresses import is_loopback
 from ..errors import InputError
 from ..load import native, proxies, variables, workload
@@ -23,12 +25,13 @@ from ..load.load_reports import Report, RunnerEnded
 from ..load.workers import job as jobs
 from ..load.workers import joining
 from ..load.workers.job import Job, WorkerHello
-from ..load.workers.second import encode
+from ..load.workers.second import WorkerSecond, encode
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workers.worker_registry import ENDED
 from ..load.workload import Workload
 from ..probe.probes import WorkerProbes
 from ..session import redact
+from ..session.canonical import canonical
 from ..session.redact_request import without_secrets
 
 INTERVAL_S = 1.0
@@ -92,7 +95,7 @@ class WorkerProcess:
         proxies.forget_environment()
         self._host.recorder.connects_so_far = lambda: guard.connects
         if job.users is not None:
-            redact.remember(variables.values(job.users, os.environ))
+            redact.remember(variables.values(job.users, os.environ))  # here they may be others than those of the run
         self._host.recorder.sampling = RequestSampling(without_secrets, a_drain_most=KEPT_A_SECOND_MOST)
         self._host.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
         gc.freeze()  # as in a run's own process
@@ -110,7 +113,7 @@ class WorkerProcess:
 
     def _workload(self, job: Job) -> Workload:
         if job.users is not None and job.locustfile is None:
-            return workload.from_profile(job.users, job.url or "", job.values)
+            return workload.from_profile(job.users, job.url or "", job.values, os.environ)
         path = self._options.locustfile or Path(job.locustfile or "")
         if not path.is_file():
             raise InputError(f"{path}: no such locustfile here; give the run's file with -f")
@@ -160,7 +163,7 @@ class WorkerProcess:
             generator=generator,
             ports=ports,
         )
-        report = encode(second)
+        report = encode(_redacted(second))
         host.thread.post(lambda: host.engine.runner.report(report))
 
     def end(self) -> None:
@@ -177,3 +180,13 @@ class WorkerProcess:
     def _on_report(self, report: Report) -> None:
         if isinstance(report, RunnerEnded):
             self._host.engine.runner.send_message(ENDED, report.by)
+
+
+def _redacted(second: WorkerSecond) -> WorkerSecond:
+    """The second without secrets of this machine in what services and user code say: the run may not know their values."""
+    return msgspec.structs.replace(
+        second,
+        failures=tuple(map(canonical, second.failures)),
+        retried=tuple(map(canonical, second.retried)),
+        user_errors=tuple(map(canonical, second.user_errors)),
+    )

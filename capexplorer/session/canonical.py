@@ -15,10 +15,8 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from ..model.events import Event, Sample
+from ..model.events import Sample
 from . import redact
-
-E = TypeVar("E", bound=Event)
 
 _TIMES = {"t_s": 3, "started_s": 3, "settled_s": 3, "since_s": 3, "ended_s": 3}
 """Decimals of times, the same in every event, so that times of different events can be compared."""
@@ -32,12 +30,12 @@ _PLAIN = frozenset(("profile", "params", "args"))
 """Fields with nested values, in which keys determine what is secret."""
 
 
-def canonical(event: E) -> E:
-    """The event that will be read from its line; the same object if nothing changes."""
-    return _struct(event, in_sample=isinstance(event, Sample))
-
-
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+def canonical(event: S) -> S:
+    """The event, or the part of one, that will be read from its line; the same object if nothing changes."""
+    return _struct(event, in_sample=isinstance(event, Sample))
 
 
 def _struct(struct: S, in_sample: bool) -> S:

@@ -111,6 +111,16 @@ _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}
 _COMMON_LENGTH = 400
 """Results for texts up to this length are cached: names of endpoints and signatures occur every second."""
 
+_FOLDED = tuple(
+    re.compile(rf"{ids}\d+(?:\.\d+)?")
+    for ids in (
+        "",
+        r"(?i:0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b)|",
+        r"[\w+/=.~-]{24,}|(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{12,}|",
+    )
+)
+"""What signatures of failures have `#` in place of, so that they are few: numbers, ids, and in replies' texts long words."""
+
 _KNOWN_LEAST = 6
 """Characters: a shorter value is also a part of harmless words."""
 
@@ -142,7 +152,7 @@ class _Known:
 
 def remember(secrets: Mapping[str, str]) -> None:
     """Let the values of these variables, and no others, be secret in all that this process writes from now on: as they are, and
-    as JSON, URLs and HTML spell them.
+    as JSON, URLs, HTML and signatures of failures spell them.
     """
     global _known
     _known = _Known(secrets)
@@ -155,7 +165,9 @@ def without_known(text: str) -> str:
 
 
 def _spellings(value: str) -> set[str]:
+    folded = (pattern.sub("#", value) for pattern in _FOLDED)
     return {
+        *(each for each in folded if len(each) >= _KNOWN_LEAST and re.search(r"[^\W\d_]", each)),
         value,
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],

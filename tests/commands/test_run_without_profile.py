@@ -71,7 +71,8 @@ def test_a_secret_of_a_curl_command_is_sent_and_not_recorded() -> None:
     found = resolve(RunArguments(profile=command))
     [task] = found.profile.users.task
     assert "hunter2XYZ" not in repr(found)
-    assert variables.expanded(task, os.environ).headers == {"Authorization": "Bearer hunter2XYZ"}
+    assert variables.expanded(task, found.variables).headers == {"Authorization": "Bearer hunter2XYZ"}
+    assert "AUTHORIZATION" not in os.environ, "the target and other children of the run would inherit it"
 
 
 def test_values_of_the_command_line_are_drawn_by_the_requests(folder: Path) -> None:

@@ -16,7 +16,7 @@ from capexplorer.model.events import Header, Sample
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port
 
-from .rig import Run, actor_service, events_of, export, run_in_process, run_to_end, started_run, target_states
+from .rig import Run, actor_service, events_of, export, run_command, run_in_process, run_to_end, started_run, target_states
 
 pytestmark = pytest.mark.slow
 
@@ -160,7 +160,7 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 
 
 def test_values_of_variables_that_a_service_echoes_are_in_nothing_that_is_written(tmp_path: Path) -> None:
-    tenant, secret = "customer 4711/b", "0123456789abcdef-shared"
+    tenant, secret = "customer 4711/b-hunter", "0123456789abcdef-shared"
     (tmp_path / "echo.py").write_text(ECHO)
     (tmp_path / "echo.toml").write_text(
         f'command = "{sys.executable} echo.py {{port}}"\nready = "/"\n[users]\nwait_s = 0.1\n[[users.task]]\nname = "/mine"\n'
@@ -173,4 +173,34 @@ def test_values_of_variables_that_a_service_echoes_are_in_nothing_that_is_writte
     assert "no customer ***" in log.read_text()
     assert "denied *** *** None" in log.read_text(), "the service does not inherit the secret of workers"
     written = [run.stdout, run.stderr, *(path.read_text("utf-8", "replace") for path in run.sessions.iterdir() if path.is_file())]
-    assert not [text for text in written if "4711" in text or secret in text]
+    assert not [text for text in written if "4711" in text or "hunter" in text or secret in text]
+
+
+def test_a_service_does_not_inherit_the_secrets_of_requests_and_workers_have_them(tmp_path: Path) -> None:
+    (tmp_path / "echo.py").write_text(ECHO.replace('"CAPEXPLORER_SECRET"', '"X_TENANT"'))
+    command, request = f"{sys.executable} {tmp_path}/echo.py {{port}}", "curl -H 'X-Tenant: sid=hunter2xyzzy' /mine"
+    given = ("--target-cmd", command, "--ready", "/", "--request", request, "--workers", "1", *HEADLESS_PLAN)
+    with started_run(tmp_path, *given) as run:
+        assert run.exit_code() == 4, run.stderr
+    assert_secret_is_not_written(run)
+    [log] = run.sessions.glob("*.jsonl")
+    assert "denied *** *** None" in log.read_text()
+
+
+def test_a_worker_with_another_value_of_a_variable_does_not_report_it(tmp_path: Path) -> None:
+    (tmp_path / "echo.py").write_text(ECHO.replace("token, quote(token), ", ""))  # the run reads its output
+    bind = f"127.0.0.1:{free_port()}"
+    (tmp_path / "echo.toml").write_text(
+        f'command = "{sys.executable} echo.py {{port}}"\nready = "/"\n[users]\nwait_s = 0.1\n[[users.task]]\nname = "/mine"\n'
+        'headers = { "X-Tenant" = "${TENANT}" }\n'
+    )
+    secret = "CAPEXPLORER_SECRET=0123456789abcdef"
+    of_run, of_worker = (("env", secret, f"TENANT={value}") for value in ("customer of run", "customer 12/hunter"))
+    given = (str(tmp_path / "echo.toml"), "--bind", bind, "--keep-bodies", *HEADLESS_PLAN)
+    with started_run(tmp_path, *given, before=of_run) as run:
+        worker = run_command("worker", "--join", bind, "--wait", "60", before=of_worker)
+        assert worker.returncode == 0, worker.stderr
+        assert run.exit_code() == 4
+    written = [path.read_text("utf-8", "replace") for path in run.sessions.iterdir() if path.is_file()]
+    assert any("no customer ***" in text for text in written)
+    assert not [text for text in (run.stdout, run.stderr, *written) if "hunter" in text]

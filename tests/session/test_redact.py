@@ -9,7 +9,9 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 import pytest
+from requests import HTTPError, Response
 
+from capexplorer.load.signature import signature_of
 from capexplorer.model.events import Command, EndpointTick, FailureSignature, FailureTick, Log, Sample, TargetFacts
 from capexplorer.session import redact
 from capexplorer.session.canonical import canonical
@@ -221,6 +223,18 @@ def test_a_known_secret_that_was_cut_is_taken_out(end: str) -> None:
 @pytest.mark.usefixtures("known")
 def test_a_short_value_is_a_secret_by_its_name_and_as_a_whole_word() -> None:
     assert redact.text("wrong pin 4711 in dev, 34711 tries, 4711a") == "wrong pin *** in dev, 34711 tries, 4711a"
+
+
+@pytest.mark.parametrize("value", ["customer 4711/b-hunter", "Ab c0ffee01 xyz", "tenant hunter2xyzabcdef tail"])
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_known_secret_is_removed_from_signatures_which_have_no_numbers_and_ids(value: str, status: int) -> None:
+    response, error = Response(), HTTPError(f"{status} Error: no {value} here")
+    response.status_code, response._content = status, f"<h1>no {value} here</h1>".encode()
+    redact.remember({"MY_TENANT": value})
+    try:
+        assert redact.text(signature_of(error, response).text).count("no *** here") == (2 if status == 500 else 1)
+    finally:
+        redact.remember({})
 
 
 def test_a_secret_that_is_known_no_more_stays() -> None:
