@@ -32,7 +32,7 @@ class WorkerCommand:
     limits: ProcessLimits
     secret: str
     variables: Mapping[str, str]
-    """The variables that the profile's tasks name: some are of the command line alone, so that workers inherit them from nobody."""
+    """The variables that the tasks name. Those of the command line alone are inherited from nobody."""
 
 
 class LocalWorkers:
@@ -72,7 +72,12 @@ class LocalWorkers:
         token = uuid4().hex
         join = f"{self._command.join_host}:{port}"
         argv = (sys.executable, "-P", "-m", "capexplorer", "worker", "--join", join, *self._command.arguments)
-        environment = {**self._command.variables, TOKEN: token, SECRET: self._command.secret, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+        environment = {
+            **self._command.variables,
+            TOKEN: token,
+            SECRET: self._command.secret,
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        }
         environment = {name: value for name, value in environment.items() if value}
         self._runs[token] = self._supervisor.start_auxiliary(
             argv, environment, lambda report: self._on_report(token, report), self._command.limits
