@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from .patched import Played, play
-from .servers import server
+from .servers import self_signed, server
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="connections are counted in /proc")]
 
@@ -18,13 +18,13 @@ STEPS = [6, 2, 5, 0]
 
 @pytest.fixture(scope="module")
 def seen() -> Played:
-    with server() as plain, socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+    with server() as plain, server(self_signed()) as with_tls, socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         silent = f"https://127.0.0.1:{listener.getsockname()[1]}"
-        return play("load.scenes.leaving", url=plain.url, silent=silent)
+        return play("load.scenes.leaving", url=plain.url, tls=with_tls.url, silent=silent)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("scene", ["after_each_step", "while_a_request_runs", "while_tls_begins"])
+@pytest.mark.parametrize("scene", ["after_each_step", "while_a_request_runs", "while_tls_begins", "over_tls"])
 def test_there_are_as_many_connections_as_users(seen: Played, scene: str, client: str) -> None:
     assert seen[scene][client] == STEPS
 
@@ -37,6 +37,11 @@ def test_all_sessions_of_a_user_are_closed(seen: Played, client: str) -> None:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_users_that_end_by_themselves_or_by_an_error_leave_no_connection(seen: Played, client: str) -> None:
     assert seen["of_users_that_end_by_themselves"][client]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_users_who_are_stopped_as_a_request_begins_leave_no_connection(seen: Played, client: str) -> None:
+    assert seen["of_users_stopped_as_a_request_begins"][client]
 
 
 def test_a_pool_that_users_share_stays_open(seen: Played) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+import gevent
 import locust
 from geventhttpclient.client import HTTPClientPool
 from locust import constant
@@ -67,6 +68,15 @@ def while_tls_begins(silent: str) -> dict[str, list[int]]:
     return {name: _steps(_user(kind, silent), silent, replies=False) for name, kind in CLIENTS.items()}
 
 
+def over_tls(tls: str) -> dict[str, list[int]]:
+    def trust(user: Any) -> None:
+        if isinstance(user, locust.HttpUser):
+            user.client.verify = False
+
+    kinds = {name: _user(kind, tls, on_start=trust) for name, kind in CLIENTS.items()}
+    return {name: _steps(kind, tls) for name, kind in kinds.items()}
+
+
 def of_a_second_client(url: str) -> dict[str, list[int]]:
     """Each user has two connections, the second by a session of another kind."""
     makes = {
@@ -104,6 +114,27 @@ def of_users_that_end_by_themselves(url: str) -> dict[str, bool]:
         rig = Rig(_user(kind, url, on_start=fail_at_first, tasks=[visit_once]))
         rig.host.set_users(3, 100.0)
         rig.until(lambda starts=starts: len(starts) >= 20)  # type: ignore[misc]
+        rig.host.set_users(0, 100.0)
+        found[name] = rig.reaches(0) and rig.until(lambda: established(url) == 0)
+        rig.host.stop()
+    return found
+
+
+def of_users_stopped_as_a_request_begins(url: str) -> dict[str, bool]:
+    """Users that are stopped where their second request waits first: whatever it waits for, no connection is left."""
+    found = {}
+    for name, kind in CLIENTS.items():
+        stopped: list[int] = []
+
+        def visit_twice(user: Any, stopped: list[int] = stopped) -> None:
+            user.reply = user.client.get("/ok")
+            stopped.append(1)
+            gevent.spawn(gevent.getcurrent().kill)
+            user.client.get("/ok")
+
+        rig = Rig(_user(kind, url, tasks=[visit_twice]))
+        rig.host.set_users(3, 100.0)
+        rig.until(lambda stopped=stopped: len(stopped) >= 3)  # type: ignore[misc]
         rig.host.set_users(0, 100.0)
         found[name] = rig.reaches(0) and rig.until(lambda: established(url) == 0)
         rig.host.stop()
