@@ -130,11 +130,13 @@ class _Known:
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         """A value of fewer than _KNOWN_LEAST characters counts only under the name of a secret, and as a whole word."""
-        self._values = sorted({each for value in secrets.values() if len(value) >= _KNOWN_LEAST for each in _spellings(value)})
+        values = {value for value in secrets.values() if len(value) >= _KNOWN_LEAST}
+        self._values = sorted({each for value in values for each in _spellings(value)})
         words = {value for name, value in secrets.items() if 0 < len(value) < _KNOWN_LEAST and is_secret_name(name)}
-        parts = [re.escape(each) for each in sorted(self._values, key=len, reverse=True)]
+        parts = [_in_any_spelling(value) for value in sorted(values, key=len, reverse=True)]
+        parts += [re.escape(each) for value in sorted(values) for each in sorted(_folded(value), key=len, reverse=True)]
         parts += [rf"(?<!\w){re.escape(each)}(?!\w)" for each in sorted(words)]
-        self._pattern = re.compile("|".join(parts)) if parts else None
+        self._pattern = re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
     def removed_from(self, text: str) -> str:
         """The text without them."""
@@ -152,7 +154,7 @@ class _Known:
 
 def remember(secrets: Mapping[str, str]) -> None:
     """Let the values of these variables, and no others, be secret in all that this process writes from now on: as they are, and
-    as JSON, URLs, HTML and signatures of failures spell them.
+    as JSON, URLs, HTML and signatures of failures spell them, in upper or lower case.
     """
     global _known
     _known = _Known(secrets)
@@ -164,10 +166,24 @@ def without_known(text: str) -> str:
     return _known.removed_from(text)
 
 
+def _in_any_spelling(value: str) -> str:
+    """A pattern of the value, each of whose characters may be written in another way: clients and services escape some of them."""
+    return "".join(
+        each
+        if each.isascii() and each.isalnum()
+        else f"(?:{'|'.join(map(re.escape, sorted(_spellings(each))))}|\\\\?{re.escape(each)})"
+        for each in value
+    )
+
+
+def _folded(value: str) -> set[str]:
+    """The value as signatures of failures have it."""
+    folded = {pattern.sub("#", value) for pattern in _FOLDED}
+    return {each for each in folded if len(each) >= _KNOWN_LEAST and re.search(r"[^\W\d_]", each)}
+
+
 def _spellings(value: str) -> set[str]:
-    folded = (pattern.sub("#", value) for pattern in _FOLDED)
     return {
-        *(each for each in folded if len(each) >= _KNOWN_LEAST and re.search(r"[^\W\d_]", each)),
         value,
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],
@@ -176,6 +192,7 @@ def _spellings(value: str) -> set[str]:
         quote(value),
         quote_plus(value),
         html.escape(value),
+        html.escape(value).replace("&#x27;", "&#39;"),
     }
 
 
