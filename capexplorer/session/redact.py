@@ -167,7 +167,7 @@ def without_known(text: str) -> str:
 
 
 def _in_any_spelling(value: str) -> str:
-    """A pattern of the value, each of whose characters may be written in another way: clients and services escape some of them."""
+    """A pattern of the value, each of whose characters may be escaped, as clients and services do with some of them."""
     return "".join(
         each
         if each.isascii() and each.isalnum()
