@@ -219,5 +219,12 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
     changed = clauses.service_changed(view, found.clauses)
     parts = clauses.parts_not_read(view), clauses.parts_show_less(view, found.clauses)
-    added = (changed, clauses.stalled(view, changed), partly, clauses.machine_shared(view), *parts)
+    added = (
+        changed,
+        clauses.stalled(view, changed),
+        partly,
+        clauses.figures_of_user_code(view),
+        clauses.machine_shared(view),
+        *parts,
+    )
     yield from (clause for clause in added if clause is not None)

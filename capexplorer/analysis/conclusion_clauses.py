@@ -13,6 +13,7 @@ from ..model.conclusions import (
     CpuUsedByOthers,
     CurveAlone,
     EndpointDegrades,
+    FiguresOfUserCode,
     KneeFound,
     Leaking,
     MachineShared,
@@ -35,6 +36,7 @@ from ..model.level import Level
 from ..model.reading_means import readings_of_parts
 from ..model.verdicts import RegimeVerdict
 from ..model.watched import KNOWN_SERVERS
+from .causes.catalogue import OF_USER_CODE
 from .causes.generator_saturation import others_cpu
 from .causes.saturation_readings import OTHERS_LEAST
 from .epoch.stalls import Stall, stalls_of
@@ -140,6 +142,12 @@ def _is_stall(first: RegimeVerdict | None, stall: Stall) -> bool:
     if first is None or first.began != "failures" or first.failure_ratio:
         return False
     return stall.at_s <= first.began_s <= stall.at_s + stall.seconds + 1.0
+
+
+def figures_of_user_code(view: EpochView) -> FiguresOfUserCode | None:
+    """What user code does without failing, such as users that stop themselves."""
+    marks = tuple(mark for mark in view.causes("generator") if mark.id in OF_USER_CODE)
+    return FiguresOfUserCode(marks) if marks else None
 
 
 def machine_shared(view: EpochView) -> MachineShared | None:

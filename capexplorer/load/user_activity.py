@@ -29,6 +29,8 @@ class ActivitySums:
     """Tasks that ended."""
     task_sum_s: float = 0.0
     """Sum of their durations, requests and sleeps included."""
+    users_stopped: int = 0
+    """Users that stopped themselves (StopUser)."""
 
 
 class UserActivity:
@@ -61,7 +63,10 @@ class UserActivity:
         replaces it is warm from the start.
         """
         cycle: UserCycle | None = getattr(getcurrent(), "user_cycle", None)
-        if getattr(getcurrent(), "has_stopped", False) and cycle is not None and cycle.has_begun:
+        if not getattr(getcurrent(), "has_stopped", False):
+            return
+        self._sums.users_stopped += 1
+        if cycle is not None and cycle.has_begun:
             self.successors += 1
             self.ended.set()
 

@@ -198,6 +198,13 @@ class HoldLevels:
 
 
 @dataclass(frozen=True, slots=True)
+class FiguresOfUserCode:
+    """What user code does without failing, which changes what the figures mean."""
+
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MachineShared:
     """The generator used a large share of a saturated machine's CPU."""
 
@@ -260,6 +267,7 @@ Clause = (
     | UsersNotWarm
     | LevelsTooShort
     | HoldLevels
+    | FiguresOfUserCode
     | MachineShared
     | CpuUsedByOthers
     | PartsNotRead

@@ -74,6 +74,7 @@ def build(
         sleep_sum_s=tick.activity.sleep_sum_s,
         tasks=tick.activity.tasks,
         task_sum_s=tick.activity.task_sum_s,
+        users_stopped=tick.activity.users_stopped,
         warm_users=tick.warm_users,
         offered=tick.offered,
         p50_ms=p50_ms,

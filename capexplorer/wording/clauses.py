@@ -131,6 +131,12 @@ def _growth(leak: Leak) -> Iterator[str]:
 
 
 @clause.register
+def _(each: found.FiguresOfUserCode) -> str:
+    """`users end by themselves: StopUser (shop.py:12 in checkout)`."""
+    return " and ".join(map(title, each.marks))
+
+
+@clause.register
 def _(each: found.MachineShared) -> str:
     at = quantities.load(each.users, each.offered_per_s)
     return f"from {at} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
@@ -239,12 +245,13 @@ def _p95(figures: LevelFigures) -> str:
 
 
 def _blocked_at(mark: Mark) -> str:
-    """`, at pay.py:12 in pay, for 52 ms`: a call of user code and how late timers are; empty for other causes."""
+    """`, at pay.py:12 in pay (timers are up to 52 ms late),`: a call of user code and what it does; empty for other causes."""
     readings = mark.finding.readings if isinstance(mark.finding, Cause) else {}
     place, late_ms = readings.get("blocked_at"), readings.get("loop_lag_p99_ms")
     if not isinstance(place, str):
         return ""
-    return f", at {place}" + (f", for {quantities.latency(float(late_ms))}," if isinstance(late_ms, int | float) else ",")
+    late = f" (timers are up to {quantities.latency(float(late_ms))} late)" if isinstance(late_ms, int | float) else ""
+    return f", at {place}{late},"
 
 
 def logged(mark: Mark) -> str:

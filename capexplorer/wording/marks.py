@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..analysis.causes.catalogue import NO_LIMITS
+from ..analysis.causes.catalogue import NO_LIMITS, OF_USER_CODE
 from ..model.events import Header, Mark, MarkChange, Reanalysed
 from ..model.findings import (
     AtOrBelow,
@@ -67,7 +67,7 @@ def title(event: Mark) -> str:
         return name(event.id)
     if finding.readings.get("proxy") == "no_local_port":
         return f"{name(event.id)}: the proxy has no local port left for its upstream"
-    if finding.name in ("users_stopped", "custom_events") and finding.example:
+    if finding.name in OF_USER_CODE and finding.example:
         return f"{name(event.id)}: {finding.example}"
     if finding.name == "unknown" and finding.symptoms:
         return f"{name(max(finding.symptoms, key=lambda each: finding.symptoms[each]))}, cause unknown"

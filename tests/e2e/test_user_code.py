@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from load.servers import server
 
+from capexplorer import wording
 from capexplorer.model.events import Command, Ended, Header, LevelClosed, LevelOpened, Log, Mark, Sample
 from capexplorer.model.findings import Cause
+from capexplorer.model.timeline import Timeline
 
 from .rig import ROOT, Run, events_of, run_in_process, run_to_end, started_run
 from .tmux_rig import needs_tmux, on_screen
@@ -61,6 +63,11 @@ def examples(run: Run, cause: str) -> set[str]:
     return {str(mark.finding.figures()["example"]) for mark in events_of(run.events(), Mark) if mark.id == cause}
 
 
+def verdict_of(run: Run) -> str:
+    """The sentence of the verdict that its log gives."""
+    return wording.verdict(Timeline(run.events()))
+
+
 def settled_goodput(run: Run) -> list[float | None]:
     return [level.figures.goodput_rps for level in events_of(run.events(), LevelClosed)]
 
@@ -72,6 +79,8 @@ def test_levels_of_users_that_stop_after_one_flow_settle_and_the_place_is_named(
     assert None not in settled_goodput(run)
     assert examples(run, "users_stopped") == {"StopUser (visits.py:17 in visit)"}
     assert examples(run, "user_code_error") == set()
+    assert examples(run, "connection_churn") == set()
+    assert "StopUser (visits.py:17 in visit)" in verdict_of(run)
 
 
 def test_users_that_stop_in_on_start_are_named_with_their_place(tmp_path: Path) -> None:

@@ -95,6 +95,10 @@ FAULTS_OUTSIDE_THE_SERVICE: dict[str, Case] = {
         [*UP_TO_82, knee_verdict("no_knee", 82), mark("connection_churn"), mark("packet_loss")],
         "No knee up to 82 users (high confidence).",
     ),
+    "users that stop themselves are in the verdict": (
+        [*UP_TO_82, knee_verdict("no_knee", 82), mark("users_stopped", example="StopUser (shop.py:12 in buy)")],
+        "No knee up to 82 users (high confidence); users end by themselves: StopUser (shop.py:12 in buy).",
+    ),
 }  # fmt: skip
 """Results do not describe the service, since the generator, its machine or the network sets the limit."""
 

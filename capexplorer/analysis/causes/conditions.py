@@ -157,13 +157,14 @@ def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
     """Users open about as many connections as they send requests, without one for each failure, after which a new connection is
-    normal. The cause is the service if it closes most of the connections, else the generator.
+    normal, and the first one of whoever replaces a user that has stopped itself. The cause is the service if it closes most of
+    the connections, else the generator.
     """
     ticks = _settled(recent, CHURN_OVER)
     opens, done = connects(ticks), requests(ticks)
     if any(tick.offered is not None for tick in ticks):  # a pool that grows, or uses its spare users, opens first connections
         opens = min(opens, sum((tick.closed_by_service or 0) + (tick.closed_by_users or 0) for tick in ticks))
-    churned = opens - failures(ticks)
+    churned = opens - failures(ticks) - sum(tick.users_stopped for tick in ticks)
     if len(ticks) < CHURN_OVER or not done:
         return None
     if churned < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > AMPLIFIED_LEAST / 2 * done:

@@ -32,6 +32,7 @@ class Activity(msgspec.Struct, frozen=True, array_like=True):
     sleep_sum_s: float = 0.0
     tasks: int = 0
     task_sum_s: float = 0.0
+    users_stopped: int = 0
 
 
 class UserErrorCount(msgspec.Struct, frozen=True, array_like=True):

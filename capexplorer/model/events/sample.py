@@ -135,6 +135,8 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     tasks: int = 0
     task_sum_s: float = 0.0
     """Number and total duration of the tasks that ended in this tick, requests and sleeps included."""
+    users_stopped: int = 0
+    """Users that stopped themselves (StopUser) in this tick; others took their places. 0 in older logs."""
     warm_users: int | None = None
     """Running users that have completed a task cycle, whose requests count. None in older logs."""
     offered: OfferedTick | None = None

@@ -34,9 +34,9 @@ def test_the_histogram_of_several_workers_is_that_of_all_requests_together() -> 
 
 def test_counts_and_sums_of_workers_are_added() -> None:
     one = second(
-        10.0, endpoint("/a", 1.0, 2.0, failures=1), endpoint("/b", 5.0), connects=3, activity=Activity(2, 1.5, 1, 0.5, 4, 2)
+        10.0, endpoint("/a", 1.0, 2.0, failures=1), endpoint("/b", 5.0), connects=3, activity=Activity(2, 1.5, 1, 0.5, 4, 2, 1)
     )
-    two = second(10.0, endpoint("/a", 3.0), connects=1, activity=Activity(1, 0.5, 0, 0.0, 1, 1.0), users=3, warm_users=3)
+    two = second(10.0, endpoint("/a", 3.0), connects=1, activity=Activity(1, 0.5, 0, 0.0, 1, 1.0, 2), users=3, warm_users=3)
     tick = Merging(("GET /a",)).tick([one, two])
     assert [(each.name, each.requests, each.failures, each.received_bytes) for each in tick.endpoints] == [
         ("/a", 4, 1, 30),
@@ -45,6 +45,7 @@ def test_counts_and_sums_of_workers_are_added() -> None:
     assert (tick.all_requests, tick.finished, tick.connects, tick.warm_users) == (5, 3, 4, 5)
     activity = tick.activity
     assert (activity.waits, activity.wait_sum_s, activity.sleeps, activity.tasks, activity.task_sum_s) == (3, 2.0, 1, 5, 3.0)
+    assert activity.users_stopped == 3
 
 
 def test_one_worker_that_does_not_know_its_warm_users_leaves_them_unknown() -> None:
