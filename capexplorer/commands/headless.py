@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..load.plan import Step
 from ..model.event_source import EventSource
 from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
-from ..model.figures import LevelBin
+from ..model.figures import LevelBin, LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.offered import OfferedFigures
@@ -173,15 +173,21 @@ def level_line(closed: LevelClosed) -> str:
     if closed.void is not None:
         return f"{load}: {wording.VOID[closed.void]}"
     if figures.offered is not None:
-        return f"{load}: {_iterations(figures.offered)} in {figures.settled_seconds:.0f} settled seconds"
+        return f"{load}: {_iterations(figures.offered)} in {_settled(figures)}"
     if figures.goodput_rps is None:
         settling = f"it takes {closed.settling_s:.0f} s until these users have settled" if closed.settling_s is not None else None
         known = (wording.warm(figures) if closed.users else None, settling, f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"{load}: did not settle", *filter(None, known)))
     return (
         f"{load}: goodput {_with_error(figures.goodput_rps, figures.goodput_se_rps)}, p95 {latency(figures.latency_ms.p95)},"
-        f" {figures.failures} failures in {figures.settled_seconds:.0f} settled seconds"
+        f" {figures.failures} failures in {_settled(figures)}"
     )
+
+
+def _settled(figures: LevelFigures) -> str:
+    """`3 settled seconds`."""
+    seconds = round(figures.settled_seconds)
+    return f"{seconds} settled second{'s' * (seconds != 1)}"
 
 
 def _iterations(offered: OfferedFigures) -> str:

@@ -72,7 +72,7 @@ def _lines(draft: Draft) -> Iterator[str]:
     else:
         yield "# Think time: seconds between two requests of one user, evenly distributed; 0 for none."
         yield f"wait_s = {{ between = {value(list(THINK_TIME_S))} }}"
-        yield "# The client: fast, lean (least CPU per request, no redirects, no cookies) or requests."
+        yield "# The client: fast, lean (least CPU per request) or requests."
         yield 'client = "fast"'
     yield from _tasks(draft)
     yield ""

@@ -81,7 +81,9 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             if found.limit == "generator":
                 return f"Limited by the generator at {counted}, {level}: the results do not describe the service."
             lowest = f"{counted}, {level}{f' ({blamed})' if blamed else ''}"
-            return f"The knee is at or below {lowest}: measure fewer users to find it{_fall(found)}."
+            one = (found.users or 0.0) < 2
+            way = "a longer think time or offered rates load the service less" if one else "measure fewer users to find it"
+            return f"The knee is at or below {lowest}: {way}{_fall(found)}."
         case "bend":
             falls = f"Goodput falls below linear scaling from {counted} on{sure}"
             if found.limit == "generator":

@@ -30,7 +30,7 @@ def missing(ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVer
     if knee is None or knee.kind == "no_knee":
         return (Missing(kind="higher_levels", users_above=ladder[-1].users * HIGHER_RATIO),)
     if knee.kind == "at_or_below":
-        return (Missing(kind="lower_levels", count=BASELINE_LEVELS, users_below=BASELINE_SHARE * ladder[found.slower].users),)
+        return _lower(BASELINE_LEVELS, BASELINE_SHARE * ladder[found.slower].users)
     if knee.kind == "bend":
         return _under(ladder, found.users, found) + (Missing(kind="higher_levels", count=2, users_above=ladder[-1].users),)
     return _for_knee(ladder, found, knee)
@@ -57,5 +57,11 @@ def _for_knee(ladder: Sequence[LadderLevel], found: Crossing, knee: KneeVerdict)
 
 def _under(ladder: Sequence[LadderLevel], knee_users: float, found: Crossing) -> Advice:
     bound = BASELINE_SHARE * knee_users
-    missing = BASELINE_LEVELS - sum(level.users <= bound for level in ladder[found.slower : found.linear])
-    return (Missing(kind="lower_levels", count=missing, users_below=bound),) if missing > 0 else ()
+    measured = sum(level.users <= bound for level in ladder[found.slower : found.linear])
+    return _lower(min(BASELINE_LEVELS, int(bound)) - measured, bound)
+
+
+def _lower(count: int, bound: float) -> Advice:
+    """So many levels of at most `bound` users: no more than there are whole numbers, and none below one user."""
+    count = min(count, int(bound))
+    return (Missing(kind="lower_levels", count=count, users_below=bound),) if count > 0 else ()

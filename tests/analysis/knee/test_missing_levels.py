@@ -39,3 +39,9 @@ def test_linear_scaling_asks_for_a_level_of_half_as_many_users_more() -> None:
 def test_a_gap_is_named_by_the_levels_around_it() -> None:
     *_, between = judge(ideal([10, 60, 80, 100])).missing
     assert (between.users_above, between.users_below) == (10, 60)
+
+
+@pytest.mark.parametrize("users", [[1, 2, 4], [1, 2, 4, 8], [2, 4, 8], [3, 6, 12]])
+def test_no_more_lower_levels_are_asked_for_than_there_are_user_counts(users: list[float]) -> None:
+    for found in judge(ideal(users, per_user=100.0, capacity=50.0)).missing:
+        assert found.users_below is None or 1 <= found.count <= found.users_below
