@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Each file goes to one of 8 workers. Each worker imports all files with slow tests, which takes it 1 s of CPU.
-WAITING := $(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder -m "slow and not trial" tests
+# Each test goes to one of 8 workers, those that share a fixture of their file to the same one (tests/conftest.py). Each worker imports
+# all files with slow tests, which takes it 1 s of CPU.
+WAITING := $(BIN)/pytest -q -n 8 --dist loadgroup --no-loadscope-reorder -m "slow and not trial" tests
 
 # To collect all of these takes 10 s of CPU: six processes have tests of their own, instead of workers that share all. They wait half of
 # their time, for timers or processes, so more of them than cores keep the cores busy.

@@ -1,10 +1,11 @@
-"""For all tests: no signals ignored by child processes, no configuration file of the user, no deadlines, long files first."""
+"""For all tests: no signals ignored by child processes, no configuration file of the user, no deadlines, workers of xdist."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -39,15 +40,11 @@ settings.load_profile("same-examples")
 
 BEGIN_FIRST = (
     "e2e/test_verification.py",
-    "load/test_user_code.py",
-    "e2e/test_user_code.py",
-    "e2e/test_workers.py",
-    "e2e/test_attach.py",
-    "e2e/test_faults_run.py",
-    "tui/test_app.py",
-    "load/test_autopilot_simulated.py",
+    "e2e/test_results.py",
+    "e2e/test_wheel.py",
+    "trials/test_faults_injected.py",
 )
-"""The files that take longest. If they began last, the other workers would have nothing to do while they run."""
+"""The files whose tests take longest. If they began last, the other workers would have nothing to do while they run."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -57,6 +54,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     is_test = collection_path.name.startswith("test_")
     files = collection_path.rglob("test_*.py") if collection_path.is_dir() else iter([collection_path] * is_test)
     return None if any("mark.slow" in file.read_text(encoding="utf-8") for file in files) else True
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Tests that use a fixture of their file run in one worker, which makes it once. Any worker may run each of the others, so
+    that no worker is left with a file of long tests at the end.
+    """
+    if isinstance(item, pytest.Function) and signature(item.function).parameters.keys() & vars(item.module).keys():
+        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -98,6 +98,11 @@ class Run:
     def stderr(self) -> str:
         return (self.folder / "stderr").read_bytes().decode("utf-8", "replace")
 
+    @property
+    def errors(self) -> list[str]:
+        """The lines of stderr, without lines of progress."""
+        return [line for line in self.stderr.splitlines() if line.startswith("capexplorer: ")]
+
     def exit_code(self) -> int:
         """Wait until the run has ended; fails if it leaves a process."""
         code = self.process.wait(TIMEOUT_S)

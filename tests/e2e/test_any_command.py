@@ -47,18 +47,11 @@ def assert_secret_is_not_written(run: Run) -> None:
     assert SECRET not in log.read_text() + log.name + run.stdout + run.stderr
 
 
-def test_secrets_in_a_target_command_are_not_written(tmp_path: Path) -> None:
-    shell = f"MY_TOKEN={SECRET} DB_PASSW0RD={SECRET} exec {HTTP_SERVER_COMMAND}"
-    command = f'env PASSW0RD={SECRET} sh -c "{shell} # --pw {SECRET} SESSION_SECRET={SECRET}"'
-    with started_run(tmp_path, "--target-cmd", command, "--ready", "/", "--request", "/", *HEADLESS_PLAN) as run:
-        assert run.exit_code() == 0, run.stderr
-    assert_secret_is_not_written(run)
-
-
-def test_a_command_with_a_fixed_port_is_loaded_by_the_users_of_a_profile(tmp_path: Path) -> None:
+def test_a_command_with_a_fixed_port_is_loaded_by_the_users_of_a_profile_and_its_secrets_are_not_written(tmp_path: Path) -> None:
     port = free_port()
     server, ready = HTTP_SERVER_COMMAND.replace("{port}", str(port)), f"http://127.0.0.1:{port}/"
-    command = f'sh -c "X_TOKEN={SECRET} exec {server} # API_KEY={SECRET}"'
+    shell = f"MY_TOKEN={SECRET} DB_PASSW0RD={SECRET} exec {server}"
+    command = f'env PASSW0RD={SECRET} sh -c "{shell} # --pw {SECRET} SESSION_SECRET={SECRET} API_KEY={SECRET}"'
     with started_run(tmp_path, "actor", "--target-cmd", command, "--ready", ready, *HEADLESS_PLAN) as run:
         assert run.exit_code() == 4, "the server has none of the profile's paths, so no request succeeds"
     [header] = events_of(run.events(), Header)
@@ -116,32 +109,6 @@ def test_a_command_has_two_minutes_until_it_must_be_ready() -> None:
     assert spec.ready.timeout_s == READY_TIMEOUT_S >= 120
 
 
-def test_the_command_of_a_profile_runs_in_the_folder_of_the_profile_and_requests_have_secrets_of_the_environment(
-    tmp_path: Path,
-) -> None:
-    (folder := tmp_path / "shop").mkdir()
-    (folder / "shop.py").write_text(
-        "import sys\n"
-        "from http.server import BaseHTTPRequestHandler, HTTPServer\n"
-        "class Handler(BaseHTTPRequestHandler):\n"
-        "    def do_GET(self):\n"
-        "        is_known = self.path == '/' or self.headers['Authorization'] == 'Bearer hunter2XYZ'\n"
-        "        self.send_response(200 if is_known else 401)\n"
-        "        self.end_headers()\n"
-        "HTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()\n"
-    )
-    (folder / "shop.toml").write_text(
-        f'command = "{sys.executable} shop.py {{port}}"\nready = "/"\n[users]\nwait_s = 0.1\n[[users.task]]\nname = "/mine"\n'
-        'headers = { Authorization = "Bearer ${SHOP_TOKEN}" }\n'
-    )
-    with started_run(tmp_path, str(folder / "shop.toml"), *HEADLESS_PLAN, before=("env", "SHOP_TOKEN=hunter2XYZ")) as run:
-        assert run.exit_code() == 0, run.stderr
-        run.marked.assert_no_process_left()
-    [log] = run.sessions.glob("*.jsonl")
-    assert "hunter2XYZ" not in log.read_text()
-    assert export(run.sessions)["levels"][-1]["failures"] == 0
-
-
 ECHO = """
 import os, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -159,15 +126,18 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
 
-def test_values_of_variables_that_a_service_echoes_are_in_nothing_that_is_written(tmp_path: Path) -> None:
+def test_the_command_of_a_profile_runs_in_its_folder_and_values_of_variables_that_it_echoes_are_in_nothing_that_is_written(
+    tmp_path: Path,
+) -> None:
     tenant, secret = "customer 4711/b-hunter", "0123456789abcdef-shared"
-    (tmp_path / "echo.py").write_text(ECHO)
-    (tmp_path / "echo.toml").write_text(
+    (folder := tmp_path / "echo").mkdir()
+    (folder / "echo.py").write_text(ECHO)
+    (folder / "echo.toml").write_text(
         f'command = "{sys.executable} echo.py {{port}}"\nready = "/"\n[users]\nwait_s = 0.1\n[[users.task]]\nname = "/mine"\n'
         'headers = { "X-Tenant" = "${TENANT}" }\n'
     )
     before = ("env", f"TENANT={tenant}", f"CAPEXPLORER_SECRET={secret}")
-    run, code = run_to_end(tmp_path, str(tmp_path / "echo.toml"), *HEADLESS_PLAN, "--keep-bodies", before=before)
+    run, code = run_to_end(tmp_path, str(folder / "echo.toml"), *HEADLESS_PLAN, "--keep-bodies", before=before)
     assert code == 4
     [log] = run.sessions.glob("*.jsonl")
     assert "no customer ***" in log.read_text()

@@ -27,11 +27,6 @@ NEVER_READY = f"{sys.executable} -c 'import signal; signal.pause()' {{port}}"
 LONG_PLAN = ("--headless", "--plan", "2:60s")
 
 
-def error_lines(stderr: str) -> list[str]:
-    """Without lines of progress."""
-    return [line for line in stderr.splitlines() if line.startswith("capexplorer: ")]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -44,7 +39,7 @@ def test_a_target_that_does_not_start_ends_the_run_with_exit_code_4_and_its_reas
 ) -> None:
     run, code = run_to_end(tmp_path, "actor", "--target-cmd", *arguments, *SHORT_PLAN)
     assert code == 4
-    [line] = error_lines(run.stderr)
+    [line] = run.errors
     assert message in line
     assert re.fullmatch(r"\d\d:\d\d  target failed\n", run.stderr.partition(line)[0])
     assert run.stdout == f"{session_path(run.sessions)}\n"
@@ -61,7 +56,7 @@ def test_a_killed_target_ends_the_run_with_exit_code_4_and_a_complete_session(tm
         run.wait_for_events(Sample, lambda sample: sample.endpoints, count=2)
         os.kill(target, signal.SIGKILL)
         assert run.exit_code() == 4
-    assert error_lines(run.stderr) == ["capexplorer: actor: the target died: SIGKILL"]
+    assert run.errors == ["capexplorer: actor: the target died: SIGKILL"]
     events = run.events()
     assert [(event.state, event.signal) for event in events_of(events, Target)][-1] == ("died", "SIGKILL")
     assert events_of(events, LevelClosed)
@@ -158,7 +153,7 @@ def test_a_full_disk_ends_the_run_with_exit_code_4_and_a_readable_log(tmp_path: 
     words[4] = words[4].replace('exec "$@"', f'{{ "$@"; code=$?; cp {folder}/* {copied}; exit $code; }}')
     run, code = run_to_end(tmp_path, "actor", *LONG_PLAN, before=words)
     assert code == 4
-    [line] = error_lines(run.stderr)
+    [line] = run.errors
     assert "the session log cannot be written: No space left on device" in line
     path = session_path(copied)
     assert path is not None
@@ -203,7 +198,7 @@ def test_a_log_that_is_removed_and_cannot_be_written_again_ends_the_run_with_exi
         shutil.rmtree(run.sessions)
         run.sessions.write_text("a file in place of the folder")
         assert run.exit_code() == 4
-    assert any("the session log cannot be written: Not a directory" in line for line in error_lines(run.stderr)), run.stderr
+    assert any("the session log cannot be written: Not a directory" in line for line in run.errors), run.stderr
 
 
 @needs_tmux

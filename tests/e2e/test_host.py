@@ -51,7 +51,7 @@ def test_a_port_without_a_listener_ends_the_run_with_exit_code_4(tmp_path: Path)
     with started_run(tmp_path, "actor", "--host", f"http://127.0.0.1:{port}", "--headless", "--plan", "2:60s") as run:
         assert run.exit_code() == 4
     message = f"cannot reach 127.0.0.1:{port}: connection refused"
-    assert run.stderr == f"target failed\ncapexplorer: {message}\n"
+    assert run.errors == [f"capexplorer: {message}"]
     assert [(target.state, target.reason) for target in events_of(run.events(), Target)] == [("failed", message)]
     assert export(run.sessions)["levels"] == []
 

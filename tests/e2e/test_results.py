@@ -21,7 +21,8 @@ pytestmark = pytest.mark.slow
 
 WAYS = 3
 """Ways of user code to send a request: without a with-block, with one, and with one that an exception of user code leaves."""
-USERS = 6
+USERS = 3
+"""One of each client."""
 
 LOCUSTFILE = dedent("""
     import os

@@ -74,7 +74,7 @@ def settled_goodput(run: Run) -> list[float | None]:
 
 @pytest.mark.parametrize("workers", [(), ("--workers", "1")], ids=["in_process", "in_workers"])
 def test_levels_of_users_that_stop_after_one_flow_settle_and_the_place_is_named(tmp_path: Path, workers: tuple[str, ...]) -> None:
-    run, code = run_with(tmp_path, "raise StopUser", "2:8s,4:8s", *workers)
+    run, code = run_with(tmp_path, "gevent.sleep(0.3); raise StopUser", "2:8s,4:8s", *workers)
     assert code == 0, run.stderr
     assert None not in settled_goodput(run)
     assert examples(run, "users_stopped") == {"StopUser (visits.py:17 in visit)"}
@@ -230,15 +230,6 @@ def test_the_screen_shows_that_the_locustfile_ended_the_load_and_steps_again_by_
         assert "capexplorer: the locustfile" not in screen.text()
 
 
-def test_an_invalid_wait_time_is_a_user_error(tmp_path: Path) -> None:
-    """Before, it ended the run as a defect of capexplorer."""
-    run, code = run_with(tmp_path, 'pass\n    wait_time = lambda self: "soon"')
-    assert code == 4, run.stderr  # no user lives long enough for a level to settle
-    assert examples(run, "user_code_error") == {
-        "WaitTimeError: wait_time of Visitor returned 'soon': expected seconds, a number from 0 up"
-    }
-
-
 PROFILE_WITH_LARGE_REPLIES = """
 title = "Large replies"
 url = "{url}"
@@ -315,7 +306,7 @@ class Named(User):
         self.environment.events.request.fire(request_type="WS", name=self.host, response_time=1, response_length=0)
 """
 TENANT_LOCUSTFILE = (
-    HOST_LOCUSTFILE.replace("self.host", "self.environment.parsed_options.tenant")
+    HOST_LOCUSTFILE.replace("self.host", 'f"{self.host} {self.environment.parsed_options.tenant}"')
     + """
 @events.init_command_line_parser.add_listener
 def add(parser):
@@ -346,15 +337,22 @@ def test_the_session_names_users_without_an_http_client(run_over_tcp: tuple[Run,
     assert_clients_are_named(run_over_tcp[0], ("User",), "other (User)", "tcp.py")
 
 
-@pytest.mark.parametrize("host", ["ws://127.0.0.1:{port}/feed", "redis://127.0.0.1:{port}"])
-def test_users_without_an_http_client_get_a_url_of_any_scheme_as_it_was_given(tmp_path: Path, host: str) -> None:
-    path = tmp_path / "hosted.py"
-    path.write_text(HOST_LOCUSTFILE, encoding="utf-8")
+@pytest.mark.parametrize(
+    ("host", "workers"),
+    [("ws://127.0.0.1:{port}/feed", ()), ("redis://127.0.0.1:{port}", ("--workers", "1"))],
+    ids=["in_process", "in_workers"],
+)
+def test_users_get_a_url_of_any_scheme_as_it_was_given_and_arguments_after_two_dashes(
+    tmp_path: Path, host: str, workers: tuple[str, ...]
+) -> None:
+    path = tmp_path / "tenants.py"
+    path.write_text(TENANT_LOCUSTFILE, encoding="utf-8")
     with tcp_service() as port:
         url = host.format(port=port)
-        run, code = run_to_end(tmp_path, "-f", str(path), "--host", url, "--headless", "--plan", "2:6s")
+        given = ("-f", str(path), "--host", url, "--headless", "--plan", "2:5s", *workers, "--", "--tenant", "blue")
+        run, code = run_to_end(tmp_path, *given)
     assert code == 0, run.stderr
-    assert {tick.name for sample in events_of(run.events(), Sample) for tick in sample.endpoints} == {url}
+    assert {tick.name for sample in events_of(run.events(), Sample) for tick in sample.endpoints} == {f"{url} blue"}
 
 
 @pytest.mark.parametrize(
@@ -377,16 +375,6 @@ def test_a_locustfile_that_ends_the_program_in_its_init_is_refused_in_one_line(t
     path.write_text(f"{HOST_LOCUSTFILE}\n@events.init.add_listener\ndef end(**_):\n    raise SystemExit('no licence')\n")
     run, code = run_to_end(tmp_path, "-f", str(path), "--headless", "--plan", "2:6s")
     assert (code, run.stderr) == (2, "capexplorer: the locustfile ended the program in a listener of `init`: no licence\n")
-
-
-def test_arguments_after_two_dashes_reach_the_users_also_in_workers(tmp_path: Path) -> None:
-    path = tmp_path / "tenants.py"
-    path.write_text(TENANT_LOCUSTFILE, encoding="utf-8")
-    for more in ((), ("--workers", "1")):
-        (folder := tmp_path / f"run{len(more)}").mkdir()
-        run, code = run_to_end(folder, "-f", str(path), "--headless", "--plan", "2:6s", *more, "--", "--tenant", "blue")
-        assert code == 0, run.stderr
-        assert {tick.name for sample in events_of(run.events(), Sample) for tick in sample.endpoints} == {"blue"}
 
 
 def test_http_users_refuse_a_host_and_port_instead_of_a_url(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,23 @@ from capexplorer.run.current_epoch import CurrentEpoch
 from .knee_search import TARGET_WAITING_FOR_CPU, KneeSearch, failing_above_capacity, slowed_by_other_processes
 
 
-def test_the_autopilot_finds_the_knee_and_returns_to_the_lowest_level(search: KneeSearch) -> None:
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KneeSearch]:
+    """A search that has ended, on a service with its knee at 50 users."""
+    search = KneeSearch(tmp_path_factory.mktemp("explored") / "search.jsonl")
     search.run_autopilot()
-    command = search.commands()[-1]
+    yield search
+    search.run.end()
+
+
+def test_the_autopilot_finds_the_knee_and_returns_to_the_lowest_level(explored: KneeSearch) -> None:
+    command = explored.commands()[-1]
     assert (command.name, command.by, command.args["on"], command.args["end"], command.args["kind"]) == (
         "autopilot", "autopilot", False, "done", "knee",
     )  # fmt: skip
     assert float(command.args["knee_users"] or 0) == pytest.approx(50, rel=0.05)
-    assert search.levels()[0] == search.levels()[-1] == (1, "autopilot")
-    (sentence,) = search.finished
+    assert explored.levels()[0] == explored.levels()[-1] == (1, "autopilot")
+    (sentence,) = explored.finished
     assert sentence.startswith("autopilot finished: knee 50 [")
 
 
@@ -49,19 +58,17 @@ def test_a_saturated_generator_that_may_have_no_more_workers_limits_the_knee(tmp
     search.run.end()
 
 
-def test_each_step_opens_a_level_and_records_a_command_with_its_reason(search: KneeSearch) -> None:
-    search.run_autopilot()
-    steps = [event for event in search.commands() if event.name == "users"]
-    assert [(event.args["users"], event.by) for event in steps] == search.levels()
+def test_each_step_opens_a_level_and_records_a_command_with_its_reason(explored: KneeSearch) -> None:
+    steps = [event for event in explored.commands() if event.name == "users"]
+    assert [(event.args["users"], event.by) for event in steps] == explored.levels()
     assert {str(event.args["why"]) for event in steps} >= {"first", "double", "soak", "beyond", "return_to_first"}
     assert wording.command(steps[1]) == "users → 3, autopilot: goodput at 100% of linear scaling: larger step"
     assert all(wording.command(event).count("autopilot: ") == 1 for event in steps)
 
 
-def test_a_knee_is_provisional_until_a_soak_a_level_beyond_it_and_a_return(search: KneeSearch) -> None:
-    search.run_autopilot()
-    search.run.take()
-    marks = [event for event in search.run.shown if isinstance(event, Mark) and event.kind == "knee"]
+def test_a_knee_is_provisional_until_a_soak_a_level_beyond_it_and_a_return(explored: KneeSearch) -> None:
+    explored.run.take()
+    marks = [event for event in explored.run.shown if isinstance(event, Mark) and event.kind == "knee"]
     states = [str(mark.finding.figures()["verification"]) for mark in marks]
     assert states == [*["provisional"] * (len(states) - 1), "verified"]
     soaked, beyond, returned = marks[-3:]
@@ -71,12 +78,11 @@ def test_a_knee_is_provisional_until_a_soak_a_level_beyond_it_and_a_return(searc
     assert "return_agrees" not in beyond.finding.figures()
     assert returned.finding.figures()["provisional"] is False
     assert [mark.revision for mark in marks] == list(range(1, len(marks) + 1))
-    assert search.finished[0].endswith("/s, verified")
+    assert explored.finished[0].endswith("/s, verified")
 
 
-def test_each_step_of_the_verification_has_its_sentences(search: KneeSearch) -> None:
-    search.run_autopilot()
-    steps = [event for event in search.commands() if event.name == "users"]
+def test_each_step_of_the_verification_has_its_sentences(explored: KneeSearch) -> None:
+    steps = [event for event in explored.commands() if event.name == "users"]
     texts = [wording.command(event).partition("autopilot: ")[2] for event in steps[-3:]]
     assert texts[0].startswith("knee 50 [")
     assert texts[0].endswith(": soak at 70% of it, to verify it")
@@ -87,9 +93,8 @@ def test_each_step_of_the_verification_has_its_sentences(search: KneeSearch) -> 
     assert wording.verifying(steps[0].args, 3.0) is None
 
 
-def test_the_interval_of_the_autopilots_knee_includes_the_error_of_few_short_levels(search: KneeSearch) -> None:
-    search.run_autopilot()
-    knee = search.run.timeline.verdicts[0].capacity.knee
+def test_the_interval_of_the_autopilots_knee_includes_the_error_of_few_short_levels(explored: KneeSearch) -> None:
+    knee = explored.run.timeline.verdicts[0].capacity.knee
     assert knee is not None
     assert knee.users
     assert knee.users_low

@@ -10,7 +10,7 @@ from load.patched import Played, play
 from capexplorer.model.events import Command, Event, LevelClosed, LevelOpened, Sample
 from capexplorer.session.reader import read
 
-SESSION_COUNT = 24
+SESSION_COUNT = 12
 
 
 def violations(events: list[Event]) -> list[str]:
