@@ -29,7 +29,7 @@ def is_host_and_port(text: str) -> bool:
     """Whether it is exactly `HOST:PORT`, as used by users that open sockets themselves."""
     try:
         parts = urlsplit(f"//{text}")
-        return parts.netloc == text and "@" not in text and bool(parts.hostname) and bool(parts.port)
+        return text.isprintable() and parts.netloc == text and "@" not in text and bool(parts.hostname) and bool(parts.port)
     except ValueError:
         return False
 
@@ -37,7 +37,7 @@ def is_host_and_port(text: str) -> bool:
 def host_and_port(text: str) -> tuple[str, int] | None:
     """(host without brackets, port) of `HOST:PORT`; None if the text has another form or an invalid port."""
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+    if not host or not text.isprintable() or not port.isdecimal() or not 0 < int(port) < 65_536:
         return None
     return host.strip("[]"), int(port)
 
@@ -73,9 +73,9 @@ def is_http_url(url: str) -> bool:
 
 
 def is_url(url: str) -> bool:
-    """Whether it has a scheme (`ws`, `redis`, `grpc`), a host, and a port that can be one."""
+    """Whether it has a scheme (`ws`, `redis`, `grpc`), a host, a port that can be one, and no half a character."""
     try:
         parts = urlsplit(url)
-        return bool(parts.scheme) and "://" in url and bool(parts.hostname) and parts.port != 0
+        return url.isprintable() and bool(parts.scheme) and "://" in url and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is none, or half an IPv6 address
         return False

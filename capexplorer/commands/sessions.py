@@ -14,6 +14,7 @@ import msgspec
 
 from .. import paths
 from ..errors import SessionError
+from ..model import outside
 from ..model.session_entry import SessionEntry
 from ..remote import run_sockets
 from ..session import removal, titles
@@ -45,7 +46,7 @@ def command(context: click.Context, as_json: bool, sessions_dir: Path | None) ->
     running = run_sockets.running()
     rows = [_row(entry) | {"running": entry.id in running} for entry in list_sessions(sessions_dir or paths.sessions())]
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        click.echo(json.dumps([_valid(row) for row in rows], indent=2))
         return
     width = shutil.get_terminal_size().columns if os.isatty(1) else None
     for line in table([row for row in rows if not row["problem"]], width):
@@ -67,7 +68,7 @@ def remove(names: tuple[str, ...], yes: bool, sessions_dir: Path | None) -> None
     found = [_own(name, sessions_dir) for name in names]
     logs = list(dict.fromkeys(found))
     for log in logs:
-        click.echo(f"{log.stem}  {printable(titles.read(log) or '')}".rstrip(), err=True)
+        click.echo(f"{printable(log.stem)}  {printable(titles.read(log) or '')}".rstrip(), err=True)
     if not yes and not click.confirm(f"Delete {'this session' if len(logs) == 1 else f'these {len(logs)} sessions'}?", err=True):
         raise click.Abort
     for log in logs:
@@ -132,6 +133,11 @@ def _row(entry: SessionEntry) -> dict[str, Any]:
         row |= {"verdict": found.verdict, "knee_users": found.knee_users}
         row["recording"] = removal.being_recorded(entry.path, complete=entry.complete)
     return row
+
+
+def _valid(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with texts that are UTF-8, which names of files need not be."""
+    return {name: outside.text(value, len(value)) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -61,7 +61,7 @@ def _own(asked: str | int | None) -> int | None:
         return asked
     if asked == "auto":
         return max(1, (os.cpu_count() or 1) - 1)
-    if not asked.isdigit() or not 1 <= int(asked) <= WORKERS_MOST:
+    if not asked.isdecimal() or not 1 <= int(asked) <= WORKERS_MOST:
         raise InputError(f"--workers: expected 1 to {WORKERS_MOST}, or auto, got {shown(asked)}")
     return int(asked)
 

@@ -46,6 +46,11 @@ def text(value: str, most: int = TEXT_MOST) -> str:
     return cut if cut.isascii() else cut.encode("utf-8", "replace").decode("utf-8")
 
 
+def is_valid(value: str) -> bool:
+    """Whether the text is valid UTF-8, as names of files need not be."""
+    return text(value, len(value)) == value
+
+
 def figures(found: Mapping[str, object]) -> tuple[dict[str, float], tuple[str, ...]]:
     """(figures that pass, names of those that do not, or are more than FIGURES_MOST)."""
     passed: dict[str, float] = {}

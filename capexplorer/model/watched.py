@@ -156,7 +156,7 @@ def parsed_part(text: str) -> PartSpec:
     given: dict[str, object] = {"name": name.strip(), "at": at.strip(), **figures}
     if found is not None:
         value = found["value"]
-        given[found["kind"]] = int(value) if found["kind"] in ("pid", "port") and value.isdigit() else value
+        given[found["kind"]] = int(value) if found["kind"] in ("pid", "port") and value.isdecimal() else value
     try:
         watch = msgspec.convert(given, PartSpec)
     except msgspec.ValidationError:

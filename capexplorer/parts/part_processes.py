@@ -141,7 +141,7 @@ class PartProcesses:
 def _of_process(path: str) -> tuple[int, str]:
     """(pid, rest) of a path below /proc/PID; pid 0 for any other path."""
     parts = path.split("/", 3)
-    return (int(parts[2]), parts[3]) if len(parts) == 4 and parts[2].isdigit() else (0, "")
+    return (int(parts[2]), parts[3]) if len(parts) == 4 and parts[2].isdecimal() else (0, "")
 
 
 def _open_files(raw: RawReading, running: Mapping[int, parse.Stat]) -> dict[str, Any]:

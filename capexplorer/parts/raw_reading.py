@@ -80,9 +80,9 @@ class ShellLines:
         words, cpu_s = self._words, self._cpu_s
         self._texts, self._words, self._cpu_s = {}, {}, 0.0
         uptime = (files.get("/proc/uptime") or "").split()
-        if not uptime or not words.get("wall", "").isdigit():
+        if not uptime or not words.get("wall", "").isdecimal():
             return None
-        pids = tuple(int(pid) for pid in words.get("pids", "").split() if pid.isdigit())
+        pids = tuple(int(pid) for pid in words.get("pids", "").split() if pid.isdecimal())
         cpus = sum(line.startswith("cpu") for line in (files.get("/proc/stat") or "").splitlines()) - 1
         why = words.get("why") or None
         wall, boot = float(words["wall"]), float(uptime[0])

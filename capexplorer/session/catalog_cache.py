@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..model import outside
 from ..model.session_entry import SessionEntry
 from .files import read_small, write_whole
 
@@ -37,7 +38,7 @@ class _Known(msgspec.Struct, frozen=True, array_like=True):
 class _Catalog(msgspec.Struct, frozen=True):
     version: int = _VERSION
     sessions: dict[str, _Known] = {}
-    """Complete sessions that can be opened, by file name."""
+    """Complete sessions that can be opened, by file name, if that is UTF-8."""
 
 
 _decoder = msgspec.json.Decoder(_Catalog)
@@ -57,7 +58,7 @@ def entries(folder: Path, suffix: str, read: Callable[[Path], SessionEntry | Non
         if entry is None:
             entry = read(folder / file.name)
             had = _to_keep(entry, state)
-        if had is not None:
+        if had is not None and outside.is_valid(file.name):
             kept[file.name] = had
         if entry is not None:
             found.append(entry)

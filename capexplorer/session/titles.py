@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import SessionError
+from ..model import outside
 from .files import read_small, write_whole
 from .names import SUFFIX
 
@@ -31,7 +32,7 @@ def read(log: Path) -> str | None:
 def write(log: Path, title: str) -> None:
     """Save the title; an empty one removes the file. Raises SessionError if the folder cannot be written to."""
     path = path_of(log)
-    text = " ".join(title.split())[:LONGEST]
+    text = outside.text(" ".join(title.split()), LONGEST)
     try:
         if text:
             write_whole(path, f"{text}\n".encode())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +53,27 @@ def folder(tmp_path: Path) -> Path:
     for name in ("20260101-120000-kv-0a1b", "20260102-120000-kv-77ff"):
         shutil.copy(paths.sample_sessions()["sample-kv"], tmp_path / f"{name}.jsonl")
     return tmp_path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes")
+def test_a_name_that_is_not_utf8_hides_no_session(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    odd = folder / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    shutil.copy(folder / "20260101-120000-kv-0a1b.jsonl", odd / os.fsdecode(b"20260103-120000-kv\xff-99aa.jsonl"))
+    shutil.copy(folder / "20260101-120000-kv-0a1b.jsonl", odd)
+    for words in (["rename", "99aa", os.fsdecode(b"before\xff")], ["--json"], ["--json"]):  # the second time from the cache
+        capsysbinary.readouterr()
+        assert cli.run(["sessions", "--sessions-dir", str(odd), *words]) == 0
+    rows = json.loads(capsysbinary.readouterr().out.decode("utf-8"))
+    assert [(row["id"], row["title"]) for row in rows] == [
+        ("20260103-120000-kv?-99aa", "before?"), ("20260101-120000-kv-0a1b", None)
+    ]  # fmt: skip
+    assert not [
+        row
+        for row in rows
+        if any(each.encode("utf-8", "ignore").decode() != each for each in row.values() if isinstance(each, str))
+    ]
+    assert cli.run(["export", "before", "--sessions-dir", str(odd), "--format", "md"]) == 0
 
 
 def saved(folder: Path) -> list[str]:

@@ -277,6 +277,7 @@ def test_an_address_at_which_workers_cannot_join_is_refused_in_one_line() -> Non
     [
         (("--workers", "0"), "--workers: expected 1 to 256, or auto, got '0'"),
         (("--workers", "many"), "--workers: expected 1 to 256, or auto, got 'many'"),
+        (("--workers", "²"), "--workers: expected 1 to 256, or auto, got '²'"),
         (("--workers", "200"), "--workers: expected at most guards.max_workers (8), got 200"),
         (("--expect-workers", "2"), "--expect-workers: needs --bind ADDRESS:PORT"),
         (

@@ -86,7 +86,7 @@ def _container(each: dict[str, Any]) -> Container:
         id=each["Id"],
         name=each["Name"].lstrip("/"),
         service=labels[_LABEL + "service"],
-        number=int(number) if number.isdigit() else 1,
+        number=int(number) if number.isdecimal() else 1,
         pid=state.get("Pid", 0),
         status=state["Status"],
         health=health.get("Status") if health.get("Status") not in (None, "none") else None,
