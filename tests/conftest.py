@@ -32,9 +32,9 @@ replace_ignored_signals()
 os.environ["CAPEXPLORER_CONFIG"] = str(Path(__file__).parent / "data" / "empty-configuration.toml")
 
 # Without a deadline no test fails because the machine is busy. Every run has the same examples, so that a failure is due to the
-# commit; `make fuzz` draws new examples.
-settings.register_profile("new-examples", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same-examples", settings.get_profile("new-examples"), derandomize=True)
+# commit; `make fuzz` draws new examples, and five times as many.
+settings.register_profile("new-examples", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same-examples", settings.get_profile("new-examples"), derandomize=True, max_examples=100)
 settings.load_profile("same-examples")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.model import outside
@@ -100,7 +100,6 @@ class FakeLink:
         yield TimedReading(next(self._arriving), self.at_s)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(RAW_READINGS, min_size=1, max_size=6), st.one_of(st.none(), st.tuples(CLOCKS, CLOCKS)))
 def test_whatever_a_part_sends_only_messages_that_the_app_can_read_come_of_it(
     readings: list[RawReading], clock_offset_s: tuple[float, float] | None

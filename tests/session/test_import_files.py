@@ -199,7 +199,7 @@ DAMAGE = [b",", b"\n", b'"', b"-", b"e9", b"\0", b"9" * 30, b";", b"N/A", b"1e15
 CELLS = ["0", "1", "17", "1e3", "0.5", "", "N/A", "x", "-1", "1e15", "999999999", "Aggregated"]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, len(SOME)),
     st.integers(0, len(SOME)),
@@ -213,7 +213,7 @@ def test_a_damaged_history_is_read_or_refused_never_a_traceback(tmp_path: Path, 
     read_or_refused(path)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from([TABLE, TODAY, V0, "users,throughput_rps", "Timestamp,User Count,# requests,# failures"]),
     st.lists(st.lists(st.sampled_from(CELLS)), max_size=6),

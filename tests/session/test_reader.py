@@ -49,7 +49,6 @@ def test_a_log_cut_at_any_byte_is_its_whole_lines_or_one_line_of_error(path: Pat
             assert session.notes == ([] if at_the_end else [dropped])
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, len(LINES) - 1), st.data())
 def test_a_damaged_line_is_skipped_and_all_others_are_read(path: Path, index: int, data: st.DataObject) -> None:
     line = LINES[index][:-1]

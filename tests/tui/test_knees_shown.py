@@ -7,7 +7,6 @@ import random
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from textual.geometry import Size
@@ -234,7 +233,6 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     return Verdict(t_s=1.0, capacity=CapacityVerdict(knee=knee, latency_knee=latency, curve=curve, missing=missing))
 
 
-@hypothesis_settings(max_examples=150, deadline=None)
 @given(verdicts(), st.integers(1, 130), st.integers(1, 45), st.booleans())
 def test_any_verdict_is_drawn_at_any_size(verdict: Verdict, width: int, height: int, large: bool) -> None:
     opened = LevelOpened(t_s=0, index=0, users=20, spawn_rate=1, by="user")

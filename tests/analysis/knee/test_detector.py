@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.analysis.epoch.recovery import analyse
@@ -254,7 +254,6 @@ def test_advice_says_which_levels_would_help() -> None:
         st.tuples(st.floats(0.5, 5_000), st.floats(0, 1e6), st.one_of(st.none(), st.floats(0, 1e5)), st.floats(0, 1)), max_size=15
     )
 )
-@settings(max_examples=150, deadline=None)
 def test_any_levels_give_a_verdict_without_an_error(rows: list[tuple[float, float, float | None, float]]) -> None:
     levels = [
         LadderLevel(users=users, goodput_rps=rate * (1 - failed), throughput_rps=rate, latency_ms=latency, failure_ratio=failed)

@@ -67,7 +67,7 @@ def any_request_event() -> list[Any]:
     recorder.on_invalid_event = errors.add
     recorded = 0
 
-    @settings(max_examples=500, deadline=None)
+    @settings(deadline=None)
     @given(st.one_of(_TEXTS, st.builds(_Textless)), st.one_of(_TEXTS, st.none()), _NUMBERS, _NUMBERS, _EXCEPTIONS, _TEXTS)
     def fire(name: Any, method: Any, time_ms: Any, length: Any, exception: Any, url: str) -> None:
         nonlocal recorded

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
@@ -57,7 +57,6 @@ REPORTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.one_of(ANYTHING, REPORTS))
 def test_whatever_a_plain_worker_reports_it_is_refused_or_has_numbers_that_can_be_recorded(report: object) -> None:
     stats = PlainStats()
@@ -157,7 +156,6 @@ SECONDS = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
 @given(SECONDS)
 def test_whatever_a_worker_reports_it_is_refused_or_has_numbers_that_can_be_recorded(lie: WorkerSecond) -> None:
     try:
