@@ -48,6 +48,8 @@ class Source:
     """The option or file that has the command and its parameters."""
     port: str = PORT
     """The placeholder in it for a port that capexplorer chooses."""
+    sets: str = "--set {}=VALUE"
+    """How a parameter of this name gets its value there."""
 
 
 def on_command_line() -> Source:
@@ -57,7 +59,9 @@ def on_command_line() -> Source:
 
 def in_profile(where: str) -> Source:
     """The keys of this profile, run in its folder."""
-    return Source(f"{where}: command", f"{where}: ready", Path(where).parent.resolve(), declared_in=where)
+    return Source(
+        f"{where}: command", f"{where}: ready", Path(where).parent.resolve(), declared_in=where, sets="params = {{ {} = VALUE }}"
+    )
 
 
 def compose_on_command_line() -> Source:
@@ -95,9 +99,12 @@ def target_of(
         params={name: ParamSpec(default=value) for name, value in (params or {}).items()},
         declared_in=source.declared_in,
     )
+    unset = next((name for name in spec.parameters_in(command) if name not in found.params), None)
     for key, wrong in spec.mistakes(found):
-        where = source.command if key.startswith("command") else f"{source.declared_in}: {key}"
-        raise InputError(f"{where}: {wrong}")
+        if not key.startswith("command"):
+            raise InputError(f"{source.declared_in}: {key}: {wrong}")
+        own = f"; if it is a parameter of its own: {source.sets.format(unset)}" if unset else ""
+        raise InputError(f"{source.command}: {wrong}{own}")
     return found, port
 
 

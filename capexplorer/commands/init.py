@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,6 +26,7 @@ from .asking import ask
 from .init_requests import Requests
 from .init_service import NewService
 from .local_file import LocalFile
+from .resolving import given_settings
 
 _HOST = re.compile(r"HOST(:\d+)?")
 
@@ -37,6 +39,13 @@ NO_TERMINAL = "there is no terminal to ask on: expected a URL or --target-cmd CO
 @click.option("--host", metavar="URL", help="URL of a service that runs already.")
 @click.option(
     "--ready", metavar="PATH", help="With --target-cmd: path that answers with 2xx or 3xx when it is ready; default: /."
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With --target-cmd: the usual value of {NAME} in it. Repeatable.",
 )
 @click.option(
     "--request",
@@ -65,6 +74,7 @@ def command(
     target_cmd: str | None,
     host: str | None,
     ready: str | None,
+    settings: tuple[str, ...],
     requests: tuple[str, ...],
     given_values: tuple[str, ...],
     locustfile: Path | None,
@@ -82,6 +92,9 @@ def command(
     become references to environment variables.
     """
     _check(url, target_cmd, host, ready, requests, locustfile)
+    set_values = given_settings(settings)
+    if set_values and target_cmd is None:
+        raise InputError("--set: needs --target-cmd, whose {NAME} it is the usual value of")
     is_complete = any((url, target_cmd, host)) and bool(requests or locustfile or (url and init_service.is_request(url)))
     asks = not is_complete
     if asks and not os.isatty(0):
@@ -90,7 +103,7 @@ def command(
         _check_new(output, force=force)
     guard = HostGuard(allow_hosts)
     with ExitStack() as stack:
-        service = _service(stack, url, target_cmd, host, ready, guard, allow_hosts, asks=asks)
+        service = _service(stack, url, target_cmd, host, ready, guard, allow_hosts, set_values, asks=asks)
         described = Requests(
             service.reached_at,
             service.url,
@@ -119,12 +132,13 @@ def _service(
     ready: str | None,
     guard: HostGuard,
     allow_hosts: tuple[str, ...],
+    set_values: Mapping[str, str],
     *,
     asks: bool,
 ) -> NewService:
     """The service that the options name, else the one that the user names. `stack` ends what was started for it."""
     if target_cmd is not None:
-        return init_service.from_command(stack, target_cmd, ready, guard, asks=asks)
+        return init_service.from_command(stack, target_cmd, ready, guard, set_values, asks=asks)
     if host is not None:
         return init_service.running(host, allow_hosts, "--host")
     if url is not None:
@@ -190,6 +204,7 @@ def _write(path: Path, service: NewService, requests: Requests, allow_hosts: tup
         name=path.stem,
         url=service.url,
         command=service.command,
+        params=service.params,
         ready=service.ready,
         tasks=requests.tasks,
         locustfile=locustfile,

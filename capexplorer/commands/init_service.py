@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,8 +15,10 @@ from ..addresses import is_http_url, without_userinfo
 from ..drafting import curl, reading
 from ..errors import CapexplorerError, InputError, TargetError
 from ..load.guard import HostGuard
-from ..profile import Task
+from ..profile import Param, Task
 from ..session.names import slug
+from ..target.spec import ParamSpec, parameters_in
+from ..toml import shown
 from . import adhoc
 from .asking import ask
 from .error_output import print_error
@@ -38,6 +41,8 @@ class NewService:
     """URL that requests are sent to now."""
     url: str | None = None
     command: str | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+    """Parameters of the command, each with its default."""
     ready: str | None = None
     first_request: str | None = None
     """The curl command, or the URL with a path, that was given in place of the service's URL."""
@@ -56,7 +61,7 @@ def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) 
         try:
             if curl.is_curl(answer) or is_http_url(answer):
                 return named(answer, allow_hosts)
-            return from_command(stack, answer, None, guard, asks=True)
+            return from_command(stack, answer, None, guard, {}, asks=True)
         except CapexplorerError as error:
             print_error(str(error), error.output if isinstance(error, TargetError) else ())
 
@@ -84,11 +89,16 @@ def running(text: str, allow_hosts: tuple[str, ...], where: str) -> NewService:
     return NewService(name=slug(f"{parts.hostname}-{parts.port or parts.scheme}"), reached_at=url, url=url)
 
 
-def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostGuard, *, asks: bool) -> NewService:
-    """Start it, find its port, and find out which path is ready. Raises InputError, TargetError."""
+def from_command(
+    stack: ExitStack, command: str, ready: str | None, guard: HostGuard, settings: Mapping[str, str], *, asks: bool
+) -> NewService:
+    """Start it, find its port, and find out which path is ready. `settings`: values of its parameters as they were typed; those
+    that lack one are asked for. Raises InputError, TargetError.
+    """
+    params = _params(command, settings, asks=asks)
     chooses_port = adhoc.PORT in command
     finds_port = not chooses_port and (ready is None or ready.startswith("/"))
-    spec, port = adhoc.target_of(command, f"http://127.0.0.1:1{ready or '/'}" if finds_port else ready)
+    spec, port = adhoc.target_of(command, f"http://127.0.0.1:1{ready or '/'}" if finds_port else ready, params=params)
     spec = msgspec.structs.replace(spec, ready=msgspec.structs.replace(spec.ready, any_status=ready is None))
     click.echo(f"starting {spec.name} ...")
     remedy = "Ctrl+C ends it" + ("; another path: --ready /PATH" if ready is not None else "")
@@ -107,8 +117,28 @@ def from_command(stack: ExitStack, command: str, ready: str | None, guard: HostG
         name=_profile_name(spec.name),
         reached_at=service.url,
         command=command,
+        params=params,
         ready=path if chooses_port else f"{service.url}{path}",
     )
+
+
+def _params(command: str, settings: Mapping[str, str], *, asks: bool) -> dict[str, Param]:
+    """Defaults of the command's parameters: whole numbers and numbers where they read so, else text. Raises InputError."""
+    names = parameters_in(command)
+    for name in settings:
+        if name not in names:
+            raise InputError(f"--set: {shown(command)} has no {{{name}}}")
+    typed = dict(settings)
+    for name in names if asks else ():
+        while not typed.get(name):
+            typed[name] = ask(f"{{{name}}} in the command is a parameter; its usual value")
+    return {name: _read(value) for name, value in typed.items()}
+
+
+def _read(text: str) -> Param:
+    """`10` and `0.5` are numbers; `007` and `1e3` are text, since the command gets them as they were typed."""
+    values = (ParamSpec(default=kind()).parse(text) for kind in (int, float))
+    return next((value for value in values if value is not None and str(value) == text), text)
 
 
 def _profile_name(program: str) -> str:

@@ -85,7 +85,7 @@ def resolve(asked: RunArguments) -> RunOptions:
 
 def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None) -> dict[str, Param]:
     """The target's parameters: those of `--set`, else the profile's, else the defaults."""
-    given = _settings(asked.settings)
+    given = given_settings(asked.settings)
     if spec is None:
         if given:
             raise InputError("--set: needs a target that capexplorer starts; this service has no parameters to set")
@@ -143,7 +143,8 @@ def _users(asked: RunArguments, found: Profile) -> Users:
     return found.users if asked.arrivals is None else msgspec.structs.replace(found.users, arrivals=asked.arrivals)
 
 
-def _settings(settings: tuple[str, ...]) -> dict[str, str]:
+def given_settings(settings: tuple[str, ...]) -> dict[str, str]:
+    """Values as they were typed, by name, of `--set NAME=VALUE`. Raises InputError."""
     pairs = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

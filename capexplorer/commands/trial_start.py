@@ -49,7 +49,7 @@ def started(
     try:
         supervisor.listen(_start_thread, lambda report: None)
         port = port or free_port()
-        run = supervisor.start(spec, {}, port)
+        run = supervisor.start(spec, spec.resolve({}), port)
         others: tuple[int, ...] = ()
         if finds_port:
             port, *rest = _ports(supervisor, run, spec, on_waiting)

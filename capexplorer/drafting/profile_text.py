@@ -40,6 +40,8 @@ class Draft:
     name: str
     url: str | None = None
     command: str | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+    """Parameters of the command, each with its default."""
     ready: str | None = None
     tasks: Sequence[tuple[Task, str]] = ()
     """Each with what the service answered, or why nothing was sent."""
@@ -114,8 +116,12 @@ def _service(draft: Draft) -> Iterator[str]:
         return
     yield "# capexplorer runs this command in the folder of this file, without a shell, and ends it after the run."
     yield f"command = {value(draft.command)}"
-    yield "# {pool} in the command is a parameter, which --set pool=20 and the key t change:"
-    yield "# params = { pool = 10 }"
+    name = next(iter(draft.params), "pool")
+    yield f"# {{{name}}} in the command is a parameter, which --set {name}=VALUE and the key t change:"
+    if draft.params:
+        yield f"params = {{ {', '.join(f'{_key(each)} = {value(given)}' for each, given in draft.params.items())} }}"
+    else:
+        yield "# params = { pool = 10 }"
     if draft.ready is not None:
         yield "# The service is ready when a GET of this is answered with 2xx or 3xx."
         yield f"ready = {value(draft.ready)}"

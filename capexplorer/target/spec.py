@@ -205,6 +205,11 @@ def load_spec(folder: Path) -> TargetSpec:
     return TargetSpec(folder=folder.resolve(), **fields)
 
 
+def parameters_in(text: str) -> list[str]:
+    """Names of the parameters that a command has placeholders for, in order, each once."""
+    return list(dict.fromkeys(name for name in _PLACEHOLDER.findall(text) if name not in _RESERVED_NAMES))
+
+
 def mistakes(file: _File) -> Iterator[tuple[str, str]]:
     """(key, what is wrong) of values that contradict others, in the file's order."""
     yield from _unknown_placeholders(file)

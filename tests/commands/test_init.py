@@ -80,6 +80,38 @@ def test_options_alone_write_a_profile_that_starts_the_service(capsys: pytest.Ca
     assert "hunter2XYZ" not in Path("shop.toml").read_text() + out
 
 
+WITH_POOL = f"{COMMAND} {{pool}} {{mode}}"
+
+
+def test_parameters_of_the_command_are_in_the_profile_with_their_usual_values() -> None:
+    given = ["--ready", "/health", "--request", "/items", "--set", "pool=10", "--set", "mode=007"]
+    assert cli.run(["init", "--target-cmd", WITH_POOL, *given]) == 0
+    assert (written().command, dict(written().params)) == (WITH_POOL, {"pool": 10, "mode": "007"})
+
+
+def test_parameters_of_the_command_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = answering(monkeypatch, WITH_POOL, "", "0.5", "slow", "/health", "/items", "", "shop")
+    assert cli.run(["init"]) == 0
+    assert left == []
+    assert dict(written().params) == {"pool": 0.5, "mode": "slow"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--target-cmd", WITH_POOL, "--set", "pool=10", "--request", "/items"), "--set mode=VALUE"),
+        (("--target-cmd", COMMAND, "--set", "pool=10", "--request", "/items"), "{pool}"),
+        (("--host", "http://127.0.0.1:1", "--set", "pool=10", "--request", "/items"), "--target-cmd"),
+    ],
+)
+def test_a_parameter_without_its_value_or_its_place_is_refused_with_the_remedy(
+    arguments: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["init", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert named in line
+
+
 def test_questions_are_asked_again_until_the_service_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
