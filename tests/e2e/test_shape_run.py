@@ -28,7 +28,7 @@ from locust import FastHttpUser, LoadTestShape, constant, task
 numbers = itertools.count()
 
 class Visitor(FastHttpUser):
-    wait_time = constant(0.1)
+    wait_time = constant(0.05)
 
     @task
     def visit(self):
