@@ -175,7 +175,11 @@ def level_line(closed: LevelClosed) -> str:
     if figures.offered is not None:
         return f"{load}: {_iterations(figures.offered)} in {_settled(figures)}"
     if figures.goodput_rps is None:
-        settling = f"it takes {closed.settling_s:.0f} s until these users have settled" if closed.settling_s is not None else None
+        settling = (
+            f"users settle in {closed.settling_s:.0f} s, and whole seconds after that count"
+            if closed.settling_s is not None
+            else None
+        )
         known = (wording.warm(figures) if closed.users else None, settling, f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"{load}: did not settle", *filter(None, known)))
     return (

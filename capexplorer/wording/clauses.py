@@ -24,6 +24,9 @@ from .rate_sentences import rates
 from .times import during, session_time
 from .warm_users import levels_of, shares
 
+WHOLE_SECOND_MOST_S = 2.0
+"""A second counts if it began after settling: it begins up to a second later, and lasts one."""
+
 
 @singledispatch
 def clause(each: found.Clause) -> str:
@@ -225,8 +228,11 @@ def _(each: found.UsersNotWarm) -> str:
 def _(each: found.LevelsTooShort) -> str:
     """`2 levels (4 to 8 users) ended after 5 s, before they could settle: two cycles of the users take 9 s, so hold ...`."""
     lasted, settling = numbers.span(each.longest_s), numbers.span(each.settling_s)
-    if each.settling_s < each.longest_s:
+    if each.settling_s + WHOLE_SECOND_MOST_S < each.longest_s:
         return f"{levels_of(each.users)} did not settle: too few of the users ran at the same time"
+    if each.settling_s < each.longest_s:
+        ended = f"{levels_of(each.users)} ended after {lasted}, before a whole second had followed"
+        return f"{ended} the {settling} in which users settle, so hold each level for longer"
     ended = f"{levels_of(each.users)} ended after {lasted}, before they could settle"
     return f"{ended}: two cycles of the users take {settling}, so hold each level for longer"
 

@@ -40,6 +40,17 @@ def test_the_verdict_of_levels_that_did_not_settle_with_warm_users_names_no_reas
     assert wording.verdict(unsettled((5, 1.0), (10, None))) == "No level settled: the capacity is unknown."
 
 
+def test_a_level_that_ended_in_the_second_after_settling_was_too_short_and_lacked_no_users() -> None:
+    opened = LevelOpened(t_s=0.0, index=0, users=2, spawn_rate=1.0, by="plan")
+    closed = LevelClosed(
+        t_s=3.0, index=0, users=2, started_s=0.0, settling_s=2.003, figures=LevelFigures(settled=False, warm_ratio=1.0)
+    )
+    assert wording.verdict(Timeline([opened, closed])) == (
+        "The capacity is unknown: 1 level (2 users) ended after 3 s, before a whole second had followed the 2 s in which users "
+        "settle, so hold each level for longer."
+    )
+
+
 def test_the_verdict_of_levels_that_were_too_short_says_how_long_their_users_take_to_settle() -> None:
     opened = LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan")
     figures = LevelFigures(settled=False, warm_ratio=1.0)
