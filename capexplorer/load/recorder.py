@@ -95,6 +95,14 @@ class InvalidRequestEvent(UserCodeFault):
     """User code fired a request event without a valid measurement; it is left out."""
 
 
+def _shown(value: object) -> str:
+    """The beginning of a value as Python writes it, or its type if the value cannot be written."""
+    try:
+        return f"{value!r:.60}"
+    except Exception:
+        return type(value).__name__
+
+
 class Recorder:
     """`on_request` runs in the load thread, `drain` in the recorder's."""
 
@@ -141,17 +149,11 @@ class Recorder:
                 outside.text(str(request_type or ""), outside.NAME_MOST),
                 outside.text(str(name or ""), outside.NAME_MOST),
             )
-        except Exception as error:  # user code may fire it with objects of its own
-            self.on_invalid_event(
-                InvalidRequestEvent(f"a request event without a time, a size and a name: {type(error).__name__}")
-            )
-            return
+        except Exception:  # user code may fire it with objects of its own
+            response_ms, length = None, 0
         if response_ms is None or not 0 <= length < outside.GREATEST:
-            self.on_invalid_event(
-                InvalidRequestEvent(
-                    f"request {name!r:.60} took {response_time!r:.60} ms, {response_length!r:.60} bytes: not numbers"
-                )
-            )
+            took = f"took {_shown(response_time)} ms, {_shown(response_length)} bytes"
+            self.on_invalid_event(InvalidRequestEvent(f"request {_shown(name)} {took}: expected a name and two numbers"))
             return
         signature = signature_of(exception, response) if exception else None
         if signature is not None and (iteration := current_iteration()) is not None:

@@ -63,17 +63,11 @@ def test_an_invalid_wait_time_is_a_user_error_and_not_a_wait(seen: Played, wait:
     assert seen["waits"][wait] == [message, 0, 0.0, True]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("nan", "request 'nan' took nan ms, 3 bytes: not numbers"),
-        ("inf", "request 'inf' took inf ms, 3 bytes: not numbers"),
-        ("text", "a request event without a time, a size and a name: ValueError"),
-    ],
-)
-def test_an_invalid_request_event_is_left_out_and_reported(seen: Played, value: str, text: str) -> None:
+@pytest.mark.parametrize(("value", "shown"), [("nan", "nan"), ("inf", "inf"), ("text", "'soon'")])
+def test_an_invalid_request_event_is_left_out_and_reported(seen: Played, value: str, shown: str) -> None:
     """Infinite response times once ended the pump thread."""
-    assert seen["odd_requests"][value] == [f"InvalidRequestEvent: {text}", ["well"], True]
+    text = f"InvalidRequestEvent: request '{value}' took {shown} ms, 3 bytes: expected a name and two numbers"
+    assert seen["odd_requests"][value] == [text, ["well"], True]
 
 
 @pytest.mark.parametrize("how", ["kills", "stops", "reschedules"])
