@@ -180,7 +180,8 @@ def level_line(closed: LevelClosed) -> str:
             if closed.settling_s is not None
             else None
         )
-        known = (wording.warm(figures) if closed.users else None, settling, f"{figures.failures_while_unsettled} failures")
+        why = (closed.users and wording.warm(figures)) or settling
+        known = (why, f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"{load}: did not settle", *filter(None, known)))
     return (
         f"{load}: goodput {_with_error(figures.goodput_rps, figures.goodput_se_rps)}, p95 {latency(figures.latency_ms.p95)},"

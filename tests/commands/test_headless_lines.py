@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -38,6 +39,13 @@ def test_the_line_of_a_level_has_its_figures() -> None:
 def test_an_unsettled_level_is_printed_as_not_settled() -> None:
     figures = LevelFigures(settled=False, failures_while_unsettled=7)
     assert level_line(closed(figures)) == "level    40 users: did not settle, 7 failures"
+
+
+def test_why_a_level_did_not_settle_is_either_its_users_or_its_length() -> None:
+    short = msgspec.structs.replace(closed(LevelFigures(settled=False, warm_ratio=1.0)), settling_s=9.0)
+    cold = msgspec.structs.replace(short, figures=LevelFigures(settled=False, warm_ratio=0.25))
+    assert ("9 s" in level_line(short), "warm" in level_line(short)) == (True, False)
+    assert ("9 s" in level_line(cold), "25% of its users warm" in level_line(cold)) == (False, True)
 
 
 def test_the_line_of_a_ramp_has_the_highest_goodput_of_its_bins() -> None:
