@@ -62,11 +62,13 @@ class UserActivity:
         """The user whose greenlet runs now ends. If it has stopped itself inside a task, its whole flow is a cycle, and whoever
         replaces it is warm from the start.
         """
-        cycle: UserCycle | None = getattr(getcurrent(), "user_cycle", None)
-        if not getattr(getcurrent(), "has_stopped", False):
+        greenlet = getcurrent()
+        if not getattr(greenlet, "has_stopped", False):
             return
         self._sums.users_stopped += 1
+        cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
         if cycle is not None and cycle.has_begun:
+            greenlet.user_cycle = None  # it does not count beside its successor
             self.successors += 1
             self.ended.set()
 

@@ -64,6 +64,10 @@ def test_tasks_that_interrupt_their_set_end_without_a_wait(seen: Played) -> None
     assert task_s >= PAUSE_S
 
 
+def test_a_user_that_has_stopped_itself_and_its_successor_count_once(seen: Played) -> None:
+    assert seen["a_user_that_has_stopped_itself"] == [1, 1]
+
+
 @pytest.mark.parametrize("client", ["FastHttpUser", "HttpUser"])
 def test_a_user_with_long_tasks_is_warm_after_two_seconds_with_both_clients(seen: Played, client: str) -> None:
     warm_users, pause_s, warmup = seen["http_clients"][client]

@@ -186,7 +186,7 @@ class MasterEngine:
 
     @property
     def users(self) -> int:
-        """Users running, as the workers last reported."""
+        """Users running, as the workers last reported to Locust, which does not count those that are about to be replaced."""
         return int(self.runner.user_count) if self.runner is not None else 0
 
     @property
@@ -227,7 +227,7 @@ class MasterEngine:
         offered = self._merged_rate.tick([(worker, second.offered) for worker, second in gathered.seconds], workers)
         return Drained(
             replace(self._merging.tick(seconds), offered=offered, kept=self._kept(gathered.seconds, workers)),
-            self.users,
+            sum(second.users for second in seconds) if gathered.is_whole else self.users,
             is_whole=gathered.is_whole,
             began_s=min((second.began_s for second in seconds), default=None),
             duration_s=1.0 if gathered.is_whole else None,

@@ -8,11 +8,12 @@ from typing import Any
 import gevent
 import gevent.hub
 from gevent.event import Event
+from gevent.pool import Group
 from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, constant, constant_pacing, constant_throughput, task
 
 from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost
-from capexplorer.load.user_activity import ActivitySums
+from capexplorer.load.user_activity import ActivitySums, UserActivity
 from capexplorer.load.user_cycle import WARM_LEAST_S
 from capexplorer.load.workload import Workload
 
@@ -185,6 +186,23 @@ def tasks_that_interrupt_their_set() -> list[float]:
     run = _alone(Interrupts)
     requests = run.counted["Interrupts"] + run.warmup["Interrupts"]
     return [run.activity.tasks - requests, run.activity.waits, run.activity.task_sum_s / run.activity.tasks]
+
+
+def a_user_that_has_stopped_itself() -> list[int]:
+    """Warm users before it has stopped itself, and between then and the start of its successor."""
+    users, found = Group(), []
+    activity = UserActivity(users)
+
+    def user() -> None:
+        activity.on_task()
+        activity.on_wait(0.0)
+        found.append(activity.warm_users())
+        gevent.getcurrent().has_stopped = True
+        activity.on_user_end()
+        found.append(activity.warm_users())
+
+    users.spawn(user).join()
+    return found
 
 
 def http_clients(url: str) -> dict[str, list[float]]:
