@@ -12,7 +12,7 @@ import pytest
 
 from capexplorer.load.kept.request_sampling import A_DRAIN_MOST, RequestSampling
 from capexplorer.model.events import FailureSignature
-from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, PlacedRequest, Why
+from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, PlacedRequest, Why
 from capexplorer.session.redact_request import without_secrets
 
 from .patched import Played, play
@@ -62,6 +62,17 @@ def test_the_slowest_of_each_endpoint_is_kept_once_a_level() -> None:
             _ask(sampling, ms + level, name)
     slowest = {each.place.key: each.request.brief.response_ms for each in sampling.drain_all() if each.place.why == "slowest"}
     assert slowest == {"0 GET /a": 9, "0 GET /b": 2, "1 GET /a": 10, "1 GET /b": 3}
+
+
+def test_of_many_short_levels_with_ids_in_the_names_the_latest_slowest_ones_wait() -> None:
+    sampling = _sampling()
+    for level in range(20):
+        sampling.begin_level(level)
+        for number in range(60):
+            _ask(sampling, 5, f"/{level}/{number}")
+    waiting = [each.place.key for each in sampling.drain_all() if each.place.why == "slowest"]
+    assert len(waiting) == SLOWEST_MOST
+    assert waiting[-1].startswith("19 GET /19/")
 
 
 def test_a_request_of_a_new_user_is_not_kept_as_a_slowest_one() -> None:

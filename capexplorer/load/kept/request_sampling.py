@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...model.events import FailureSignature
-from ...model.kept_request import EVEN_MOST, FAILURES_MOST, KeptRequest, Place, PlacedRequest, Why
+from ...model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, KeptRequest, Place, PlacedRequest, Why
 from ...model.time_source import Clock
 from ..signature import full_text
 from .raw_request import RawRequest, taken
@@ -63,7 +63,12 @@ class RequestSampling:
         """Requests that wait to be parsed; a newer one for the same place replaces an older one."""
 
     def begin_level(self, index: int) -> None:
-        """Attribute requests from now on to this level."""
+        """Attribute requests from now on to this level. Of the slowest ones of earlier levels the latest go on waiting: with an id
+        in each path every level adds _ENDPOINTS_MOST, and short levels more than are parsed meanwhile.
+        """
+        waiting = [where for where in tuple(self._taken) if where[0] == "slowest"]
+        for where in waiting[: max(0, len(waiting) + _ENDPOINTS_MOST - SLOWEST_MOST)]:
+            self._taken.pop(where, None)
         self._level, self._slowest = index, {}
 
     def wants(self, method: str, name: str, response_ms: float) -> bool:
@@ -145,7 +150,9 @@ class RequestSampling:
         for where in tuple(self._taken):
             if len(found) >= most or most_bytes <= 0:
                 break
-            raw, place = self._taken.pop(where), _place(where)
+            raw, place = self._taken.pop(where, None), _place(where)
+            if raw is None:
+                continue  # a level that has just begun dropped it
             request = whole(raw, place.why)
             most_bytes -= len(request.sent.text) + len(request.received.text)
             found.append(PlacedRequest(place, self._clean(request)))
