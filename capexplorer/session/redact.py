@@ -110,6 +110,9 @@ _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])"
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?")
 _COMMON_LENGTH = 400
 """Results for texts up to this length are cached: names of endpoints and signatures occur every second."""
+_COMMON_MOST = 1_024
+"""Texts whose results are cached: 500 names of endpoints, and those of the requests of a second. The ids of kept requests fill
+the cache for good, so that a larger one would grow for hours."""
 
 _FOLDED = tuple(
     re.compile(rf"{ids}\d+(?:\.\d+)?")
@@ -196,7 +199,7 @@ def _spellings(value: str) -> set[str]:
     }
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_COMMON_MOST)
 def is_secret_name(name: str) -> bool:
     """Whether this is the name of a secret, for headers, keys, parameters and options: `X-Api-Key`, `accessToken`,
     `--password`.
@@ -257,7 +260,7 @@ def _is_secret_argument(before: str, argument: str, with_aws_id: bool) -> bool:
 _known = _Known({})
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_COMMON_MOST)
 def _cached_text(value: str) -> str:
     return _text(value)
 

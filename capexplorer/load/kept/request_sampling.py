@@ -63,8 +63,8 @@ class RequestSampling:
         """Requests that wait to be parsed; a newer one for the same place replaces an older one."""
 
     def begin_level(self, index: int) -> None:
-        """Attribute requests from now on to this level. Of the slowest ones of earlier levels the latest go on waiting: with an id
-        in each path every level adds _ENDPOINTS_MOST, and short levels more than are parsed meanwhile.
+        """Attribute requests from now on to this level. Of the slowest ones of earlier levels the latest go on waiting: with an
+        id in each path every level adds _ENDPOINTS_MOST, and short levels more than are parsed meanwhile.
         """
         waiting = [where for where in tuple(self._taken) if where[0] == "slowest"]
         for where in waiting[: max(0, len(waiting) + _ENDPOINTS_MOST - SLOWEST_MOST)]:

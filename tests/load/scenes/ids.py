@@ -1,0 +1,64 @@
+"""Requests of a long run with a new id in each path: what the load side keeps of them."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import tracemalloc
+from typing import Any
+
+from capexplorer.load.kept.request_sampling import RequestSampling
+from capexplorer.load.locust_stats import BoundedStats
+from capexplorer.load.recorder import Recorder
+from capexplorer.session.redact_request import without_secrets
+
+A_SECOND = 300
+LEVEL_S = 2
+SECONDS = 60
+
+
+class _Reply:
+    """A reply that a client has read."""
+
+    request = None
+    status_code = 200
+
+    def __init__(self) -> None:
+        self._content = b"x" * 200
+        self.headers = {"Content-Type": "text/plain", "Content-Length": "200"}
+
+
+class _Load:
+    """The seconds of a run in one process, with a new level every LEVEL_S seconds."""
+
+    def __init__(self) -> None:
+        self._stats, self._recorder = BoundedStats(), Recorder()
+        self._recorder.sampling = RequestSampling(without_secrets)
+        self._ids, self._levels = itertools.count(10**15), itertools.count()
+
+    def seconds(self, count: int) -> None:
+        for second in range(count):
+            if not second % LEVEL_S:
+                self._recorder.begin_level(next(self._levels))
+            for _ in range(A_SECOND):
+                self._request(next(self._ids))
+            self._recorder.drain()
+
+    def _request(self, number: int) -> None:
+        name, error = f"/item/{number:x}", RuntimeError(f"{number:x} broke") if number % 10 == 0 else None
+        self._stats.log_request("GET", name, 12, 200)
+        if error is not None:
+            self._stats.log_error("GET", name, error)
+        self._recorder.on_request("GET", name, 12 + number % 7, 200, error, _Reply(), url=f"http://127.0.0.1{name}")
+
+
+def bytes_by_minute() -> dict[str, Any]:
+    """Bytes in use at the end of each of three equal parts; the first fills everything that has a bound."""
+    load, used = _Load(), []
+    tracemalloc.start()
+    for _ in range(3):
+        load.seconds(SECONDS)
+        gc.collect()
+        used.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    return {"used": used, "requests": A_SECOND * SECONDS}
