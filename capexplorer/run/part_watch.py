@@ -56,6 +56,8 @@ class PartWatch:
         self._new: dict[str, PartReading] = {}
         self._read_at_s: dict[str, float] = {}
         """`time.monotonic` of each part's latest reading, by name."""
+        self._noticed: set[str] = set()
+        """Names of parts whose state is known."""
         self._again_at_s: float | None = None
         self._here: dict[str, PartHere] = {}
 
@@ -142,11 +144,20 @@ class PartWatch:
                         self._here[reading.name] = self._here[reading.name]._replace(cpu_ratio=reading.target.cpu_ratio)
                     self._unusable += [f"part {reading.name}: {each}" for each in refused]
                 case messages.Noticed(part):
+                    self._noticed.add(part.name)
                     self._locate(part)
                     self._emit(replace(part, t_s=self._now_s()))
         if len(self._rest) > _BUFFER_MOST:
             self._rest = b""
         return is_open
+
+    def report_silent(self) -> None:
+        """Emit of each part of which nothing has arrived that it is not read, since a run may be shorter than the time that a
+        login may take."""
+        for watch in self.watched:
+            if watch.name not in self._noticed and watch.name not in self._read_at_s:
+                reason = "there was no reading until the end of the run"
+                self._emit(PartState(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
 
     def _locate(self, part: PartState) -> None:
         """Note whether the part's processes run on this machine."""

@@ -149,6 +149,7 @@ class SessionRun:
         self.load_control.stop()
         self.host.drain_all()
         self.pump.tick()
+        self.parts.report_silent()
         self.load_control.end()
         self.workers.expect_end()
         self.host.stop(STOP_USERS_S)

@@ -136,3 +136,15 @@ def test_a_part_that_is_not_read_is_no_part_of_this_machine(ticks: PartTicks) ->
     ticks.parts.add(PartSpec(name="here"))
     ticks.wait_for_reading("here")
     assert ticks.parts.here == ()
+
+
+def test_at_the_end_a_part_without_any_reading_is_reported_as_not_read(ticks: PartTicks) -> None:
+    ticks.parts.add(PartSpec(name="silent", at="sleep 600; true"))
+    ticks.parts.add(PartSpec(name="here"))
+    ticks.wait_for_reading("here")
+    ticks.parts.report_silent()
+    [state] = [event for event in ticks.events if isinstance(event, PartState) and event.name == "silent"]
+    assert state.state == "unread"
+    assert not [
+        event for event in ticks.events if isinstance(event, PartState) and event.name == "here" and event.state == "unread"
+    ]
