@@ -141,6 +141,8 @@ class _EndpointLevels:
     rows: list[_EndpointLevelRow]
     leaves: bool
     """Whether an endpoint was found to degrade first, which the last column then shows."""
+    epochs: bool
+    """Whether there are several epochs."""
     recovery: bool
     disturbed: bool
     """Whether there are offered rates of recovery from overload, and some that other processes disturbed."""
@@ -164,7 +166,8 @@ def levels_of_endpoints(timeline: Timeline) -> _EndpointLevels | None:
     titles = (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves)
     shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
     marked = {row.level.marked_as for row in rows if row.level.kind == "rate"}
-    return _EndpointLevels(titles, shown, leaves, "recovery" in marked, "disturbed" in marked)
+    several = len(epochs([row.level for row in rows])) > 1
+    return _EndpointLevels(titles, shown, leaves, several, "recovery" in marked, "disturbed" in marked)
 
 
 def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _EndpointLevelRow:

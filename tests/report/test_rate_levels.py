@@ -28,7 +28,7 @@ from capexplorer.model.percentiles import Latency
 from capexplorer.model.rate_verdicts import RateLevelVerdict, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
-from capexplorer.report import capacity, csv, hgrm, iterations, markdown
+from capexplorer.report import capacity, csv, hgrm, html, iterations, markdown
 from capexplorer.report.html_tables import levels_of_endpoints
 from capexplorer.report.rows import level_kinds, level_rows
 from capexplorer.report.summary import summarise
@@ -159,7 +159,13 @@ def test_the_endpoints_of_a_rate_of_recovery_are_marked_as_those_of_users_are() 
     page = levels_of_endpoints(recovering())
     assert page is not None
     assert [row.cells[1].shown for row in page.rows if row.name == "GET /a"] == ["40/s", "↓40/s"]
-    assert (page.recovery, page.disturbed) == (True, False)
+    assert (page.epochs, page.recovery, page.disturbed) == (False, True, False)
+
+
+def test_the_page_of_a_session_without_levels_of_users_has_the_endpoints_of_its_rates() -> None:
+    page = html.render(recovering()).decode()
+    assert 'id="endpoint-levels"' in page
+    assert 'id="levels"' not in page
 
 
 def test_a_rate_of_recovery_is_not_part_of_a_curve() -> None:
