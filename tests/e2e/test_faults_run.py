@@ -231,10 +231,8 @@ def test_a_full_disk_is_reported_on_the_screen(tmp_path: Path) -> None:
     folder.mkdir()
     words = words_of_mount_namespace(f"mount -t tmpfs -o size=4k none {folder}")
     with on_screen(tmp_path, "actor", size=(120, 40), before=words) as screen:
-        screen.wait_for_text("not be written: No space left on device", "users 0")
-        screen.wait_for_text(
-            "the session log cannot be written", "1 cause (f)", "Limited by a session log that cannot be written"
-        )
+        screen.wait_for_text("No space left on device", "users 0")  # the path before it may be too long for the line
+        screen.wait_for_text("Limited by a session log that cannot be written")  # a busy machine may be a second cause
         screen.press("f")
         screen.wait_for_text("Host", "Free space where sessions are saved", "the users were stopped")
         screen.press("q")  # without load it quits without a question
