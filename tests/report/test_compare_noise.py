@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -271,13 +272,42 @@ def test_levels_that_contradict_each_other_show_no_change_of_latency() -> None:
     assert known(latency_change("mean", changed((150.0, 155.0, 170.0), (1.5, 0.7, 1.2)))).p > 0.2
 
 
-@pytest.mark.parametrize(("failing", "is_found"), [(0.0, False), (0.002, False), (0.03, True)])
-def test_a_share_that_fails_at_every_level_is_found(failing: float, is_found: bool) -> None:
-    pairs = [(Estimate(0.0, 0.004), Estimate(failing, 0.015, degrees=3)) for _ in range(4)]
-    found = known(failure_change(pairs))
-    assert (found.p < 0.001) is is_found
+def shares(users: Sequence[int], failing: float, requests: int = 100) -> list[tuple[int, Estimate]]:
+    """The share of failed requests at each of these user counts."""
+    return [(each, Estimate(failing, requests=requests)) for each in users]
+
+
+@pytest.mark.parametrize(("failing", "is_found"), [(0.002, False), (0.03, True)])
+def test_a_share_that_fails_at_every_level_is_found_at_user_counts_that_differ(failing: float, is_found: bool) -> None:
+    """A search goes to other user counts once requests fail: only three of these are equal."""
+    found = known(failure_change(shares((1, 3, 6, 12, 24, 48), 0.0), shares((1, 3, 6, 10, 15, 20, 40), failing)))
+    assert (found.p < 0.002) is is_found
     assert found.means == pytest.approx((0.0, failing))
-    assert found.better is False or not failing
+    assert found.better is False
+    reverse = known(failure_change(shares((1, 3, 6, 10, 15, 20, 40), failing), shares((1, 3, 6, 12, 24, 48), 0.0)))
+    assert (reverse.p, reverse.log_ratio) == pytest.approx((found.p, -found.log_ratio))
+
+
+def test_failures_that_grow_with_the_load_are_no_difference_between_sessions_of_other_loads() -> None:
+    low, high = ([(users, Estimate(users / 100, requests=100)) for users in each] for each in ((5, 15, 25, 35), (10, 20, 30, 40)))
+    assert known(failure_change(low, high)).p > 0.05
+    assert known(failure_change(high, low)).p > 0.05
+
+
+def test_bursts_of_failures_widen_the_error_of_their_share() -> None:
+    none = shares((1, 3, 6, 12), 0.0)
+    bursts = [(users, Estimate(0.05, 0.1, requests=100)) for users, _ in none]
+    assert known(failure_change(none, shares((1, 3, 6, 12), 0.05))).p < 0.001
+    assert known(failure_change(none, bursts)).p > 0.05
+
+
+def test_failures_at_few_levels_or_no_success_show_no_change_of_failures() -> None:
+    assert (
+        failure_change([*shares((1, 3, 6, 12), 0.0), *shares((24,), 0.05)], [*shares((1, 3, 6, 12), 0.0), *shares((24,), 0.4)])
+        is None
+    )
+    assert failure_change(shares((1, 3), 0.0), shares((1, 3), 0.5)) is None
+    assert failure_change(shares((1, 3, 6), 1.0), shares((1, 3, 6), 1.0)) is None
 
 
 def widening(*afters: float) -> float:

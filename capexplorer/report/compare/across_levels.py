@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from .difference import INTERVAL_OUTSIDE, LEAST_RATIO, RUN_TO_RUN
-from .estimates import Estimate
+from .estimates import Estimate, counted_error
 from .figures import FIGURES
 from .robust_mean import robust_mean
 from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
@@ -29,6 +29,9 @@ LEAST_VARIANCE = 1e-12
 
 MISSED_MOST = 0.1
 """Share of true changes of the detectable size that may be missed."""
+
+CONTINUITY = 0.5
+"""Failures by which an excess is reduced: counts are whole numbers, and few of them are no normal distribution (Yates 1934)."""
 
 WHOLE_RUN_SHARE = 0.5
 """Share of the variation between equal runs (RUN_TO_RUN) that is common to all levels of a run. The rest is slow noise of single
@@ -101,6 +104,9 @@ class OverallChange:
 Pairs = Sequence[tuple[Estimate, Estimate]]
 """(before, after) at each common user count."""
 
+Shares = Sequence[tuple[int, Estimate]]
+"""(users, share of failed requests) at each level of a session."""
+
 
 def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
     """The weighted mean change over all levels. None if fewer than LEVELS_LEAST levels have the figure with an error on both
@@ -143,22 +149,87 @@ def latency_change(figure: str, pairs: Pairs) -> OverallChange | None:
     return _by_errors(figure, measured, math.sqrt(2) * RUN_TO_RUN[figure])
 
 
-def failure_change(pairs: Pairs) -> OverallChange | None:
-    """The mean change of the share of requests that succeed, over all levels. None under the same condition as in
-    `overall_change`.
+def failure_change(before: Shares, after: Shares) -> OverallChange | None:
+    """The change of the share of failed requests. None if requests fail at fewer than LEVELS_LEAST levels, or none succeeds.
 
-    Levels with many requests show a small share, and those without any failure show no scatter, so its error is that of the
-    levels (`_by_errors`). It has many degrees of freedom, since it is at least that of counted failures: of 191 equal pairs of
-    services that shed load, time out or lack ports, none was claimed.
+    Equal user counts would leave out most levels, since a search for the knee goes to other counts once requests fail. Failures
+    grow with the load, so the session that fails more is compared with levels of the other at an equal or a greater load.
+    Mantel & Haenszel's test (J. National Cancer Institute 22, 1959) adds up the excess of counted failures at all of them.
     """
-    known = [pair for pair in pairs if all(one.value is not None and one.se is not None and one.value < 1 for one in pair)]
-    if len(known) < LEVELS_LEAST:
+    more, fewer = _excess(before, after), _excess(after, before)
+    found = max((each for each in (more, fewer) if each is not None), key=lambda each: each.excess / each.error, default=None)
+    if found is None or math.fsum(found.shares) >= 2:
         return None
-    succeeding = [(_remaining(before), _remaining(after)) for before, after in known]
-    found = _by_errors("failure_ratio", succeeding, 0.0)
-    weights = _inverse_variances(succeeding, 0.0)
-    before, after = (_mean_by(weights, [one.value or 0.0 for one in side]) for side in zip(*known, strict=True))
-    return replace(found, means=(before, after), degrees=DEGREES_MOST)
+    certain = max(abs(found.excess) - CONTINUITY, 0.0) / found.requests * math.copysign(1, found.excess)
+    sign, means = (1, found.shares) if found is more else (-1, found.shares[::-1])
+    succeeding = 1 - math.fsum(means) / 2
+    error = found.error / found.requests / succeeding
+    return OverallChange("failure_ratio", found.levels, -sign * certain / succeeding, error, DEGREES_MOST, means=means)
+
+
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """Failures of a session beyond those that it would have with the other's share, at the other's equal or greater loads."""
+
+    levels: int
+    requests: float
+    """Requests of both, weighted as in the mean difference of the shares (Mantel & Haenszel)."""
+    excess: float
+    error: float
+    shares: tuple[float, float]
+    """The shares of the other one and of this one."""
+
+
+def _excess(other: Shares, own: Shares) -> _Excess | None:
+    """The excess of `own` over `other`. Its error is that of counted failures, widened to their bursts within levels, and to the
+    scatter between levels (Birge 1932).
+    """
+    rows, lowest = list[tuple[float, float, float, float]](), 0
+    for users, theirs in sorted(other, key=lambda each: each[0]):
+        ours = [one for count, one in own if lowest < count <= users and one.requests]
+        if theirs.requests and ours:
+            rows.append(_row(theirs, ours))
+            lowest = users
+    failing = [row for row in rows if row[2] > 0]
+    if len(failing) < LEVELS_LEAST:
+        return None
+    weight, excess = (math.fsum(row[at] for row in rows) for at in (0, 1))
+    variance = max(math.fsum(row[2] for row in rows), 1.0)
+    scatter = math.fsum((each - row_weight * excess / weight) ** 2 / its for row_weight, each, its, _ in failing)
+    share = math.fsum(row[0] * row[3] for row in rows) / weight
+    return _Excess(
+        len(rows),
+        weight,
+        excess,
+        math.sqrt(variance * max(1.0, scatter / (len(failing) - 1))),
+        (share, max(share + excess / weight, 0.0)),
+    )
+
+
+def _row(theirs: Estimate, ours: Sequence[Estimate]) -> tuple[float, float, float, float]:
+    """(weight, excess of `ours`, its variance, share of `theirs`) of one level and the others' levels up to it. The variance is
+    hypergeometric, times that of bursts.
+    """
+    every = [theirs, *ours]
+    requests, failed = sum(one.requests for one in every), math.fsum(map(_failed, every))
+    weight = theirs.requests * (requests - theirs.requests) / requests
+    bursts = math.fsum(one.requests * _bursts(one) for one in every) / requests
+    variance = weight * failed * (requests - failed) / (requests * (requests - 1))
+    return (
+        weight,
+        math.fsum(map(_failed, ours)) - (requests - theirs.requests) * failed / requests,
+        variance * bursts,
+        theirs.value or 0.0,
+    )
+
+
+def _failed(share: Estimate) -> float:
+    return share.requests * (share.value or 0.0)
+
+
+def _bursts(share: Estimate) -> float:
+    """By how much the variance exceeds that of failures that are independent of each other."""
+    return 1.0 if share.se is None else max(1.0, share.se / counted_error(_failed(share), share.requests)) ** 2
 
 
 def _by_errors(figure: str, pairs: Pairs, run: float) -> OverallChange:
@@ -179,11 +250,6 @@ def _inverse_variances(pairs: Pairs, run: float) -> list[float]:
 
 def _mean_by(weights: Sequence[float], values: Sequence[float]) -> float:
     return math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
-
-
-def _remaining(failing: Estimate) -> Estimate:
-    """The share that succeeds."""
-    return replace(failing, value=1 - (failing.value or 0.0))
 
 
 def service_time_change(mean_below: Pairs, goodput_beyond: Pairs) -> OverallChange | None:

@@ -71,10 +71,16 @@ def with_claims(pair: Pair) -> Pair:
     overall = _overall_claims(pair.overall)
     singles = _significant_singles(pair, CLAIMED_SINGLE if overall else CLAIMED_FEW)
     levels = tuple(replace(level, differences=_claimed_at(level, pair, singles)) for level in pair.levels)
-    any_claimed = any(one.claimed for one in overall) or any(one.claimed for level in levels for one in level.differences)
-    any_claimed = any_claimed or any(map(_is_certain, pair.knee))
-    knee = tuple(replace(one, claimed=one.counts and any_claimed) for one in pair.knee)
-    return _with_rate_claims(replace(pair, levels=levels, knee=knee, overall=overall))
+    found = replace(pair, levels=levels, overall=overall, knee=tuple(replace(one, claimed=_is_certain(one)) for one in pair.knee))
+    knee = tuple(replace(one, claimed=one.counts and _is_confirmed(one, found.directions)) for one in pair.knee)
+    return _with_rate_claims(replace(found, knee=knee))
+
+
+def _is_confirmed(one: Difference, directions: frozenset[bool]) -> bool:
+    """Whether another claim has its direction, which failures or a latency that changed the other way do not; the knee may move
+    either way with a latency.
+    """
+    return bool(directions) if one.figure == "knee" else one.better in directions
 
 
 def _is_certain(capacity: Difference) -> bool:
@@ -119,7 +125,7 @@ def _overall_claims(changes: tuple[OverallChange, ...]) -> tuple[OverallChange, 
         replace(
             one,
             claimed=one.counts and is_claimed(one),
-            detectable=one.found_from(levels[one.figure]) if one.figure in levels else None,
+            detectable=one.found_from(levels[one.figure]) if one.figure in levels and one.means is None else None,
         )
         for one in changes
     )

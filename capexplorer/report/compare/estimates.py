@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...model.figures import Latency
 from ...model.histogram import LatencyHistogram
@@ -36,6 +36,8 @@ class Estimate:
     """Whether it is a percentile of too few values."""
     degrees: float = DEGREES_MOST
     """Degrees of freedom of `se`."""
+    requests: int = 0
+    """Number of requests of which it is a share; 0: it is none."""
 
 
 MISSING = Estimate()
@@ -59,9 +61,12 @@ def level_estimates(level: Level, timeline: Timeline, latencies: SecondLatencies
         "goodput": estimate(goodput, by_batches(goodput, "work") or _recorded(figures.goodput_se_rps)),
         "throughput": estimate(figures.throughput_rps, by_batches(figures.throughput_rps, "requests")),
         "mean": estimate(mean, by_batches(mean, "latency_sum_ms", "successes") or _recorded(figures.latency_se_ms)),
-        "failure_ratio": estimate(
-            figures.failure_ratio,
-            _ratio_error(figures.failures, figures.requests, by_batches(figures.failure_ratio, "failures", "requests")),
+        "failure_ratio": replace(
+            estimate(
+                figures.failure_ratio,
+                _ratio_error(figures.failures, figures.requests, by_batches(figures.failure_ratio, "failures", "requests")),
+            ),
+            requests=figures.requests,
         ),
         "target_cpu": Estimate(figures.target_cpu_ratio, None, figures.settled_seconds),
     }
@@ -130,13 +135,17 @@ def _second(timeline: Timeline, name: str, tick: int) -> float:
 
 def _ratio_error(failures: int, requests: int, by_batches: Spread | None) -> Spread | None:
     """The error of the failure ratio: by batches, since failures come in bursts, but at least that of a binomial share with few
-    failures or none (Agresti and Coull, 1998).
+    failures or none (`counted_error`; Agresti and Coull, 1998).
     """
     if by_batches is None or not requests:
         return None
+    return max(by_batches, Spread(counted_error(failures, requests), DEGREES_MOST), key=lambda each: each.se)
+
+
+def counted_error(failures: float, requests: int) -> float:
+    """The standard error of the share of failed requests if they failed independently of each other."""
     share = (failures + 2) / (requests + 4)
-    counted = Spread(math.sqrt(share * (1 - share) / (requests + 4)), DEGREES_MOST)
-    return max(by_batches, counted, key=lambda each: each.se)
+    return math.sqrt(share * (1 - share) / (requests + 4))
 
 
 def pooled(estimates: Sequence[Estimate]) -> Estimate:
@@ -154,7 +163,8 @@ def pooled(estimates: Sequence[Estimate]) -> Estimate:
     value, se = _weighted(rest, _weight_of(known))
     seconds, is_thin = sum(each.seconds for each in rest), all(each.is_thin for each in rest)
     degrees = min(sum(each.degrees for each in known), DEGREES_MOST) if known else DEGREES_MOST
-    return Estimate(value, se if known else None, seconds, is_thin, degrees)
+    requests = sum(each.requests for each in rest)
+    return Estimate(value, se if known else None, seconds, is_thin, degrees, requests)
 
 
 def _weight_of(known: Sequence[Estimate]) -> Callable[[Estimate], float]:

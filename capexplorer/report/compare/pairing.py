@@ -7,7 +7,7 @@ processes disturbed a level, no difference is claimed there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.clients import clients_of
@@ -53,7 +53,7 @@ def pair_of(before: Curve, after: Curve) -> Pair:
         only_before=tuple(sorted(ours.keys() - theirs.keys())),
         only_after=tuple(sorted(theirs.keys() - ours.keys())),
         knee=knee,
-        overall=_overall(common, figures, disturbed, limit, clients is not None),
+        overall=(*_failures(before, after), *_overall(common, figures, disturbed, limit, clients is not None)),
         clients=clients,
     )
 
@@ -136,7 +136,7 @@ def _overall(
     common: Sequence[int], figures: Mapping[str, Pairs], disturbed: Sequence[bool], limit: _Limit, other_clients: bool
 ) -> tuple[OverallChange, ...]:
     """Overall changes over the common user counts: of latencies over those that saturate neither, of goodput over those that
-    saturate both, of failures and the service time over both kinds. Without a knee, over all of them.
+    saturate both, of the service time over both kinds. Without a knee, over all of them.
 
     Levels disturbed by other processes are left out, and those at which only one of the two is at its limit: they show the
     distance of the knees. Below its knee goodput depends on the users and hardly on the service; beyond it latency depends on
@@ -152,11 +152,21 @@ def _overall(
         return [figures[name][index] for index in indices]
 
     goodput = overall_change("goodput", at("goodput", beyond if is_limited else free))
-    found = [goodput and replace(goodput, beyond_knee=is_limited), failure_change(at("failure_ratio", below + beyond))]
+    found = [goodput and replace(goodput, beyond_knee=is_limited)]
     if not other_clients:
         found.append(service_time_change(at("mean", below), at("goodput", beyond)))
         found += [latency_change(name, at(name, below)) for name in HEADLINE_LATENCIES]
     return tuple(each for each in found if each is not None)
+
+
+def _failures(before: Curve, after: Curve) -> Iterator[OverallChange]:
+    """The change of the share of failed requests over all levels that other processes did not disturb."""
+    ours, theirs = (
+        [(point.users, point.figures["failure_ratio"]) for point in curve.points if not point.disturbed]
+        for curve in (before, after)
+    )
+    found = failure_change(ours, theirs)
+    yield from [] if found is None else [found]
 
 
 def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:
