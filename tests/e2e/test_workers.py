@@ -104,7 +104,7 @@ def test_a_worker_joins_only_with_the_secret_and_the_locustfile_of_the_run(tmp_p
     locustfile.write_text(LOCUSTFILE)
     other.write_text(LOCUSTFILE + "\n")
     bind = f"127.0.0.1:{free_port()}"
-    args = ("actor", "-f", str(locustfile), "--headless", "--bind", bind, "--expect-workers", "1", "--plan", "4:8s")
+    args = ("actor", "-f", str(locustfile), "--headless", "--bind", bind, "--expect-workers", "1", "--plan", "4:15s")
     with started_run(tmp_path, *args, before=("env", SECRET)) as run:
         run.wait_for_events(Target, lambda event: event.state == "ready")
         for secret, given, wait_s, message in (
