@@ -15,6 +15,7 @@ from capexplorer.model.conclusions import (
     CpuUsedByOthers,
     CurveAlone,
     EndpointDegrades,
+    FiguresOfUserCode,
     HoldLevels,
     KneeFound,
     Leaking,
@@ -143,6 +144,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "a machine shared with the generator comes last": (
         [*UP_TO_82, KNEE, SHARED], (KneeFound, MachineShared), "info",
     ),
+    "users that end by themselves": ([*UP_TO_82, NO_KNEE, mark("users_stopped")], (CurveAlone, FiguresOfUserCode), "info"),
     "a part that cannot be read": ([*UP_TO_82, NO_KNEE, UNREAD], (CurveAlone, PartsNotRead), "warning"),
     "requests wait, and a database is read as a process alone": (
         [*UP_TO_82, KNEE, POOL, DATABASE], (KneeFound, PartsShowLess), "warning",
