@@ -232,7 +232,7 @@ def short_missing(wanted: Missing) -> str:
 
 
 def _span(wanted: Missing) -> str:
-    """The duration of the soak; logs of schema 1 do not state it: one minute."""
+    """The duration of the soak; a minute where the log does not state it."""
     return "a minute" if wanted.seconds is None else f"{wanted.seconds:g} s"
 
 
