@@ -233,15 +233,6 @@ def counts_between(texts: Sequence[str], edges_us: NDArray[np.float64]) -> NDArr
     return np.bincount(places, weights=counts, minlength=edges_us.size + 1).astype(np.int64)
 
 
-def check(texts: Sequence[str]) -> None:
-    """Raises ValueError for the first text that is no encoded histogram of this layout. Costs 2 us a text."""
-    try:
-        histogram_wire.check(texts, _wire_header())
-    except ValueError:
-        for text in texts:
-            LatencyHistogram.decode(text)
-
-
 @lru_cache
 def _wire_header() -> bytes:
     """The first 40 bytes inside the compression, which all histograms of this layout have in common."""
