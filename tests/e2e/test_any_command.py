@@ -129,7 +129,7 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 def test_the_command_of_a_profile_runs_in_its_folder_and_values_of_variables_that_it_echoes_are_in_nothing_that_is_written(
     tmp_path: Path,
 ) -> None:
-    tenant, secret = "customer 4711/b-hunter", "0123456789abcdef-shared"
+    tenant, secret = "customer quokka/b-hunter", "0123456789abcdef-shared"
     (folder := tmp_path / "echo").mkdir()
     (folder / "echo.py").write_text(ECHO)
     (folder / "echo.toml").write_text(
@@ -143,7 +143,7 @@ def test_the_command_of_a_profile_runs_in_its_folder_and_values_of_variables_tha
     assert "no customer ***" in log.read_text()
     assert "denied *** *** None" in log.read_text(), "the service does not inherit the secret of workers"
     written = [run.stdout, run.stderr, *(path.read_text("utf-8", "replace") for path in run.sessions.iterdir() if path.is_file())]
-    assert not [text for text in written if "4711" in text or "hunter" in text or secret in text]
+    assert not [text for text in written if "quokka" in text or "hunter" in text or secret in text]
 
 
 def test_a_service_does_not_inherit_the_secrets_of_requests_and_workers_have_them(tmp_path: Path) -> None:
