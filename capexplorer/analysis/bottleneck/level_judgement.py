@@ -107,7 +107,8 @@ def judge_level(
     may_queue = counts_work(level) and (backlog is None or backlog.may_grow)
     if not findings and not may_queue:
         findings = _nothing_limits(level, gate, levels, knee, parts)
-    return LevelJudgement(level, gate, tuple(findings), sharing.noisy_neighbours(level) or sharing.generator_shares_host(level))
+    of_run = sharing.noisy_neighbours(level) or sharing.generator_shares_host(level)
+    return LevelJudgement(level, gate, tuple(findings), of_run)
 
 
 def judge_unexplained(level: MeasuredLevel, parts: WatchedParts) -> LevelJudgement:
