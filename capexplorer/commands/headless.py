@@ -162,9 +162,9 @@ def level_line(closed: LevelClosed) -> str:
     """One level in one line."""
     figures = closed.figures
     if closed.bins and closed.offered_per_s is not None:
-        return f"ramp to {offered_rate(closed.offered_per_s)} offered: {_most_finished(closed.bins)} (binned by rate)"
+        return f"ramp to {offered_rate(closed.offered_per_s)} offered: {_most_finished(closed.bins)}"
     if closed.bins:
-        return f"ramp to {closed.users} users: {_most(closed.bins)} (binned by users)"
+        return f"ramp to {closed.users} users: {_most(closed.bins)}"
     load = (
         f"level {closed.users:>5} users"
         if closed.offered_per_s is None

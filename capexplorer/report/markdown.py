@@ -27,7 +27,7 @@ _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 u
 _SIGNS = {
     "step": "", "ramp": "~ ", "rate": "", "recovery": "↓ ", "disturbed": "× ", "other_service": "≠ ", "changed": "Δ ",
 }  # fmt: skip
-_RAMP = "Rows with a tilde: bins of a ramp, its seconds with about this number of users."
+_RAMP = "Rows with a tilde: the seconds of a ramp with about this number of users."
 _DISTURBED = "Rows with ×: other processes used the CPU; these rows do not describe the service."
 _RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
 _OTHER_SERVICE = (

@@ -18,7 +18,7 @@ _LATENCIES = ("from plan p50", "p95", "p99", "service p99", "late p99")
 ABOUT = (
     "Iterations, on a schedule that waits for no reply. From plan: from the moment that the schedule gave to the end of "
     "the task, so it holds the wait for a user; service: of requests alone. Late: by how much the schedule itself was late. "
-    "The bins of a ramp are judged once it has ended, those with few arrivals together."
+    "Of a ramp, the seconds with about the same rate are one row; they are judged once it has ended."
 )
 
 

@@ -22,11 +22,65 @@ WORDED_SEPARATELY = frozenset(
 IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "growth_per_request", "now", "limit")
 """Keys of a leak whose values are bytes or descriptors, by its `unit`."""
 
-NAMED = {
-    "levels": "levels that show it",
-    "output_dispersion_high": "variance of finished requests per second over their mean, at most",
+PHRASES = {
+    "pid": "process {}",
+    "levels": "levels that show it {}",
+    "users_at": "measured at {}",
+    "offered_at_per_s": "measured at {} offered",
+    "grounds": "signs: {}",
+    "busiest": "busiest resource {}",
+    "cores": "cores of the host {}",
+    "cores_allowed": "cores that it may use {}",
+    "cores_idle": "idle cores {}",
+    "target_cpu_ratio": "the target uses {}",
+    "host_cpu_ratio": "the host uses {}",
+    "generator_cpu_ratio": "the generator uses {}",
+    "others_cpu_ratio": "other processes use {}",
+    "busiest_thread_ratio": "its busiest thread uses {}",
+    "threads_ratio": "the generator's other threads use {}",
+    "busy_ratio": "the load thread is busy {} of the time",
+    "run_delay_ratio": "threads that wait for a core {}",
+    "target_run_delay_ratio": "threads of the target that wait for a core {}",
+    "generator_run_delay_ratio": "the load thread waits for a core {} of the time",
+    "generator_share_ratio": "the generator's share of both {}",
+    "cpu_pressure_ratio": "tasks wait for a core {} of the time",
+    "memory_pressure_ratio": "tasks wait for memory {} of the time",
+    "io_pressure_ratio": "tasks wait for the disk {} of the time",
+    "disk_busy_ratio": "the disk is busy {} of the time",
+    "throttled_ratio": "throttled {} of the time",
+    "steal_share": "the hypervisor takes {} of the CPU time",
+    "lock_waits_ratio": "sessions that wait for a lock {}",
+    "loop_lag_p99_ms": "timers late by {} (p99)",
+    "unaccounted_ms": "time of a request that nothing explains {}",
+    "wait_s": "think time {}",
+    "response_ms": "response time {}",
+    "expected_rps": "expected from both {}",
+    "requests_inside": "requests inside the service {}",
+    "output_rps": "requests finished {}",
+    "output_dispersion_high": "variance of finished requests per second over their mean, at most {}",
+    "backlog": "work accepted and not finished {}",
+    "backlog_growth_per_s": "which grows by {}",
+    "finished_per_s": "work finished {}",
+    "listen_queue": "connections that wait to be accepted {}",
+    "listen_backlog": "places for them {}",
+    "fds": "open files {}",
+    "fds_limit": "limit of open files {}",
 }
-"""Texts for keys that do not explain themselves."""
+"""Phrases for keys that do not explain themselves; `{}` is the value with its unit."""
+
+IN_CORES = (
+    "target_cpu_ratio", "host_cpu_ratio", "generator_cpu_ratio", "others_cpu_ratio", "busiest_thread_ratio", "threads_ratio",
+)  # fmt: skip
+"""Keys whose values are cores, not shares."""
+
+COUNTS = ("run_delay_ratio", "target_run_delay_ratio")
+"""Keys whose values are mean numbers of threads, not shares."""
+
+GROUNDS = {
+    "busy": "the load thread is busy", "blocked": "its timers are late", "idle_target": "the target is idle",
+    "loop_lag": "some timers are late", "little": "users wait for more than responses",
+}  # fmt: skip
+"""Phrases for the values of `grounds`."""
 
 MOMENTS = ("at_s",)
 """Keys that are times of the session, not durations."""
@@ -43,6 +97,7 @@ _ENDPOINTS = 4
 """Maximum number of endpoints in a line."""
 
 _RATES = ("_per_s", "_rps")
+_SUFFIXES = (*_RATES, "_bytes", "_ratio", "_s", "_ms")
 
 
 def counted(finding: Finding) -> str:
@@ -112,45 +167,50 @@ def doubts(finding: Finding) -> str:
 
 
 def _reading(key: str, value: Any, unit: str) -> str:
-    words = NAMED.get(key) or key.replace("_", " ")
     if key == "little_ratio" and value:
         return f"responses and think time account for {1 / value:.0%} of the users' time (Little's law)"
-    if value is True:
-        return words
+    suffix = next((each for each in _SUFFIXES if key.endswith(each)), "")
+    words = key.removesuffix(suffix if _is_number(value) else "").replace("_", " ")
+    return PHRASES.get(key, words if value is True else f"{words} {{}}").replace("{}", _value(key, value, unit, suffix))
+
+
+def _value(key: str, value: Any, unit: str, suffix: str) -> str:
+    """The value of a reading as text. `suffix`: that of its key, which names the unit."""
+    if key == "grounds":
+        return ", ".join(GROUNDS.get(each, each) for each in str(value).split(", "))
     if isinstance(value, str):
         is_ours = all(part.isidentifier() for part in value.split(", "))
-        return f"{words} {value.replace('_', ' ') if is_ours else value}"
+        return value.replace("_", " ") if is_ours else value
     if isinstance(value, Mapping):
-        return f"{words} " + ", ".join(f"{name}: {numbers.figure(each)}" for name, each in value.items())
+        return ", ".join(f"{name}: {numbers.figure(each)}" for name, each in value.items())
     if isinstance(value, list | tuple):
-        return f"{words} {', '.join(str(each).replace('_', ' ') for each in value)}"
+        return ", ".join(str(each).replace("_", " ") for each in value)
     if not _is_number(value) or key == "pid":
-        return f"{words} {value}"
+        return str(value)
     if key in MOMENTS:
-        return f"{_words(key, '_s')} {session_time(value)}"
-    return _measured(key, value, unit)
+        return session_time(value)
+    return _measured(key, value, unit, suffix)
 
 
-def _measured(key: str, value: float, unit: str) -> str:
+def _measured(key: str, value: float, unit: str, suffix: str) -> str:
     """A number in the unit given by the suffix of its key."""
-    if key.endswith("_growth_ratio"):
-        return f"{_words(key, '_ratio')} {numbers.percent(value)}"
-    if key in NAMED:
-        return f"{NAMED[key]} {numbers.number(value)}"
-    if key.endswith("_bytes") or (unit == "bytes" and key in IN_UNIT):
-        return f"{_words(key, '_bytes')} {quantities.size(value)}"
-    if key.endswith("_ratio"):
-        return f"{_words(key, '_ratio')} {numbers.percent(value) if 0 <= value <= 1 else numbers.number(value)}"
-    if key.endswith("_s") and not key.endswith("_per_s"):
-        return f"{_words(key, '_s')} {numbers.span(value) if value >= 100 else f'{numbers.number(value)} s'}"
-    if key.endswith("_ms"):
-        return f"{_words(key, '_ms')} {quantities.latency(value)}"
-    suffix = next((each for each in _RATES if key.endswith(each)), "")
-    return f"{_words(key, suffix)} {quantities.rate(value) if suffix else numbers.number(value)}"
-
-
-def _words(key: str, suffix: str) -> str:
-    return key.removesuffix(suffix).replace("_", " ")
+    if key in IN_CORES:
+        return f"{numbers.percent(value)} of a core" if value <= 1 else f"{numbers.number(value)} cores"
+    if key == "users_at":
+        return numbers.counted(value)
+    if key in COUNTS:
+        return numbers.number(value)
+    if key.endswith("_growth_ratio") or key == "steal_share":
+        return numbers.percent(value)
+    if suffix == "_bytes" or (unit == "bytes" and key in IN_UNIT):
+        return quantities.size(value)
+    if suffix == "_ratio":
+        return numbers.percent(value) if 0 <= value <= 1 else numbers.number(value)
+    if suffix == "_s":
+        return numbers.span(value) if value >= 100 else f"{numbers.number(value)} s"
+    if suffix == "_ms":
+        return quantities.latency(value)
+    return quantities.rate(value) if suffix in _RATES else numbers.number(value)
 
 
 def _is_number(value: object) -> bool:

@@ -51,8 +51,8 @@ def test_why_a_level_did_not_settle_is_either_its_users_or_its_length() -> None:
 def test_the_line_of_a_ramp_has_the_highest_goodput_of_its_bins() -> None:
     unsettled = LevelFigures(settled=False)
     bins = (bin_of(10.0, 31.0), bin_of(38.5, 45.31), bin_of(39.5, 44.0), bin_of(40.0, None))
-    assert level_line(closed(unsettled, *bins)) == "ramp to 40 users: goodput at most 45.3/s at 38.5 users (binned by users)"
-    assert level_line(closed(unsettled, bin_of(3.0, None))) == "ramp to 40 users: no goodput measured (binned by users)"
+    assert level_line(closed(unsettled, *bins)) == "ramp to 40 users: goodput at most 45.3/s at 38.5 users"
+    assert level_line(closed(unsettled, bin_of(3.0, None))) == "ramp to 40 users: no goodput measured"
 
 
 def at_rate(figures: LevelFigures, *bins: LevelBin) -> LevelClosed:
@@ -81,7 +81,7 @@ def test_the_line_of_a_ramp_of_rates_has_the_highest_rate_of_finished_iterations
         for rate, done in ((10.0, 10.0), (60.0, 45.31), (80.0, 40.0))
     ]
     assert level_line(at_rate(LevelFigures(settled=False), *bins)) == (
-        "ramp to 200/s offered: at most 45.3/s finished at 60/s offered (binned by rate)"
+        "ramp to 200/s offered: at most 45.3/s finished at 60/s offered"
     )
 
 

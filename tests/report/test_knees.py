@@ -162,7 +162,7 @@ def test_the_picture_of_a_ramp_has_its_knee() -> None:
     verdict = Verdict(t_s=31.0, capacity=replace(VERDICT, knee=replace(KNEE, users=20, users_low=18, users_high=23)))
     found = drawing(Timeline([*ramp(), verdict]))
     assert "knee 20" in found
-    assert "hollow: a ramp" in found
+    assert "hollow: seconds of a ramp with about as many users" in found
 
 
 def test_the_picture_is_the_same_every_time() -> None:

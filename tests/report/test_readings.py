@@ -44,9 +44,10 @@ def reported(kind: str, id_: str, **evidence: object) -> str:
         (reported("bottleneck", "cpu_steal", goodput_growth_ratio=-0.0279, latency_growth_ratio=5.13,
               users_at=8.0, levels=2),
          "bottleneck: the hypervisor takes CPU time (steal) at 8 users (low confidence): goodput growth -2.8%, latency "
-         "growth 513%, users at 8, levels that show it 2"),
+         "growth 513%, measured at 8 users, levels that show it 2"),
         (reported("cause", "generator_cpu_saturated", grounds="busy, idle_target"),
-         "cause: the generator's CPU is saturated at 8 users (low confidence): grounds busy, idle target"),
+         "cause: the generator's CPU is saturated at 8 users (low confidence): signs: the load thread is busy, "
+         "the target is idle"),
     ],
 )  # fmt: skip
 def test_the_sentence_of_a_mark_has_its_readings(sentence: str, expected: str) -> None:

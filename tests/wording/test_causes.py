@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -13,12 +14,15 @@ from capexplorer import wording
 from capexplorer.analysis.bottleneck import IDS as BOTTLENECK_IDS
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.commands.limiting import limits_of
-from capexplorer.model.events import Header, TargetFacts
+from capexplorer.model.events import Header, Mark, TargetFacts
 from capexplorer.model.findings import Bottleneck, Cause, Leak
 from capexplorer.model.limits import Limits
+from capexplorer.session.reader import read as session_events
 from capexplorer.wording.cause_texts import TEXTS
+from capexplorer.wording.evidence import GROWTH, PHRASES, WORDED_SEPARATELY
 from trials.marked import marked
 
+SESSIONS = Path(__file__).resolve().parents[2] / "sessions"
 LeakUnit = Literal["bytes", "fds"]
 
 
@@ -174,17 +178,25 @@ def test_an_unknown_id_of_a_log_is_its_own_name_without_advice() -> None:
     ("evidence", "sentence"),
     [
         ({"ports_used": 1_998, "time_wait": 12}, "ports used 1,998, time wait 12"),
-        ({"retransmitted_ratio": 0.0213, "target_cpu_ratio": 1.9}, "retransmitted 2.1%, target cpu 1.9"),
-        ({"rss_bytes": 150_000_000, "held_s": 240.0, "wait_s": 0.5}, "rss 143 MiB, held 4 min 0 s, wait 0.5 s"),
+        ({"retransmitted_ratio": 0.0213, "target_cpu_ratio": 1.9}, "retransmitted 2.1%, the target uses 1.9 cores"),
+        ({"rss_bytes": 150_000_000, "held_s": 240.0, "wait_s": 0.5}, "rss 143 MiB, held 4 min 0 s, think time 0.5 s"),
         (
             {"pid": 47_110, "statuses": {"500": 12}, "grounds": "busy, little"},
-            "statuses 500: 12, pid 47110, grounds busy, little",
+            "statuses 500: 12, process 47110, signs: the load thread is busy, users wait for more than responses",
         ),
         ({"count": 3, "first_s": 1.0, "example": "x", "endpoints": {}, "unavailable": []}, ""),
     ],
 )
 def test_readings_of_the_evidence_have_their_units(evidence: dict[str, Any], sentence: str) -> None:
     assert wording.readings(cause_with(evidence)) == sentence
+
+
+@pytest.mark.parametrize("name", ["sample-autopilot", "sample-taskqueue", "sample-kv", "sample-webdav"])
+def test_no_bottleneck_of_a_recorded_session_is_told_by_the_keys_of_the_log(name: str) -> None:
+    marks = (each for each in session_events(SESSIONS / f"{name}.jsonl") if isinstance(each, Mark))
+    found = [mark.finding for mark in marks if isinstance(mark.finding, Bottleneck)]
+    told = {*WORDED_SEPARATELY, *GROWTH, "throughput_rps", "little_ratio"}
+    assert found and not {key for each in found for key in each.figures() if key not in PHRASES} - told
 
 
 @pytest.mark.parametrize(
