@@ -45,7 +45,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)
     host = None if spec is not None else asked.host or found.url or (locustfile and os.environ.get("LOCUST_HOST")) or None
     url = _url(host, locustfile, allow_hosts)
-    version = commit_of(spec)
+    version = found.version or commit_of(spec)
     limits = _limits(asked, found, where, spec, port, allow_hosts)
     if locustfile is None:
         variables.check(found.users, known, where)

@@ -54,6 +54,9 @@ class Profile(Table, frozen=True, kw_only=True):
     params: dict[str, Param] = {}
     """Parameters of the command, each with its default and for a `{name}` in it, or values that replace the target's defaults.
     `--set NAME=VALUE` and the key `t` change them."""
+    version: Title | None = None
+    """The version of the service, for reports and comparisons. Without this key `git describe` in the folder of the command, else
+    what the service answers when it is ready: the header `X-Version`, or `version` in a JSON object."""
     users: Users
     """The users that make load; the only table that every profile has."""
     work: Work = Work()

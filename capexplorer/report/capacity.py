@@ -222,7 +222,10 @@ def _sign_lines(scene: _Scene, *, drawn: bool) -> list[str]:
     lowest = len({row.users for row in scene.rows}) > 1
     kinds = {row.kind for row in scene.rows}
     outside, changed = (" or ".join(words for kind, words in signs.items() if kind in kinds) for signs in (_SQUARES, _TRIANGLES))
-    meanings = {"seconds of a ramp with about as many users": "ramp" in kinds, "few values": any(map(_has_few_values, scene.rows))}
+    meanings = {
+        "seconds of a ramp with about as many users": "ramp" in kinds,
+        "few values": any(map(_has_few_values, scene.rows)),
+    }
     hollow = " or ".join(meaning for meaning, is_used in meanings.items() if is_used)
     signs = {
         "solid: goodput, dashed: all requests": _failing(scene.rows),

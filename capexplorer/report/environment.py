@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import wording
+from ..analysis.target_process import version_of
 from ..model.clients import clients_of
 from ..model.events import Header, HostFacts, Target
 from ..model.limits import limits_in_profile
@@ -57,8 +58,8 @@ def _target(header: Header, timeline: Timeline) -> Iterator[Fact]:
         yield Fact("URL", target.url, foreign=True)
     if target.command:
         yield Fact("command", shlex.join(target.command), foreign=True)
-    if target.version:
-        yield Fact("version of its source", target.version, foreign=True)
+    if version := version_of(timeline):
+        yield Fact("version", version, foreign=True)
     starts = [each for each in timeline.journal if isinstance(each, Target) and each.state == "starting" and not each.reason]
     restarts = [each for each in starts if each.epoch]
     if target.params:

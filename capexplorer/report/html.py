@@ -17,6 +17,7 @@ import msgspec
 from markupsafe import Markup
 
 from .. import wording
+from ..analysis.target_process import version_of
 from ..model.timeline import Timeline
 from ..wording import units
 from . import charts, figures, html_tables, knees, page_templates, rate_table
@@ -112,7 +113,7 @@ def _title(timeline: Timeline) -> _Title | None:
         kept_requests=wording.kept_requests(timeline),
         judgements=wording.judgements(timeline).values(),
         opening=opening(timeline),
-        version=header.target.version,
+        version=version_of(timeline),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from .. import wording
+from ..analysis.target_process import version_of
 from ..model.timeline import Timeline
 from ..wording.quantities import latency_title
 from . import figures, knees, rate_table
@@ -76,7 +77,8 @@ def _title(timeline: Timeline) -> str:
     when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
     kept = wording.kept_requests(timeline)
     requests = f"\n\n{markdown(kept)}" if kept else ""
-    version = f", version {code(header.target.version)}" if header.target.version else ""
+    named = version_of(timeline)
+    version = f", version {code(named)}" if named else ""
     return f"# Capacity of {code(header.target.name)}{version}\n\nprofile {code(profile)}, {when}{requests}"
 
 

@@ -144,7 +144,8 @@ def _event(event: Event, text: Callable[[str], str]) -> Event:
             return replace(event, args=_plain(event.args, text))
         case Target():
             output = tuple(map(text, event.output))
-            return replace(event, reason=text(event.reason or "") or None, params=_plain(event.params, text), output=output)
+            reason, version = (text(each or "") or None for each in (event.reason, event.version))
+            return replace(event, reason=reason, version=version, params=_plain(event.params, text), output=output)
         case Ended():
             return replace(event, reason=text(event.reason), requests_file=text(event.requests_file or "") or None)
         case Unknown():

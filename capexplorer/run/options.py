@@ -66,7 +66,7 @@ class RunOptions:
     """Users a second; None: the difference in one second, at most 100 a second."""
     label: str | None = None
     version: str | None = None
-    """Version of the target's source; None: not known."""
+    """Version of the service: the profile's, else that of its source; None: not known."""
     sessions_dir: Path
     steps: tuple[Step, ...] = ()
     """The plan's steps; empty: a person steers."""

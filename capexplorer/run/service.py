@@ -51,6 +51,8 @@ class Service:
         self.pid: int | None = None
         """Process id of its first process; None if that runs on another machine, is not known, or runs in containers, which are
         watched as parts."""
+        self.version: str | None = None
+        """The version that it named when it became ready; None: it named none, or was not started."""
         self.containers: Sequence[ReportedContainer] = ()
         """The containers of a Compose file, once they are ready."""
         self._first_run = 1
@@ -116,7 +118,7 @@ class Service:
         self.params = dict(params)
         self._make_scratch()
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
-        wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep, on_waiting=on_waiting)
+        self.version = wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep, on_waiting=on_waiting)
         if self.spec.compose:
             self.containers = reported.read(self.spec.containers_file)
         else:

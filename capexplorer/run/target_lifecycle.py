@@ -181,6 +181,7 @@ class TargetLifecycle:
             signal=signal,
             reason=reason,
             params=dict(params or {}),
+            version=self.service.version if state == "ready" else None,
             output=output,
         )
         self._emit(event)

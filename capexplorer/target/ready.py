@@ -5,10 +5,14 @@ Runs in a native thread of a process that gevent may have patched: so requests g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import monotonic
+from typing import NamedTuple
 
 from ..errors import TargetError
+from ..model import outside
 from .reports import Exited
 from .spec import TargetSpec
 from .supervisor import Supervisor
@@ -24,6 +28,9 @@ _REQUEST_TIMEOUT_S = 2.0
 _MOST_BYTES = 1 << 16
 """Of a response's headers and the beginning of its body, which is not read to its end."""
 
+_VERSION_MOST = 100
+"""Characters of a version that an answer names."""
+
 _IN_USE = ("address already in use", "address in use", "connection in use", "eaddrinuse", "only one usage of each socket address")
 """What servers print when they cannot bind: Python, werkzeug, gunicorn and Go, Node, Windows."""
 
@@ -36,8 +43,9 @@ def wait_until_ready(
     *,
     sleep: Callable[[float], None],
     on_waiting: Callable[[str], None] = lambda why: None,
-) -> float:
-    """Send requests until the target is ready; `Supervisor.listen` must have been called. Returns the seconds since its start.
+) -> str | None:
+    """Send requests until the target is ready; `Supervisor.listen` must have been called. Returns the version that its answer
+    names (`Answer`); None: it names none.
 
     `on_waiting`: called after SILENT_S, and again at each change, with why it is not ready: `GET /health: status 404`.
     Blocks at most until the previous run has ended, then for `ready.timeout_s` and one request.
@@ -46,12 +54,12 @@ def wait_until_ready(
     _wait_until_started(supervisor, run, spec, sleep)
     began_s, reported = monotonic(), ""
     while True:
-        why_not_ready = _why_not_ready(spec, port)
+        why_not_ready, version = _asked(spec, port)
         ended = supervisor.exited(run)  # after the request, since another process may have answered on that port
         if ended is not None:
             raise TargetError(_why_it_ended(spec, port, ended), ended.output)
         if why_not_ready is None:
-            return monotonic() - began_s
+            return version
         if monotonic() - began_s >= spec.ready.timeout_s:
             url = f"http://127.0.0.1:{port}{spec.ready.path}"
             reason = f"not ready after {spec.ready.timeout_s:g} s: GET {url}: {why_not_ready}"
@@ -81,25 +89,36 @@ def _why_it_ended(spec: TargetSpec, port: int, ended: Exited) -> str:
     return f"{spec.name}: ended before it was ready ({ended.how_it_ended()}){last}"
 
 
-def _why_not_ready(spec: TargetSpec, port: int) -> str | None:
-    """Send one request: None if the target is ready, else what was wrong with the answer."""
+def _asked(spec: TargetSpec, port: int) -> tuple[str | None, str | None]:
+    """Send one request: (what was wrong with the answer; None if the target is ready, the version that it names)."""
     if spec.compose and not spec.containers_file.exists():
-        return "its services are not all well yet"
+        return "its services are not all well yet", None
     try:
-        status = get_status(port, spec.ready.path, timeout_s=min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s))
+        status, version = answer(port, spec.ready.path, timeout_s=min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s))
     except TimeoutError:
-        return "no answer"
+        return "no answer", None
     except OSError as error:
-        return (error.strerror or str(error)).lower()
+        return (error.strerror or str(error)).lower(), None
     if status is None:
-        return "not an HTTP answer"
-    return None if spec.ready.any_status or 200 <= status < 400 else f"status {status}"
+        return "not an HTTP answer", None
+    is_ready = spec.ready.any_status or 200 <= status < 400
+    return (None, version) if is_ready else (f"status {status}", None)
 
 
-def get_status(port: int, path: str, *, timeout_s: float) -> int | None:
-    """GET from loopback: the status code, None if the answer is not HTTP. Raises OSError; TimeoutError after `timeout_s`.
+class Answer(NamedTuple):
+    """What a service answers to a readiness request."""
 
-    Only the headers are awaited: a service that streams, or keeps the connection open, is ready, too.
+    status: int | None
+    """None: it is not HTTP."""
+    version: str | None = None
+    """The header `X-Version`, else `version` in a body that is a JSON object; None: neither."""
+
+
+def answer(port: int, path: str, *, timeout_s: float) -> Answer:
+    """GET from loopback. Raises OSError; TimeoutError after `timeout_s`.
+
+    Only the headers are awaited, and a body of JSON with a length: a service that streams, or keeps the connection open, is
+    ready, too.
     """
     import httpx  # takes 0.1 s: imported here, while the target starts, it does not delay the screen
 
@@ -107,6 +126,23 @@ def get_status(port: int, path: str, *, timeout_s: float) -> int | None:
 
     try:
         with native_http.get(f"http://127.0.0.1:{port}{path}", timeout_s=timeout_s, most_bytes=_MOST_BYTES) as response:
-            return response.status_code
+            version = response.headers.get("X-Version")
+            if version is None and _is_short_json(response.headers):
+                with suppress(httpx.HTTPError, OSError, ValueError, RecursionError):
+                    found = json.loads(response.read())
+                    version = found.get("version") if isinstance(found, dict) else None
+            return Answer(response.status_code, _shown(version))
     except httpx.HTTPError:
+        return Answer(None)
+
+
+def _is_short_json(headers: Mapping[str, str]) -> bool:
+    length = headers.get("Content-Length", "")
+    return "json" in headers.get("Content-Type", "") and length.isdecimal() and len(length) <= len(str(_MOST_BYTES))
+
+
+def _shown(version: object) -> str | None:
+    """The version as one short line; None if it is no text or number."""
+    if isinstance(version, bool) or not isinstance(version, str | int | float):
         return None
+    return outside.text(" ".join(str(version).split()), _VERSION_MOST) or None

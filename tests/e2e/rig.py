@@ -245,11 +245,11 @@ def actor_service(port: int) -> Iterator[subprocess.Popen[bytes]]:
     program = E2E_FOLDER / "targets" / "actor" / "actor.py"
     process = subprocess.Popen([sys.executable, str(program), str(port), "serves"], stdout=subprocess.DEVNULL)
     try:
-        from capexplorer.target.ready import get_status
+        from capexplorer.target.ready import answer
 
         def answers() -> bool:
             with suppress(OSError):
-                return get_status(port, "/health", timeout_s=2.0) == 200
+                return answer(port, "/health", timeout_s=2.0).status == 200
             return False
 
         wait_until(answers, "the service answers")

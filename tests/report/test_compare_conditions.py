@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from capexplorer.model.events import HostFacts, TargetFacts
+from capexplorer.model.events import HostFacts, Target, TargetFacts
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import Comparison, Session, compare, json, markdown, page, sentences
 from capexplorer.report.compare.difference import overhead_difference
@@ -115,6 +115,13 @@ def started(
     return timeline([LevelSpec(10)], target=target)
 
 
+def answered(version: str) -> Timeline:
+    """A session of a target that named its version when it became ready."""
+    found = started("app")
+    found.apply(Target(t_s=0.5, state="ready", version=version))
+    return found
+
+
 @pytest.mark.parametrize(
     ("before", "after", "names"),
     [
@@ -127,6 +134,7 @@ def started(
         (started("app", "--fast"), started("app"), ("--fast", "without --fast")),
         (started("app", "2", params={"n": 2}), started("app", "4", params={"n": 4}), ("n 2", "n 4")),
         (started("app", version="1.0"), started("app", version="1.1"), ("version 1.0", "version 1.1")),
+        (answered("1.0"), answered("1.1"), ("version 1.0", "version 1.1")),
         (timeline([], label="old"), timeline([], label="new"), ("old", "new")),
         (timeline([], label="x" * 40), timeline([], label="new"), ("x" * 31 + "…", "new")),
         (
@@ -136,7 +144,7 @@ def started(
         ),
         (started("app", "--port", "31289"), started("app", "--port", "17704", port=17704), ("", "")),
     ],
-    ids=["more", "another-value", "less", "parameter", "version", "label", "long-label", "client", "port"],
+    ids=["more", "another-value", "less", "parameter", "version", "answered-version", "label", "long-label", "client", "port"],
 )
 def test_each_session_is_named_by_what_distinguishes_it(before: Timeline, after: Timeline, names: tuple[str, str]) -> None:
     found = compared(before, after)

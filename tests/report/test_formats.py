@@ -9,7 +9,7 @@ import pytest
 
 from capexplorer.errors import InputError
 from capexplorer.model.columns import COLUMNS
-from capexplorer.model.events import ClientOverhead, Event, LevelOpened, Verdict
+from capexplorer.model.events import ClientOverhead, Event, LevelOpened, Target, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report import csv as csv_report
@@ -135,3 +135,15 @@ def test_the_client_of_a_locustfile_in_an_older_log_is_not_taken_from_the_profil
     assert "| client | `requests (HttpUser)` |" in markdown.render(timeline).decode()
     assert "requests (HttpUser)" in html.render(timeline).decode()
     assert summarise(timeline)["session"]["clients"] == ["HttpUser"]
+
+
+@pytest.mark.parametrize(
+    ("version", "answered", "shown"), [("2.0", "1.4", ", version `2.0`"), (None, "1.4", ", version `1.4`"), (None, None, "")]
+)
+def test_the_first_lines_name_the_version_of_the_profile_or_source_else_that_of_the_answer(
+    version: str | None, answered: str | None, shown: str
+) -> None:
+    header = msgspec.structs.replace(HEADER, target=msgspec.structs.replace(HEADER.target, version=version))
+    timeline = Timeline([header, Target(t_s=0.5, state="ready", version=answered), *session()[1:]])
+    assert markdown.render(timeline).decode().splitlines()[0] == f"# Capacity of `{HEADER.target.name}`{shown}"
+    assert ("· version" in html.render(timeline).decode()) == bool(shown)

@@ -95,8 +95,9 @@ class Rig:
     def run(self, program: str) -> int:
         return self.supervisor.start(self.target(program), {}, free_port())
 
-    def wait_until_ready(self, spec: TargetSpec, port: int, run: int) -> None:
-        wait_until_ready(self.supervisor, run, spec, port, sleep=pause)
+    def wait_until_ready(self, spec: TargetSpec, port: int, run: int) -> str | None:
+        """Returns the version that it names."""
+        return wait_until_ready(self.supervisor, run, spec, port, sleep=pause)
 
     def started(self, run: int) -> int:
         assert becomes_true(lambda: any(isinstance(each, Started) and each.run == run for each in self.reports))

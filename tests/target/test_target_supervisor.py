@@ -15,7 +15,7 @@ import pytest
 
 from capexplorer.errors import TargetError
 from capexplorer.target.free_port import free_port
-from capexplorer.target.ready import get_status
+from capexplorer.target.ready import answer
 from capexplorer.target.reported_runs import KEPT_LINES
 from capexplorer.target.reports import Exited, Output, Started
 from capexplorer.target.spec import load_spec
@@ -44,7 +44,7 @@ def test_each_server_of_mixed_answers_and_stops_without_a_traceback(rig: Rig, se
     params = spec.resolve({"server": server, "threads": 4, "cpu_work": 1000, "io_ms": 1})
     run = rig.supervisor.start(spec, params, port)
     rig.wait_until_ready(spec, port, run)
-    assert {path: get_status(port, path, timeout_s=10) for path in ("/", "/health", "/io", "/cpu")} == dict.fromkeys(
+    assert {path: answer(port, path, timeout_s=10).status for path in ("/", "/health", "/io", "/cpu")} == dict.fromkeys(
         ("/", "/health", "/io", "/cpu"), 200
     )
     pid = rig.started(run)
@@ -262,3 +262,33 @@ def test_a_flood_of_output_blocks_nothing_and_its_last_lines_are_kept(rig: Rig) 
     dropped = sum(each.dropped for each in rig.reports if isinstance(each, Output))
     assert len(kept) + dropped == 100_000
     assert dropped > 0
+
+
+REPLIES = """
+import socket, sys
+with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
+    while True:
+        connection, _ = server.accept()
+        connection.recv(1000)
+        connection.sendall(b'HTTP/1.1 200 OK\\r\\n%s')
+        connection.close()
+"""
+
+JSON = r"Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}"
+
+
+@pytest.mark.parametrize(
+    ("reply", "version"),
+    [
+        (r"X-Version: 1.4.2\r\nContent-Length: 0\r\n\r\n", "1.4.2"),
+        (JSON.format(18, '{"version": "2.0"}'), "2.0"),
+        (JSON.format(14, '{"version": 7}'), "7"),
+        (JSON.format(90, '{"version": "cut"}'), None),
+        (JSON.format(15, '["version", "1"]'), None),
+        (JSON.format(17, '{"version": null}'), None),
+        (r"Content-Type: application/json\r\n\r\n{\"version\": \"without a length\"}", None),
+    ],
+)
+def test_the_answer_of_a_ready_target_may_name_its_version(rig: Rig, reply: str, version: str | None) -> None:
+    spec, port = rig.target(REPLIES % reply), free_port()
+    assert rig.wait_until_ready(spec, port, rig.supervisor.start(spec, {}, port)) == version

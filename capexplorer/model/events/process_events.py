@@ -24,6 +24,8 @@ class Target(Event, frozen=True, kw_only=True, tag="target"):
     """Name of the signal that ended it, e.g. SIGKILL."""
     reason: str | None = None
     params: dict[str, str | int | float | bool] = {}
+    version: str | None = None
+    """Of a ready target that the app started: the version that its readiness answer names; None: it names none."""
     output: tuple[str, ...] = ()
     """Its last lines of output, if it died or failed."""
 

@@ -58,7 +58,8 @@ class TargetFacts(Reading, frozen=True, kw_only=True):
     """Command that started it; empty if the app did not start it."""
     params: dict[str, str | int | float | bool] = {}
     version: str | None = None
-    """The version of its source: `git describe` in the folder of its command; None: not known."""
+    """The version that the profile names, else that of its source: `git describe` in the folder of its command; None: not known.
+    Its own answer is in the event that it is ready."""
 
 
 class Engine(Reading, frozen=True, kw_only=True):

@@ -59,6 +59,8 @@ class RunConditions:
 
     header: Header
     params: Mapping[str, Any]
+    version: str | None = None
+    """Version of the service; None: not known."""
 
 
 def conditions(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
@@ -99,7 +101,7 @@ def subject(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
         ("label", lambda each: each.header.label),
         ("profile", _profile),
         ("target", lambda each: each.header.target.name),
-        ("version", lambda each: None if each.header.target.version == each.header.label else each.header.target.version),
+        ("version", lambda each: None if each.version == each.header.label else each.version),
         ("address", lambda each: None if each.header.target.command else each.header.target.url),
     ]
     rows = [_named(row) for name, read in plain if (row := _differing(name, [read(each) for each in runs]))]

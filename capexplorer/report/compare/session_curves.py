@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ... import wording
+from ...analysis.target_process import version_of
 from ...errors import InputError
 from ...model.events import Mark
 from ...model.findings import Knee
@@ -74,7 +75,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         marks=_marks(timeline, epoch),
         overheads=dict(header.client_overhead_ms),
         regimes=_regimes(timeline, epoch),
-        run=RunConditions(header, _params(timeline, epoch)),
+        run=RunConditions(header, _params(timeline, epoch), version_of(timeline, epoch)),
         rate_points=rate_points(timeline, epoch, session.latencies),
         rate_capacity=rate_capacity(timeline, epoch),
     )
