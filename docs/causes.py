@@ -10,7 +10,7 @@ from pathlib import Path
 
 from capexplorer import wording
 from capexplorer.analysis.causes.catalogue import ENTRIES, Entry
-from trials.faults.rows import ALL, NOT_INJECTED
+from lab.trials.faults.rows import ALL, NOT_INJECTED
 
 DOCS = Path(__file__).parent
 
@@ -30,7 +30,7 @@ HEAD = """\
 # Causes, bottlenecks and leaks
 
 Made by `python docs/causes.py` from the catalogue (`catalogue.py` in `capexplorer/analysis`), the advice of `wording`, the rows
-of `trials/faults` and `docs/causes.toml`. A test fails if the page differs from them.
+of `lab/trials/faults` and `docs/causes.toml`. A test fails if the page differs from them.
 
 1. **A failure is classified** by its errno, otherwise by the type of its exception, its status, or the text of a check, in
    this order. A check that has a name (`lost_updates: ...`) or mentions a task comes before the status.

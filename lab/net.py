@@ -38,18 +38,18 @@ from capexplorer.report.summary import summarise
 from capexplorer.session.codec import encode
 from capexplorer.session.importers import imported
 from capexplorer.session.reader import open_session
-from trials.knees.corpus import LEVEL_S, RUNGS, WITHOUT_KNEE_USERS
-from trials.knees.simulated import services, started
-from trials.simulation.ladders import KINDS, Kind, ladder, linear_ladder, random_system
-from trials.simulation.moving import WORLDS, moving_ladder
-from trials.simulation.moving_rates import RAMPED_KINDS, moving_rates, ramped_rates, steady_rate
-from trials.simulation.open_queue import OpenRun
-from trials.simulation.policy_runs import linear_system, system_of
-from trials.simulation.queues import run
-from trials.simulation.ramps import ramp_history
-from trials.simulation.shown import shown
-from trials.simulation.virtual_rates import VirtualRates
-from trials.simulation.virtual_run import VirtualRun
+from lab.simulation.ladders import KINDS, Kind, ladder, linear_ladder, random_system
+from lab.simulation.moving import WORLDS, moving_ladder
+from lab.simulation.moving_rates import RAMPED_KINDS, moving_rates, ramped_rates, steady_rate
+from lab.simulation.open_queue import OpenRun
+from lab.simulation.policy_runs import linear_system, system_of
+from lab.simulation.queues import run
+from lab.simulation.ramps import ramp_history
+from lab.simulation.shown import shown
+from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual_run import VirtualRun
+from lab.trials.knees.corpus import LEVEL_S, RUNGS, WITHOUT_KNEE_USERS
+from lab.trials.knees.simulated import services, started
 
 FROZEN = Path(__file__).with_suffix(".jsonl")
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -166,7 +166,7 @@ FOREIGN: Mapping[str, Sequence[Path]] = {
     "soy-a-holds": sorted((DATA / "histories").glob("soy-a*.csv")),
 }
 SERVICES = tuple(services(6))
-"""Those of trials/results/knees-corpus.jsonl."""
+"""Those of lab/trials/results/knees-corpus.jsonl."""
 
 
 def recording(number: int) -> Session:

@@ -42,7 +42,7 @@ BEGIN_FIRST = (
     "e2e/test_verification.py",
     "e2e/test_results.py",
     "e2e/test_wheel.py",
-    "trials/test_faults_injected.py",
+    "lab/test_faults_injected.py",
 )
 """The files whose tests take longest. If they began last, the other workers would have nothing to do while they run."""
 

@@ -16,7 +16,7 @@ from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Ma
 from capexplorer.model.findings import Cause, Readings, StopRule
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.codec import decode, encode
-from trials.marked import marked
+from lab.trials.marked import marked
 
 
 def knee(users: float = 28.0, t_s: float = 20.0, **changes: Any) -> Mark:

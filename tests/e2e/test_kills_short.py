@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from programs import require
 
-from trials.kills.execution import PROGRAMS, Outcome, carry_out, check_logs
-from trials.kills.plan import kill
+from lab.trials.kills.execution import PROGRAMS, Outcome, carry_out, check_logs
+from lab.trials.kills.plan import kill
 
 from .pty_rig import modes_left_on
 
 pytestmark = pytest.mark.slow
 
 SEEDS = (0, 20, 39, 58)
-"""Each is one random kill (`trials/kills/plan.py`)."""
+"""Each is one random kill (`lab/trials/kills/plan.py`)."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,8 +1,8 @@
-"""200 random plans and profiles of `trials/fuzz`; its full counts are run by hand."""
+"""200 random plans and profiles of `lab/trials/fuzz`; its full counts are run by hand."""
 
 from __future__ import annotations
 
-from trials.fuzz import plans, profiles
+from lab.trials.fuzz import plans, profiles
 
 
 def test_random_plans_are_parsed_or_refused_in_one_line() -> None:

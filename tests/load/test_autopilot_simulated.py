@@ -1,6 +1,6 @@
-"""Whole explorations of simulated systems whose knee is known. `python -m benchmarks autopilot` has 240 of them.
+"""Whole explorations of simulated systems whose knee is known. `python -m lab.bench autopilot` has 240 of them.
 
-Seeds 250,000 and up: the policy was tuned on others (benchmarks/autopilot.py).
+Seeds 250,000 and up: the policy was tuned on others (lab/bench/autopilot.py).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from trials.simulation.ladders import KINDS
-from trials.simulation.policy_runs import PolicyRun, linear_system, run_autopilot, system_of
+from lab.simulation.ladders import KINDS
+from lab.simulation.policy_runs import PolicyRun, linear_system, run_autopilot, system_of
 
 SEED = 250_000
 

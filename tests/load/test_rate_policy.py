@@ -9,9 +9,9 @@ import pytest
 
 from capexplorer.load.rate_policy import LEAST_S, MOST_S, End, Offer, RateInput, RatePolicy, Stay
 from capexplorer.model.rate_verdicts import LevelState, RateCapacity, RateLevelVerdict
-from trials.simulation.open_queue import OpenRun
-from trials.simulation.queues import System
-from trials.simulation.virtual_rates import VirtualRates
+from lab.simulation.open_queue import OpenRun
+from lab.simulation.queues import System
+from lab.simulation.virtual_rates import VirtualRates
 
 
 def judged(per_s: float, state: LevelState, **policy_input: Any) -> RateLevelVerdict:

@@ -27,7 +27,7 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import HostReading, TargetReading
 from capexplorer.model.timeline import LOG_LINES, Timeline
-from trials.marked import marked
+from lab.trials.marked import marked
 
 
 def opened(index: int, t_s: float, users: int = 10, *, ramp: bool = False) -> LevelOpened:

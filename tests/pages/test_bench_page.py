@@ -1,10 +1,10 @@
-"""docs/bench.md is generated from its data file by benchmarks/clients_page.py."""
+"""docs/bench.md is generated from its data file by lab/bench/clients_page.py."""
 
 from __future__ import annotations
 
 import json
 
-from benchmarks import clients_page
+from lab.bench import clients_page
 
 
 def test_the_bench_page_is_what_its_generator_makes_of_the_data() -> None:

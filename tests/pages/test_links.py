@@ -10,7 +10,7 @@ from .page_tables import ROOT
 
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "targets/README.md"))
 LOCAL_LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
-PATH = re.compile(r"`((?:capexplorer|tests|docs|benchmarks|trials|profiles|targets|sessions)/[\w./-]*\w)`")
+PATH = re.compile(r"`((?:capexplorer|tests|docs|lab|profiles|targets|sessions)/[\w./-]*\w)`")
 FILE_NAME = re.compile(r"`(\w+\.py)`")
 FILE_AND_PACKAGE = re.compile(r"`(\w+\.py)`(?: \(?of `(\w+)`\)?)?")
 """A file name with its package, if the words after it name one: `marks.py` (of `wording`)."""

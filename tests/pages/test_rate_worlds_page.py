@@ -1,10 +1,10 @@
-"""docs/rate-worlds.md is generated from its data file by benchmarks/rate_worlds_page.py."""
+"""docs/rate-worlds.md is generated from its data file by lab/bench/rate_worlds_page.py."""
 
 from __future__ import annotations
 
 import json
 
-from benchmarks import rate_worlds_page
+from lab.bench import rate_worlds_page
 
 
 def test_the_rate_worlds_page_is_what_its_generator_makes_of_the_data() -> None:

@@ -10,7 +10,7 @@ import pytest
 from programs import needs
 
 from capexplorer.model.watched import PartSpec
-from trials.parts import testbed
+from lab.trials.parts import testbed
 
 from .parts_process import parts_process
 

@@ -29,7 +29,7 @@ from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
-from trials.marked import marked
+from lab.trials.marked import marked
 
 FIRST_SECOND_WITHOUT_RATE_S = 21.0
 """The end of the first second of the third level of `rate_levels`."""

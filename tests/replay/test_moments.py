@@ -16,7 +16,7 @@ from capexplorer.replay import Replay
 from capexplorer.report.json import render
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
-from trials.timeline_digest import digest
+from lab.trials.timeline_digest import digest
 
 from .logs import as_a_live_screen_receives, every_kind_of_event, rate_levels, two_levels, write_log
 

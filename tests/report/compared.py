@@ -29,7 +29,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, Session
-from trials.marked import marked
+from lab.trials.marked import marked
 
 USERS = {"wait_s": {"between": [0.1, 0.5], "constant": None}, "client": "fast", "task": [{"name": "/", "weight": 1}]}
 HOST = HostFacts(name="one", cpus=2, memory_bytes=8 << 30, fds_limit=1024, port_range=(32768, 60999))

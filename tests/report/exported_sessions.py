@@ -27,7 +27,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.report.formats import FORMATS, to_disk
-from trials.marked import marked
+from lab.trials.marked import marked
 
 HOSTILE = (
     "</script><script>alert(1)</script> <img src=x onerror=alert(1)> \"q' & | `code` \x1b[31m\x00\x07\x9b \u202egnp.exe \u2028"

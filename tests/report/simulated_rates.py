@@ -8,9 +8,9 @@ import numpy as np
 
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare.second_latencies import SecondLatencies
-from trials.simulation.open_queue import OpenRun
-from trials.simulation.queues import System
-from trials.simulation.virtual_rates import VirtualRates
+from lab.simulation.open_queue import OpenRun
+from lab.simulation.queues import System
+from lab.simulation.virtual_rates import VirtualRates
 
 
 @cache

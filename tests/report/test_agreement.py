@@ -32,7 +32,7 @@ from capexplorer.session.reader import open_session
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes import failure_causes
 from capexplorer.tui.panes.journal import entries as journal
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .contradictions import CONTRADICTIONS, NO_KNEE_IN_THE_TABLE, NO_KNEE_IN_WORDS, by_epoch, contradictions, numbers_in
 from .exported_sessions import HEADER, session

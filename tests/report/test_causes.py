@@ -22,7 +22,7 @@ from capexplorer.report.compare.json import document
 from capexplorer.report.redaction import redacted
 from capexplorer.report.summary import summarise
 from capexplorer.session.canonical import canonical
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .exported_sessions import HEADER, HOSTILE, session
 

@@ -15,7 +15,7 @@ from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.difference import difference
 from capexplorer.report.compare.estimates import Estimate, pooled
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .compared import LevelSpec, knee, session, timeline
 

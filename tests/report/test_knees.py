@@ -18,7 +18,7 @@ from capexplorer.report.compare.page import render as page
 from capexplorer.report.csv import levels as csv_levels
 from capexplorer.report.knees import lines
 from capexplorer.report.listed_findings import marked_s
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .compared import LevelSpec, timeline
 from .compared import knee as knee_mark

@@ -6,7 +6,7 @@ import pytest
 
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.listed_findings import findings
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .exported_sessions import HEADER
 

@@ -14,7 +14,7 @@ from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.json import render
 from capexplorer.report.summary import summarise
-from trials.marked import marked
+from lab.trials.marked import marked
 
 # The keys of each object of the JSON, as docs/exports.md lists them.
 DOCUMENT = {

@@ -17,7 +17,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
 from capexplorer.run.live_marks import JUDGED_AT, is_due
 from capexplorer.session.reader import read
-from trials.timeline_digest import digest
+from lab.trials.timeline_digest import digest
 
 from .run_without_load import RunWithoutLoad
 

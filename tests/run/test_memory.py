@@ -9,8 +9,8 @@ import numpy as np
 
 from capexplorer.model.endpoint_columns import ENDPOINT_COLUMNS
 from capexplorer.model.timeline import TAIL_S
-from trials.simulation.queues import Run, System
-from trials.simulation.virtual_run import VirtualRun
+from lab.simulation.queues import Run, System
+from lab.simulation.virtual_run import VirtualRun
 
 WARM_UP_S = TAIL_S + 80
 """Until then everything with a bound is full, such as the latest seconds that are kept whole."""
@@ -21,7 +21,7 @@ DOUBLE, SINGLE = 8, 4
 SPARE = 1 / 8
 """An array has up to 1/16 of its length free at its end: of the seconds measured a little more."""
 
-_NOT_OF_RUNS = [tracemalloc.Filter(False, pattern) for pattern in ("*/trials/*", tracemalloc.__file__)]
+_NOT_OF_RUNS = [tracemalloc.Filter(False, pattern) for pattern in ("*/lab/*", tracemalloc.__file__)]
 
 
 def _used(run: VirtualRun) -> int:

@@ -15,7 +15,7 @@ from capexplorer.model.level_fold import LevelFold
 from capexplorer.model.timeline import TAIL_S, Timeline
 from capexplorer.replay import Replay
 from capexplorer.session.reader import read
-from trials.timeline_digest import digest
+from lab.trials.timeline_digest import digest
 
 from .run_without_load import RunWithoutLoad
 

@@ -10,7 +10,7 @@ from capexplorer.model.events import EndpointTick, FailureSignature, FailureTick
 from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.shortfall import shortfall
-from trials.marked import marked
+from lab.trials.marked import marked
 
 REFUSED = FailureSignature(types=("ConnectionRefusedError",), errno=errno.ECONNREFUSED, text="Connection refused")
 

@@ -14,7 +14,7 @@ from capexplorer.profile import MetricLimit, StopRules
 from capexplorer.report.summary import summarise
 from capexplorer.run.drivers.stop_watch import limits_of
 from capexplorer.session.reader import read
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .run_without_load import RunWithoutLoad
 

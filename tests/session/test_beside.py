@@ -20,7 +20,7 @@ from capexplorer.session.digest import digest_of
 from capexplorer.session.names import new_path
 from capexplorer.session.removal import RECORDED_WITHIN_S, being_recorded, delete
 from capexplorer.session.writer import SessionWriter
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .samples import HEADER, ONE_OF_EACH, log_lines
 

@@ -13,9 +13,9 @@ from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import decode, encode
 from capexplorer.session.validity import LineError
-from trials.fuzz import damage, logs
-from trials.fuzz.small_logs import small_logs
-from trials.marked import marked
+from lab.trials.fuzz import damage, logs
+from lab.trials.fuzz.small_logs import small_logs
+from lab.trials.marked import marked
 
 from .samples import HEADER
 

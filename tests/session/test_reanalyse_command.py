@@ -17,7 +17,7 @@ from capexplorer.model.findings import Cause
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .samples import HEADER, log_lines
 

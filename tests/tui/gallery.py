@@ -42,7 +42,7 @@ from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.themes import OURS, palette_of
-from trials.marked import marked
+from lab.trials.marked import marked
 
 PANES: tuple[type[Pane], ...] = (ThroughputPane, LatencyPane, CurvePane)
 SIZES = ((60, 13), (80, 20), (120, 38))

@@ -16,7 +16,7 @@ from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.render.chart import Tag
 from capexplorer.tui.render.timepage import TimePage, boundaries, page_at, tags
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .drawn import SMALL, pane_text, status_lines
 from .gallery import session, sessions

@@ -18,7 +18,7 @@ from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
-from trials.timeline_digest import digest
+from lab.trials.timeline_digest import digest
 
 from .gallery import sessions
 

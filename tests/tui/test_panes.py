@@ -29,7 +29,7 @@ from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.log import LogPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import ResourcesPane
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .drawn import LARGE, SMALL, drawn, status_lines, with_last
 from .session_events import HOSTILE_TEXT, SessionMaker, died, header, ready, session

@@ -18,9 +18,9 @@ from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.status_view import View, watched
 from capexplorer.tui.panes.throughput import ThroughputPane
-from trials.simulation.open_queue import OpenRun
-from trials.simulation.queues import System
-from trials.simulation.virtual_rates import VirtualRates
+from lab.simulation.open_queue import OpenRun
+from lab.simulation.queues import System
+from lab.simulation.virtual_rates import VirtualRates
 
 from .drawn import LARGE, MAXIMISED, SMALL, pane_text, status_lines
 from .session_events import session

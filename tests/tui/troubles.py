@@ -7,7 +7,7 @@ from typing import Any, Literal
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.findings import MarkKind
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from .session_events import HOSTILE_TEXT, session
 

@@ -25,7 +25,7 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit
-from trials.marked import marked
+from lab.trials.marked import marked
 
 STARTED_AT = "2026-01-01T12:00:00.000+01:00"
 LEVEL_S = 60.0

@@ -20,7 +20,7 @@ from capexplorer.model.limits import Limits
 from capexplorer.session.reader import read as session_events
 from capexplorer.wording.cause_texts import TEXTS
 from capexplorer.wording.evidence import GROWTH, PHRASES, WORDED_SEPARATELY
-from trials.marked import marked
+from lab.trials.marked import marked
 
 SESSIONS = Path(__file__).resolve().parents[2] / "sessions"
 LeakUnit = Literal["bytes", "fds"]

@@ -20,7 +20,7 @@ from capexplorer.model.verdicts import (
     Verification,
     VerificationStep,
 )
-from trials.marked import marked
+from lab.trials.marked import marked
 
 KNEE_MARK = marked(
     t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",

@@ -2,7 +2,7 @@
 
 An epoch is one run of the service with one set of parameters. Marks, bottlenecks, stop rules, the autopilot and reports all
 need the same ladder and the same split into fit and recovery, so both are computed here, once per evaluation. For 24 levels that
-costs about 4 ms under the interpreter lock that the load shares (`python -m benchmarks look`).
+costs about 4 ms under the interpreter lock that the load shares (`python -m lab.bench look`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Decides which requests are kept, by cheap checks before anything is copied. Their number is bounded for any traffic.
 
-`wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m benchmarks kept_requests`).
+`wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m lab.bench kept_requests`).
 `drain` runs in the recorder's thread once a second: it parses a few of those that were taken and removes secrets from them.
 """
 

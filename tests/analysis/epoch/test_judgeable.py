@@ -11,7 +11,7 @@ from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import KneeVerdict
-from trials.marked import marked
+from lab.trials.marked import marked
 
 from ..loads import Load, closed_session
 

@@ -18,10 +18,10 @@ from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Mark
 from capexplorer.model.rate_verdicts import RateVerdict
 from capexplorer.model.timeline import Timeline
-from trials.simulation.moving_rates import climbed, moving_rates
-from trials.simulation.open_queue import OpenRun
-from trials.simulation.queues import System, Trouble
-from trials.simulation.virtual_rates import VirtualRates
+from lab.simulation.moving_rates import climbed, moving_rates
+from lab.simulation.open_queue import OpenRun
+from lab.simulation.queues import System, Trouble
+from lab.simulation.virtual_rates import VirtualRates
 
 SEED = 250_000
 

@@ -20,10 +20,10 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.offered import OfferedFigures
 from capexplorer.model.percentiles import Latency
 from capexplorer.model.rate_verdicts import RateVerdict
-from trials.simulation.moving_rates import ramped_rates
-from trials.simulation.open_queue import OpenRun
-from trials.simulation.queues import System, Trouble
-from trials.simulation.virtual_rates import VirtualRates
+from lab.simulation.moving_rates import ramped_rates
+from lab.simulation.open_queue import OpenRun
+from lab.simulation.queues import System, Trouble
+from lab.simulation.virtual_rates import VirtualRates
 
 from ..rates.levels import level
 

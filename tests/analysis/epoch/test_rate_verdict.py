@@ -14,9 +14,9 @@ from capexplorer.analysis.epoch.rate_recovery import SecondAfter, Usual, after_l
 from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.findings import RateCapacityFinding, RateRecovered
 from capexplorer.model.rate_verdicts import RateVerdict
-from trials.simulation.open_queue import Iteration, OpenRun
-from trials.simulation.queues import System
-from trials.simulation.virtual_rates import VirtualRates
+from lab.simulation.open_queue import Iteration, OpenRun
+from lab.simulation.queues import System
+from lab.simulation.virtual_rates import VirtualRates
 
 from ..rates.levels import level
 

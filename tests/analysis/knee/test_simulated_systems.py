@@ -1,4 +1,4 @@
-"""The detector on simulated systems whose knee is known exactly. A fixed sample; `python -m benchmarks knees` has 600 ladders.
+"""The detector on simulated systems whose knee is known exactly. A fixed sample; `python -m lab.bench knees` has 600 ladders.
 
 Seeds 200,000 and up: thresholds were tuned on others (simulation/ladders.py).
 """
@@ -12,8 +12,8 @@ import pytest
 
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.verdicts import KneeVerdict
-from trials.simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs
-from trials.simulation.shown import shown
+from lab.simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs
+from lab.simulation.shown import shown
 
 SEEDS = range(200_000, 200_012)
 

@@ -11,9 +11,9 @@ from capexplorer.analysis.knee.capacity_curve import curve_of
 from capexplorer.analysis.knee.crossing import crossing
 from capexplorer.analysis.knee.think_time import Correction, common_think_time, correction
 from capexplorer.analysis.ladder import LadderLevel, pooled
-from trials.simulation.ladders import climb
-from trials.simulation.queues import System
-from trials.simulation.shown import level_of
+from lab.simulation.ladders import climb
+from lab.simulation.queues import System
+from lab.simulation.shown import level_of
 
 SECONDS = 20.0
 

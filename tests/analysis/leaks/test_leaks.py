@@ -13,7 +13,7 @@ from capexplorer.analysis.leaks import leaks
 from capexplorer.analysis.leaks.trend import trend
 from capexplorer.model.events import HostFacts, Mark, Target
 from capexplorer.model.timeline import Timeline
-from trials.simulation import growth
+from lab.simulation import growth
 
 MB = 1e6
 

@@ -1,0 +1,143 @@
+"""One finder on one service: its answer, the truth, and the cost of finding it."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from capexplorer.run.current_epoch import CurrentEpoch
+from lab.simulation.virtual_run import VirtualRun
+
+from .simulated import Service, SimulatedWorld, started
+from .world import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Window, World
+
+AUTOPILOT = "capexplorer's autopilot"
+
+FALSE_BEYOND = 0.25
+"""A knee that is further than this from every N* of its service is false."""
+
+OVERLOAD = 1.25
+"""Multiple of N* above which users overload the service."""
+
+
+class Exploration(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of results."""
+
+    finder: str
+    service: str
+    seed: int
+    knees: tuple[float, ...]
+    """Every N* that the service had; empty: it never saturates."""
+    users: float | None
+    """The answer; None: no knee."""
+    users_low: float | None = None
+    users_high: float | None = None
+    capacity_rps: float | None = None
+    seconds: float
+    most_users: int
+    overload_s: float
+
+    @property
+    def error(self) -> float | None:
+        """|users / N* - 1| for the nearest N*; None where the service or the answer has no knee."""
+        return None if self.users is None or not self.knees else min(abs(self.users / knee - 1) for knee in self.knees)
+
+    @property
+    def is_false(self) -> bool:
+        """Whether the answer is a knee that the service does not have: none at all, or none within FALSE_BEYOND."""
+        error = self.error
+        return self.users is not None and (error is None or error > FALSE_BEYOND)
+
+    @property
+    def covered(self) -> bool | None:
+        """Whether the interval contains an N*; None without an interval or an N*."""
+        if self.users_low is None or self.users_high is None or not self.knees:
+            return None
+        return any(self.users_low <= knee <= self.users_high for knee in self.knees)
+
+
+class Overload:
+    """The highest number of users, and the seconds with more than OVERLOAD times the largest N*."""
+
+    def __init__(self, knees: tuple[float, ...]) -> None:
+        self._limit_users = OVERLOAD * max(knees, default=math.inf)
+        self.most_users, self.seconds = 0, 0.0
+
+    def add(self, users: int, seconds: float) -> None:
+        """Count a step: that many users for some seconds."""
+        self.most_users = max(self.most_users, users)
+        self.seconds += seconds * (users > self._limit_users)
+
+
+class OverloadRecorder:
+    """A world whose steps are counted in an Overload."""
+
+    def __init__(self, world: World, overload: Overload) -> None:
+        self._world, self._overload = world, overload
+
+    @property
+    def now_s(self) -> float:
+        return self._world.now_s
+
+    @property
+    def users(self) -> int:
+        return self._world.users
+
+    def step(self, users: int) -> None:
+        """Set the number of users."""
+        self._world.step(users)
+
+    def watch(self, seconds: int) -> Window:
+        """Let some seconds pass."""
+        self._overload.add(self.users, seconds)
+        return self._world.watch(seconds)
+
+
+def explored(finder: str, find: Finder, world: World, service: str, seed: int, knees: tuple[float, ...]) -> Exploration:
+    """Explore a world by a policy; `knees` is the truth."""
+    overload = Overload(knees)
+    answer = find(OverloadRecorder(world, overload))
+    return row(finder, service, seed, knees, answer, world.now_s, overload)
+
+
+def row(
+    finder: str, service: str, seed: int, knees: tuple[float, ...], answer: Answer, seconds: float, overload: Overload
+) -> Exploration:
+    """The row of results of an exploration."""
+    return Exploration(
+        finder=finder,
+        service=service,
+        seed=seed,
+        knees=knees,
+        users=answer.users,
+        users_low=answer.users_low,
+        users_high=answer.users_high,
+        capacity_rps=answer.capacity_rps,
+        seconds=seconds,
+        most_users=overload.most_users,
+        overload_s=overload.seconds,
+    )
+
+
+def simulated(finder: str, find: Finder, service: Service) -> Exploration:
+    """Explore a simulated service by a policy."""
+    return explored(finder, find, SimulatedWorld(service), service.name, service.seed, service.knees)
+
+
+def autopilot(service: Service) -> Exploration:
+    """Explore a simulated service by the autopilot, with the rest of the product."""
+    run = VirtualRun(started(service), max_users=MAX_USERS)
+    overload = Overload(service.knees)
+    run.explore(LIMIT_S, each_second=lambda: overload.add(run.running.users, 1))
+    run.end()
+    return row(AUTOPILOT, service.name, service.seed, service.knees, _answer(run), run.now_s, overload)
+
+
+def _answer(run: VirtualRun) -> Answer:
+    """The knee of the final verdict. A bend or "at or below" does not count as an answer."""
+    verdict = CurrentEpoch(run.timeline).epoch.verdict
+    knee = verdict.capacity.knee if verdict is not None else None
+    if knee is None or knee.kind != "knee":
+        return NO_KNEE
+    return Answer(knee.users, knee.capacity_rps, knee.users_low, knee.users_high)

@@ -1,0 +1,34 @@
+"""One short row of each family of faults. `make faults` runs all rows with all client classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from disturbed_runs import repeated_while_disturbed
+
+from lab.trials.faults.execution import carry_out, why_not
+from lab.trials.faults.row import Row
+from lab.trials.faults.rows import ALL
+
+pytestmark = pytest.mark.slow
+
+SHORT = [
+    # beside other tests a service in a cgroup does not reach its quota: such rows run in `make short-trials`
+    pytest.param(row, id=row.name, marks=[pytest.mark.trial] * bool(row.cgroups))
+    for row in ALL.values()
+    if row.short
+]
+
+
+@pytest.mark.parametrize("row", SHORT)
+def test_a_fault_gets_its_name_and_no_other(row: Row, tmp_path: Path) -> None:
+    if reason := why_not(row):
+        pytest.skip(reason)
+    ran = repeated_while_disturbed(
+        lambda folder: carry_out(row, "fast", folder, short=True),
+        lambda ran: not ran.verdict.missing or bool(ran.verdict.wrong),
+        lambda ran: ran.neighbours,
+        tmp_path,
+    )
+    assert ran.verdict.right, f"{ran.verdict.sentence}: {ran.stderr}"

@@ -1,1 +1,0 @@
-"""Damaged and nonsensical input in large numbers, by seed: `python -m trials.fuzz logs --count 100000 --seed 1`."""
