@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import NamedTuple, overload
 
 from .model.columns import extend, rows
-from .model.endpoint_columns import EndpointColumns
 from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
 from .model.latency_seconds import ReadLatencies
 from .model.level import Folded, Level
@@ -61,7 +60,9 @@ class Replay:
         self.ended: Ended | None = None
         self._times = array("d")
         """For each event the latest time so far, which ascends even if an event was logged late."""
-        self._columns, self._endpoint_columns = Timeline().columns, EndpointColumns()
+        self._whole = Timeline()
+        """Only its columns, of all that was read."""
+        self._columns = self._whole.columns
         self._tick_numbers, self._tick_places = array("Q"), array("Q")
         """Of each tick: its event's number, and where its line begins."""
         self._log_numbers, self._log_places = array("Q"), array("Q")
@@ -137,7 +138,7 @@ class Replay:
         for place, event in part:
             if isinstance(event, Sample):
                 samples.append(event)
-                self._endpoint_columns.add(event)
+                self._whole.endpoint_columns.add(event)
                 self._tick(place, event)
             elif event is not None:
                 self._take(place, event)
@@ -198,8 +199,7 @@ class Replay:
     def after(self, events: int) -> Timeline:
         """The timeline of the first `count` events, as if only those had been folded."""
         events = min(max(events, 1), len(self._times))
-        timeline = Timeline()
-        timeline.columns, timeline.endpoint_columns = self._columns, self._endpoint_columns
+        timeline = Timeline(seconds_of=self._whole)
         timeline.latency_seconds = self._latency_seconds
         for event, timeline.ticks in self._kept[: bisect_left(self._kept_numbers, events)]:
             timeline.apply(event)

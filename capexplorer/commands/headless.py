@@ -47,7 +47,7 @@ def explore_headless(options: RunOptions) -> int:
         run, capture = assembled.run, assembled.capture
         if not run.is_driven:
             raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
-        progress = Progress(capture.stderr, options.steps, capture.stdout)
+        progress = Progress(capture.stderr, options.steps, capture.stdout, run.timeline_of_events())
         run.session_run.on_path.append(progress.begin)
         assembled.server.stop = lambda: run.outcome.interrupt("SIGTERM")
         with signals_to(run.outcome.interrupt):
@@ -68,11 +68,19 @@ class RunEnding(Protocol):
 
 
 class Progress:
-    """Prints what happens. `steps`: those of the run's plan; none for the autopilot or a shape. `stdout`: gets the log's path."""
+    """Prints what happens. `steps`: those of the run's plan; none for the autopilot or a shape. `stdout`: gets the log's path.
+    `timeline`: an empty one; None: with columns of its own.
+    """
 
-    def __init__(self, stderr: IO[str] | None, steps: Sequence[Step] = (), stdout: IO[str] | None = None) -> None:
+    def __init__(
+        self,
+        stderr: IO[str] | None,
+        steps: Sequence[Step] = (),
+        stdout: IO[str] | None = None,
+        timeline: Timeline | None = None,
+    ) -> None:
         self._console = Console(file=stderr, highlight=False, soft_wrap=True)
-        self._steps, self._timeline = steps, Timeline()
+        self._steps, self._timeline = steps, Timeline() if timeline is None else timeline
         self._printed: set[str] = set()
         """Keys of the findings that were printed in full."""
         self._stdout, self._path, self._has_begun = stdout, SimpleQueue[Path](), False

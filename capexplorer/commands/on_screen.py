@@ -37,7 +37,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             own = Screen(name_of_terminal(), may_steer=True)
             run.screens.begin(own)
             controls = ScreenControls(run.controls, run.screens, own)
-            feed = LiveFeed(run)
+            feed = LiveFeed(run, run.timeline_of_events())
             app = ExplorerApp(
                 feed,
                 LiveRunActions(controls, controls, run.unattended_s),

@@ -10,7 +10,6 @@ from . import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
 import math
-from array import array
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
@@ -22,9 +21,11 @@ from .second_columns import (
     NO_GENERATOR,
     NO_HOST,
     NO_PORTS,
+    Columns,
     EndpointSums,
     Fields,
     Values,
+    extend_all,
     second_columns,
     unsettled_failures,
 )
@@ -109,12 +110,11 @@ def rows(samples: Sequence[Sample]) -> dict[str, Values]:
     }
 
 
-def extend(columns: Mapping[str, array[float]], found: Mapping[str, Values]) -> None:
+def extend(columns: Columns, found: Mapping[str, Values]) -> None:
     """Append the values to the columns of the same names, None as NaN."""
-    ticks = len(found["t_s"])
-    values = np.fromiter(chain.from_iterable(found.values()), np.float64, len(found) * ticks)  # half of the time of np.array
-    for name, column in zip(found, values.reshape(-1, ticks), strict=True):
-        columns[name].frombytes(column.tobytes())
+    ticks, in_order = len(found["t_s"]), (found[name] for name in columns)
+    values = np.fromiter(chain.from_iterable(in_order), np.float64, len(columns) * ticks)  # half of the time of np.array
+    extend_all(columns, [column.tobytes() for column in values.reshape(-1, ticks)])
 
 
 def _dropped(sample: Sample) -> float | None:

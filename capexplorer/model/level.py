@@ -10,7 +10,7 @@ from .events import LevelClosed, LevelOpened, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram, merged
 from .level_fold import LevelFold, RampFold
-from .second_columns import SecondValues
+from .second_columns import Columns
 
 Void = Literal["worker_lost"]
 """Reason why a level has no figures."""
@@ -26,14 +26,17 @@ def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint]) -> L
     return merged([each.latency for each in endpoints if each.latency])
 
 
-def _nothing_folded(opened: LevelOpened) -> Folded:
-    return LevelFold(), RampFold.of(opened) if opened.ramp else None
+def _nothing_folded(opened: LevelOpened, columns: Columns | None) -> Folded:
+    return LevelFold(columns), RampFold.of(opened) if opened.ramp else None
 
 
 class Level:
     """A level, open or closed. It computes figures, and does not judge them."""
 
-    def __init__(self, opened: LevelOpened, first_index: int, opened_index: int | None = None) -> None:
+    def __init__(
+        self, opened: LevelOpened, first_index: int, opened_index: int | None = None, columns: Columns | None = None
+    ) -> None:
+        """`columns`: those of the timeline that it belongs to; None: no tick is added to it."""
         self.opened = opened
         self.first_index = first_index
         """Column index of its first tick."""
@@ -42,7 +45,7 @@ class Level:
         which is detected with a delay."""
         self.closed: LevelClosed | None = None
         self._folded: Folded | None = None
-        self._fold_again: Callable[[], Folded] | None = partial(_nothing_folded, opened)
+        self._fold_again: Callable[[], Folded] | None = partial(_nothing_folded, opened, columns)
         """Makes `_folded` when it is first needed: most levels of a replay never need it."""
         self._figures: LevelFigures | None = None
         self._endpoints: tuple[LevelEndpoint, ...] | None = None
@@ -172,14 +175,14 @@ class Level:
             bins=ramp.bins(with_histogram=True) if ramp is not None else (),
         )
 
-    def add(self, sample: Sample, values: SecondValues | None = None) -> None:
-        """Add one tick; ignored once the level has closed, whose figures include it. `values`: as of `LevelFold.add`."""
+    def add(self, sample: Sample, tick: int) -> None:
+        """Add one tick; ignored once the level has closed, whose figures include it. `tick`: its column index."""
         folded = self._seconds()
         if folded is not None:
             self._figures = self._endpoints = None
-            for fold in folded:
-                if fold is not None:
-                    fold.add(sample, values)
+            folded[0].add(sample, tick)
+            if folded[1] is not None:
+                folded[1].add(sample)
 
     def close(self, closed: LevelClosed) -> None:
         """Adopt the recorded figures and drop the accumulated seconds."""

@@ -12,7 +12,7 @@ from . import one_blas_thread  # noqa: F401  before numpy is loaded
 # isort: split
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +23,16 @@ from .histogram import LatencyHistogram
 from .merged import EndpointFold, Merged, latency_of
 from .offered import NO_DROPS, OfferedFigures
 from .reading_means import ReadingSums
-from .second_columns import READINGS, SECOND_COLUMNS, EndpointSums, SecondValues, append, second_values, unsettled_failures
+from .second_columns import (
+    READINGS,
+    SECOND_COLUMNS,
+    Columns,
+    EndpointSums,
+    append,
+    second_values,
+    unsettled_failures,
+    without_ticks,
+)
 
 BATCHES = 6
 
@@ -31,22 +40,37 @@ BATCHES = 6
 class LevelFold:
     """Accumulates the seconds of a level; `figures` may be called at any time."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Columns | None = None, ticks: Iterable[int] = ()) -> None:
+        """`columns`: those of a timeline, among them SECOND_COLUMNS; None: its own. `ticks`: its settled seconds in them."""
         self.merged = Merged()
         self.failures_while_unsettled = 0
         self.settled_s: float | None = None
         self.warm_ratio: float | None = None
         """Share of the users that were warm at the end of its last tick."""
-        self.columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
+        self._columns = without_ticks(SECOND_COLUMNS) if columns is None else columns
+        self.ticks = array("I", ticks)
+        """Column indices of the settled seconds."""
+
+    @property
+    def columns(self) -> Columns:
         """SECOND_COLUMNS of the settled seconds, by name; NaN: not measured."""
+        return {name: self._settled(name) for name in SECOND_COLUMNS}
+
+    def _settled(self, name: str) -> array[float]:
+        """The values of the settled seconds, which mostly are consecutive ones."""
+        if not self.ticks:
+            return array("d")
+        first, stop = self.ticks[0], self.ticks[-1] + 1
+        values = self._columns[name][first:stop]
+        return values if stop - first == len(self.ticks) else array("d", [values[tick - first] for tick in self.ticks])
 
     @property
     def settled_seconds(self) -> float:
         """Length of the settled seconds so far."""
-        return sum(self.columns["duration_s"])
+        return sum(self._settled("duration_s"))
 
-    def add(self, sample: Sample, values: SecondValues | None = None) -> None:
-        """Add one tick of this level. `values`: its `second_values`, if they were computed before."""
+    def add(self, sample: Sample, tick: int | None = None) -> None:
+        """Add one tick of this level. `tick`: its index in the columns of the timeline; None: it goes to those of its own."""
         self.failures_while_unsettled += _unsettled_failures(sample)
         if sample.warm_users is not None and sample.users:
             self.warm_ratio = sample.warm_users / sample.users
@@ -54,7 +78,10 @@ class LevelFold:
             return
         if self.settled_s is None:
             self.settled_s = sample.t_s - sample.duration_s
-        append(self.columns, second_values(sample) if values is None else values)
+        if tick is None:
+            tick = len(self.ticks)
+            append(self._columns, second_values(sample))
+        self.ticks.append(tick)
         self.merged.add(sample)
 
     @property
@@ -65,10 +92,9 @@ class LevelFold:
     def without(self, samples: Sequence[Sample]) -> LevelFold:
         """A copy without the level's last ticks, `samples`, at whose beginning a shift was found."""
         settled = [sample for sample in samples if sample.settled]
-        earlier = LevelFold()
+        left = len(self.ticks) - len(settled)
+        earlier = LevelFold(self._columns, self.ticks[:left])
         earlier.failures_while_unsettled = self.failures_while_unsettled - sum(map(_unsettled_failures, samples))
-        left = len(self.columns["duration_s"]) - len(settled)
-        earlier.columns = {name: column[:left] for name, column in self.columns.items()}
         earlier.settled_s = self.settled_s if left else None
         earlier.warm_ratio = self.warm_ratio
         earlier.merged = self.merged.without(settled)
@@ -76,10 +102,11 @@ class LevelFold:
 
     def figures(self, *, with_histogram: bool = False) -> LevelFigures:
         """The level's figures so far; rates are None while it has not settled."""
-        columns, duration_s = self.columns, self.settled_seconds
+        duration_s = self.settled_seconds
         if duration_s <= 0:
             failed = self.failures_while_unsettled
             return LevelFigures(settled=False, failures_while_unsettled=failed, warm_ratio=self.warm_ratio)
+        columns = self.columns
         requests, failures, waits, tasks = (int(sum(columns[name])) for name in ("requests", "failures", "waits", "tasks"))
         latency_sum_ms = sum(columns["latency_sum_ms"])
         work, durations = columns["work"], columns["duration_s"]
@@ -106,8 +133,8 @@ class LevelFold:
             task_s=sum(columns["task_sum_s"]) / tasks if tasks else None,
             warm_ratio=self.warm_ratio,
             users_mean=round(sum(users_seconds) / duration_s, 6),  # 40 users are not 40.000000000000014
-            **self._reading_figures(),
-            offered=self._offered(with_histogram) if self.merged.offered.ticks else None,
+            **_reading_figures(columns),
+            offered=self._offered(columns, with_histogram) if self.merged.offered.ticks else None,
             readings=self.merged.readings.means(),
             other_processes=self.merged.readings.other_processes(),
         )
@@ -123,12 +150,12 @@ class LevelFold:
         """Figures of each endpoint, in the order of their first request."""
         return tuple(fold.figures(with_histogram=with_histogram) for fold in self.endpoints.values())
 
-    def _offered(self, with_histogram: bool) -> OfferedFigures:
+    def _offered(self, columns: Columns, with_histogram: bool) -> OfferedFigures:
         """The iterations of a level of an offered rate."""
-        sums, durations = self.merged.offered, self.columns["duration_s"]
-        known = {name: _measured(self.columns[name]) for name in _OFFERED_MEANS}
+        sums, durations = self.merged.offered, columns["duration_s"]
+        known = {name: _measured(columns[name]) for name in _OFFERED_MEANS}
         means = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
-        finished = list(zip(self.columns["finished"], durations, strict=True))
+        finished = list(zip(columns["finished"], durations, strict=True))
         return OfferedFigures(
             offered_per_s=round(means["offered_per_s"], 6),
             planned=sums.planned,
@@ -149,14 +176,6 @@ class LevelFold:
             from_plan=sums.histogram.encode() if with_histogram and sums.histogram.count else None,
         )
 
-    def _reading_figures(self) -> dict[str, Any]:
-        """Means over the seconds in which a reading was measured; for used ports the greatest value."""
-        known = {name: _measured(self.columns[name]) for name in READINGS}
-        figures = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
-        if "ports_used" in figures:
-            figures["ports_used"] = max(known["ports_used"])
-        return figures
-
 
 _OFFERED_MEANS = ("offered_per_s", "in_flight", "queued", "late_p99_ms")
 
@@ -171,7 +190,7 @@ class RampFold:
         """`binned_by`: the column by which seconds are binned."""
         self._binned_by = binned_by
         self._offered: list[OfferedTick | None] = []
-        self._columns: dict[str, array[float]] = {name: array("d") for name in SECOND_COLUMNS}
+        self._columns = without_ticks(SECOND_COLUMNS)
         self._endpoints: list[tuple[EndpointTick, ...]] = []
         self._warmup_failures: list[int] = []
         self._readings: dict[float, ReadingSums] = {}
@@ -182,9 +201,9 @@ class RampFold:
         """For a ramp of users, or of an offered rate."""
         return cls("users" if opened.offered_per_s is None else "offered_per_s")
 
-    def add(self, sample: Sample, values: SecondValues | None = None) -> None:
-        """Add one tick, unless the process was suspended in it. `values`: as of `LevelFold.add`."""
-        values = second_values(sample) if values is None else values
+    def add(self, sample: Sample) -> None:
+        """Add one tick, unless the process was suspended in it."""
+        values = second_values(sample)
         at = values[self._binned_by]
         if sample.suspended_s is not None or at is None:
             return
@@ -207,15 +226,23 @@ class RampFold:
         return tuple(_bin(self._fold(members[index]), with_histogram) for index in sorted(members))
 
     def _fold(self, ticks: Sequence[int]) -> LevelFold:
-        fold = LevelFold()
-        fold.columns = {name: array("d", [column[tick] for tick in ticks]) for name, column in self._columns.items()}
+        fold = LevelFold(self._columns, ticks)
         fold.failures_while_unsettled = sum(self._warmup_failures[tick] for tick in ticks)
         for tick in ticks:
             fold.merged.add_endpoints(self._endpoints[tick])
             fold.merged.offered.add(self._offered[tick])
-        for at in set(fold.columns[self._binned_by]):
+        for at in {self._columns[self._binned_by][tick] for tick in ticks}:
             fold.merged.readings.merge(self._readings[at])
         return fold
+
+
+def _reading_figures(columns: Columns) -> dict[str, Any]:
+    """Means over the seconds in which a reading was measured; for used ports the greatest value."""
+    known = {name: _measured(columns[name]) for name in READINGS}
+    figures = {name: math.fsum(values) / len(values) for name, values in known.items() if values}
+    if "ports_used" in figures:
+        figures["ports_used"] = max(known["ports_used"])
+    return figures
 
 
 def _measured(column: array[float]) -> list[float]:

@@ -6,10 +6,11 @@ Each value is a double; None: not measured. Many ticks are converted at once (`c
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from .events import EndpointTick, Sample
 from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
@@ -19,6 +20,9 @@ Values = Sequence[float | None]
 
 SecondValues = Mapping[str, float | None]
 """The values of one tick by column, for SECOND_COLUMNS and perhaps more; None: not measured."""
+
+Columns: TypeAlias = "dict[str, array[float]]"
+"""Columns of equal length, by name. Several may be one array, so only `extend_all` changes them."""
 
 READINGS = (
     "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
@@ -143,11 +147,32 @@ def second_columns(samples: Sequence[Sample], sums: Sequence[EndpointSums]) -> d
     }
 
 
-def append(columns: Mapping[str, array[float]], values: SecondValues) -> None:
+def without_ticks(names: Iterable[str]) -> Columns:
+    """Columns of these names, at least one, that are still empty."""
+    return dict.fromkeys(names, array("d"))
+
+
+def append(columns: Columns, values: SecondValues) -> None:
     """Append one tick's values to the columns of the same names, None as NaN."""
-    for name, column in columns.items():
-        value = values[name]
-        column.append(math.nan if value is None else value)
+    doubles = array("d", [math.nan if (value := values[name]) is None else value for name in columns])
+    extend_all(columns, array("q", doubles.tobytes()))
+
+
+def extend_all(columns: Columns, found: Iterable[int | bytes]) -> None:
+    """Append to each column, in their order, the bits of one double or the bytes of several.
+
+    Columns that were equal in all ticks are one array, and part at the first tick in which they differ: half of a run's columns
+    are never measured, zero, constant, or a rate that all requests have.
+    """
+    length, alike = len(next(iter(columns.values()))), dict[tuple[int, int | bytes], list[str]]()
+    for (name, column), bits in zip(columns.items(), found, strict=True):
+        alike.setdefault((id(column), bits), []).append(name)
+    for (_, bits), names in alike.items():
+        column = columns[names[0]]
+        if len(column) > length:  # it has got the values of others
+            column = column[:length]
+            columns.update(dict.fromkeys(names, column))
+        column.frombytes(bits if isinstance(bits, bytes) else bits.to_bytes(8, sys.byteorder, signed=True))
 
 
 def unsettled_failures(sample: Sample, sums: EndpointSums) -> int:

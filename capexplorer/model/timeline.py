@@ -36,7 +36,7 @@ from .events import (
 )
 from .latency_seconds import LatencySeconds
 from .level import Level
-from .second_columns import append
+from .second_columns import Columns, append, without_ticks
 
 TAIL_S = 320
 """Latest seconds of the open level whose ticks are kept in full: the greatest delay with which a shift can be detected."""
@@ -78,16 +78,18 @@ class FailureCount:
 class Timeline:
     """The state of a session: `apply` each event in order, and read the other members."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = (), *, seconds_of: Timeline | None = None) -> None:
+        """`seconds_of`: a timeline that gets the same events before this one, in any thread: its columns serve both."""
         self.header: Header | None = None
         self.applied = 0
         """Number of events applied: as long as it stays, so does all that is drawn from this timeline."""
         self.ticks = 0
-        self.columns: dict[str, array[float]] = {name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)}
-        """Columns by name, of length `ticks`. In a replay they are longer, with values of later times: read only up to the
-        cursor."""
-        self.endpoint_columns = EndpointColumns()
-        """Columns of each endpoint; in a replay they are longer, too."""
+        self._has_own_columns = seconds_of is None
+        self.columns: Columns = without_ticks((*COLUMNS, *FOLD_COLUMNS)) if seconds_of is None else seconds_of.columns
+        """Columns by name, of length `ticks`. Those of another timeline are longer, with values of later times: read only up to
+        the cursor, and slices of them, for they cannot grow while a buffer is in use."""
+        self.endpoint_columns: EndpointColumns = EndpointColumns() if seconds_of is None else seconds_of.endpoint_columns
+        """Columns of each endpoint; those of another timeline are longer, too."""
         self.levels: list[Level] = []
         self._seconds: dict[tuple[int, bool], list[int]] = {}
         """Cached results of `seconds_of` for closed levels, by level index and `settled`: analysis needs them often."""
@@ -226,11 +228,11 @@ class Timeline:
         self._seconds.clear()
         if opened.since_s is None:
             self._tail.clear()
-            self.levels.append(Level(opened, len(self)))
+            self.levels.append(Level(opened, len(self), columns=self.columns))
             return
-        level = Level(opened, self.index_at(opened.since_s) + 1, len(self))
-        for sample in self.since(opened.since_s):
-            level.add(sample)
+        level, samples = Level(opened, self.index_at(opened.since_s) + 1, len(self), self.columns), self.since(opened.since_s)
+        for tick, sample in enumerate(samples, len(self) - len(samples)):
+            level.add(sample, tick)
         self.levels.append(level)
 
     def since(self, t_s: float) -> list[Sample]:
@@ -268,12 +270,12 @@ class Timeline:
     def _sample(self, sample: Sample) -> None:
         self.last = sample
         self._tail.append(sample)
-        values = row(sample)
+        if self._has_own_columns:
+            append(self.columns, row(sample))
+            self.endpoint_columns.add(sample)
         level = self._level(sample.level)
         if level is not None:
-            level.add(sample, values)
-        append(self.columns, values)
-        self.endpoint_columns.add(sample)
+            level.add(sample, self.ticks)
         self.ticks += 1
         for failure in sample.failures:
             key = (failure.name, failure.method, failure.signature)

@@ -23,10 +23,10 @@ Values = list[float | None]
 
 def points(timeline: Timeline, columns: dict[str, int], most: int = MOST_POINTS) -> tuple[list[float], dict[str, Values]]:
     """(times in s, values by column name), all of equal length; None: not measured. `columns`: decimals by column name."""
-    times = np.asarray(timeline.columns["t_s"])[: len(timeline)]
+    times = np.asarray(timeline.columns["t_s"][: len(timeline)])
     size = -(-2 * len(times) // most) if len(times) > most else 1
     series = {
-        name: _plain(_reduced(np.asarray(timeline.columns[name])[: len(times)], size), digits) for name, digits in columns.items()
+        name: _plain(_reduced(np.asarray(timeline.columns[name][: len(times)]), size), digits) for name, digits in columns.items()
     }
     return np.round(_times(times, size), 1).tolist(), series
 

@@ -11,6 +11,7 @@ from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.events import Event
 from ..model.kept_request import KeptRequests
+from ..model.timeline import Timeline
 from ..target.reports import Report as TargetReport
 from .drivers.driver import Manual, Plan
 from .drivers.load_target import LoadTarget
@@ -69,6 +70,10 @@ class LiveRun:
     def take(self) -> Sequence[Event]:
         """All events since the last call."""
         return self.session_run.sink.take()
+
+    def timeline_of_events(self) -> Timeline:
+        """A timeline for the events that are taken, still empty. It shares the columns of the recorder's."""
+        return Timeline(seconds_of=self.session_run.sink.timeline)
 
     def close(self) -> None:
         """Stop users and target, write the final event, and close the log. May be called twice."""

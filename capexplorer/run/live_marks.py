@@ -97,7 +97,7 @@ class LiveMarks:
 
     def _settled_seconds(self) -> int:
         level = self._timeline.levels[-1]
-        return len(level.fold.columns["duration_s"]) if level.fold is not None else 0
+        return len(level.fold.ticks) if level.fold is not None else 0
 
     def _emit_all(self, events: Iterable[Event]) -> None:
         for event in events:

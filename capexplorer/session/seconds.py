@@ -10,8 +10,7 @@ from __future__ import annotations
 from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
-from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from ..model.events import LevelOpened, Sample
 from ..model.level import Folded
 from ..model.level_fold import LevelFold, RampFold
 from ..model.merged import Merged
-from ..model.second_columns import SECOND_COLUMNS
+from ..model.second_columns import Columns
 
 KEEP_EVERY = 64
 """Settled seconds between states that are kept, each of about 8 KB: to continue from one takes at most 5 ms, for each second's
@@ -31,7 +30,7 @@ line is read and decoded again. A day has 1,350 of them.
 class LevelSeconds:
     """Accumulates the seconds of levels of a recording. `sample(tick)` reads the sample with this column index from the log."""
 
-    def __init__(self, columns: Mapping[str, array[float]], sample: Callable[[int], Sample]) -> None:
+    def __init__(self, columns: Columns, sample: Callable[[int], Sample]) -> None:
         self._columns, self._sample = columns, sample
         self._latest: tuple[int, int, Merged] = (-1, 0, Merged())
         """The latest state: first tick of its level, number of settled seconds in it, and the sums."""
@@ -46,11 +45,9 @@ class LevelSeconds:
         """
         own = self._own(opened, first, stop, named)
         ticks = self._settled(opened, first, stop, named)
-        fold = LevelFold()
+        fold = LevelFold(self._columns, ticks)
         fold.failures_while_unsettled = int(np.frombuffer(self._columns["unsettled_failures"][first:stop])[own].sum())
         fold.warm_ratio = self._warm_ratio(np.flatnonzero(own) + first)
-        settled = np.array(ticks, np.int64)
-        fold.columns = {name: array("d", np.frombuffer(self._columns[name])[settled].tobytes()) for name in SECOND_COLUMNS}
         if ticks:
             fold.settled_s = self._columns["t_s"][ticks[0]] - self._columns["duration_s"][ticks[0]]
         fold.merged = self._merged(first, ticks)

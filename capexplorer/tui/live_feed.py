@@ -17,8 +17,9 @@ class LiveFeed:
     pause_s = None
     """The next `take` follows a call of `wake`."""
 
-    def __init__(self, source: EventSource) -> None:
-        self.timeline = Timeline()
+    def __init__(self, source: EventSource, timeline: Timeline | None = None) -> None:
+        """`timeline`: an empty one; None: with columns of its own."""
+        self.timeline = Timeline() if timeline is None else timeline
         self.timeline.latency_seconds = self._latencies = KeptLatencies()
         self._source = source
 

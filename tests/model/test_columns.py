@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 
 import pytest
 from msgspec.structs import replace
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from capexplorer.model.columns import COLUMNS, FOLD_COLUMNS, extend, row, rows
 from capexplorer.model.events import EndpointTick, OfferedTick, Sample
 from capexplorer.model.readings import GeneratorReading, TargetReading
-from capexplorer.model.second_columns import READINGS, SECOND_COLUMNS, second_values
+from capexplorer.model.second_columns import READINGS, SECOND_COLUMNS, append, second_values, without_ticks
 
 TICK = Sample(t_s=1.0, duration_s=1.0, level=0, users=3, wanted=3, phase="settled", settled=True)
 
@@ -33,7 +32,7 @@ def test_several_ticks_at_once_give_the_same_columns_as_one_by_one() -> None:
         replace(TICK, t_s=2.5, targets=(TargetReading(pid=1, fds=5, cpu_ratio=0.5), TargetReading(pid=2, fds=7))),
         replace(TICK, t_s=3.0, duration_s=0.0, work=2.0, offered=OfferedTick(offered_per_s=9.0, planned=9, finished=8)),
     )
-    together, alone = ({name: array("d") for name in (*COLUMNS, *FOLD_COLUMNS)} for _ in range(2))
+    together, alone = (without_ticks((*COLUMNS, *FOLD_COLUMNS)) for _ in range(2))
     extend(together, rows(ticks))
     for tick in ticks:
         extend(alone, rows((tick,)))
@@ -44,6 +43,28 @@ def test_several_ticks_at_once_give_the_same_columns_as_one_by_one() -> None:
     assert list(together["throughput_rps"])[:2] == [0.0, 18.0]
     assert together["target_fds"][2] == 12.0
     assert math.isnan(together["target_cpu_ratio"][2])  # one of two targets was not measured
+
+
+def test_columns_are_one_array_as_long_as_they_are_equal_to_the_bit() -> None:
+    rows_of = {
+        "a": (0.0, 1.0, 2.0),
+        "b": (0.0, 1.0, 3.0),
+        "c": (0.0, -0.0, 0.0),
+        "d": (None, None, 5.0),
+        "e": (None, math.nan, 5.0),
+    }
+    columns, arrays = without_ticks(rows_of), []
+    for tick in range(3):
+        append(columns, {name: values[tick] for name, values in rows_of.items()})
+        arrays.append(len({id(column) for column in columns.values()}))
+    assert arrays == [2, 3, 4]
+    assert {name: repr(list(column)) for name, column in columns.items()} == {
+        "a": "[0.0, 1.0, 2.0]",
+        "b": "[0.0, 1.0, 3.0]",
+        "c": "[0.0, -0.0, 0.0]",
+        "d": "[nan, nan, 5.0]",
+        "e": "[nan, nan, 5.0]",
+    }
 
 
 def test_no_column_occurs_twice() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Sequence
 
 import msgspec
@@ -12,7 +11,6 @@ from ...model.figures import Latency, LevelFigures
 from ...model.level import Level
 from ...model.level_fold import LevelFold
 from ...model.offered import OfferedFigures
-from ...model.second_columns import SECOND_COLUMNS
 from ...model.timeline import Timeline
 from .offered_part import offered_part
 
@@ -48,8 +46,7 @@ def figures_of(timeline: Timeline, ticks: Sequence[int], offered: OfferedFigures
 
     `offered`: the figures of the whole level, if it offered a rate.
     """
-    fold, columns = LevelFold(), timeline.columns
-    fold.columns = {name: array("d", [columns[name][tick] for tick in ticks]) for name in SECOND_COLUMNS}
+    fold = LevelFold(timeline.columns, ticks)
     figures = fold.figures()
     successes = figures.requests - figures.failures
     mean_ms = sum(fold.columns["latency_sum_ms"]) / successes if successes else None
