@@ -22,7 +22,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials check lint pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -54,6 +54,13 @@ quick-load-tests: setup built
 
 quick-other-tests: setup built
 	$(COMPUTING) tests $(addprefix --ignore=,$(SCREEN_TESTS) $(ANALYSIS_TESTS) $(RUN_TESTS) $(LOAD_TESTS))
+
+# What differs from main, or BASE=commit: all of lint, and the nearest tests for at most 10 s of CPU.
+near: setup
+	$(MAKE) --no-print-directory --jobs=2 --keep-going lint near-tests
+
+near-tests: setup
+	$(BIN)/python -m lab.near $(BASE)
 
 check: lint quick-tests
 
