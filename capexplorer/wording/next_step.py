@@ -43,8 +43,8 @@ ENDS = {
     "not_recovered": ("f", "see why requests fail; the service does not recover at fewer users"),
     "nothing_done": ("f", "see why no request succeeds"),
     "collapse": ("e", "export; goodput collapsed without a plateau, so there is no knee"),
-    "generator": ("e", "export; the generator is the limit: add cores, or workers on other machines"),
-    "ports": ("e", "export; ephemeral ports run out: keep connections alive, or raise the range"),
+    "generator": ("e", "export; the generator is the limit: add cores, or other machines"),
+    "ports": ("e", "export; ephemeral ports run out: keep connections alive"),
     "max_users": ("e", "export; no knee up to the limit: raise guards.max_users to go on"),
     "not_settling": ("e", "export; the level does not settle, so nothing can be measured"),
 }
@@ -191,11 +191,13 @@ def _seconds(least: float, most: float) -> str:
 
 
 def _after_disturbance(timeline: Timeline, figures: Figures) -> NextStep:
-    """The step after other processes disturbed a level: to wait while they are busy, then the same level again."""
+    """The step after other processes disturbed a level: to wait while they are busy, then the same level again. Who cannot end
+    them goes on by hand: nothing else on the screen says that keys still change the load.
+    """
     now = timeline.last.neighbours if timeline.last is not None else None
     busy = now.cpu_ratio if now is not None and now.cpu_ratio is not None else figures.get("others_cpu_ratio")
     if isinstance(busy, float | int) and busy < BUSY_CORES:
         return NextStep("Enter", f"{numbers.counted(timeline.wanted)} again; other processes used the CPU until now")
     cpus = figures.get("cpus")
     used = f"{busy:.1f} of {cpus} cores" if isinstance(busy, float | int) and cpus else "the machine's CPU"
-    return NextStep("", f"other processes use {used}; end them, or use another machine")
+    return NextStep("", f"other processes use {used}; end them, or go on with +")

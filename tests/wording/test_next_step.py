@@ -65,15 +65,32 @@ def proposed(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeli
             "12 users again; other processes used the CPU until now",
         ),
         (
+            GiveUp(1, "neighbours"), "",
+            "other processes use the machine's CPU; end them, or go on with +",
+        ),
+        (
+            GiveUp(1, "neighbours", {"others_cpu_ratio": 101.6, "cpus": 128}), "",
+            "other processes use 101.6 of 128 cores; end them, or go on with +",
+        ),
+        (
             GiveUp(1, "neighbours", {"others_cpu_ratio": 1.6, "cpus": 2}), "",
-            "other processes use 1.6 of 2 cores; end them, or use another machine",
+            "other processes use 1.6 of 2 cores; end them, or go on with +",
         ),
     ],
 )  # fmt: skip
 def test_a_proposal_has_a_key_and_words_that_fit_one_line(proposal: Proposal, key: str, words: str) -> None:
     assert next_step(proposed(proposal)) == NextStep(key, words)
-    if not isinstance(proposal, GiveUp):
-        assert len(f" NEXT  {key or 'wait'}: {words}") <= 78, "more than one line at 80 columns"
+    assert fits(NextStep(key, words))
+
+
+def fits(step: NextStep | None) -> bool:
+    """Whether the step has one line at 80 columns."""
+    return step is not None and len(f" NEXT  {step.key or 'wait'}: {step.words}") <= 78
+
+
+@pytest.mark.parametrize("why", ENDS)
+def test_every_reason_to_give_up_fits_one_line(why: Why) -> None:
+    assert fits(next_step(proposed(GiveUp(1, why))))
 
 
 @pytest.mark.parametrize(
