@@ -121,6 +121,16 @@ def endpoints(finding: Finding) -> str:
     return ", ".join([*(f"{endpoint} {numbers.number(count)}" for endpoint, count in most[:_ENDPOINTS]), *more])
 
 
+def refused(finding: Finding) -> str:
+    """The requests that a service answered with failures, and what one of the replies said: `GET /x 380, POST /y 32 (404: no such
+    order)`. Empty unless the replies had a status: failures below HTTP are not about single requests.
+    """
+    if not isinstance(finding, Cause) or not finding.statuses:
+        return ""
+    says_more = finding.example not in ("", *(f"code={status}" for status in finding.statuses))
+    return endpoints(finding) + (f" ({finding.example})" if says_more else "")
+
+
 def example(finding: Finding) -> str:
     """Text of one failure, unescaped; empty if there is none. The matching line of the target's log is in the advice."""
     return finding.example if isinstance(finding, Cause) else ""

@@ -25,7 +25,7 @@ from ..model.findings import (
 from . import numbers, quantities
 from .advice import advice
 from .cause_texts import name
-from .evidence import counted, readings
+from .evidence import counted, readings, refused
 from .knee_sentences import LIMITS, knee, verified
 from .part_names import of_part, unwatched_party
 from .rate_sentences import rate_capacity, recovered
@@ -134,7 +134,7 @@ def at_load(event: Mark, between: str = " at ") -> str:
 
 
 def _listed(event: Mark) -> str:
-    return ", ".join(filter(None, (counted(event.finding), readings(event.finding))))
+    return ", ".join(filter(None, (counted(event.finding), refused(event.finding), readings(event.finding))))
 
 
 def _in_words(event: Mark) -> str | None:
@@ -202,8 +202,8 @@ def journal_mark(event: Mark, header: Header | None = None) -> str:
     412 × at 3.1/s`.
     """
     if event.kind in BLAMES:
-        counts = counted(event.finding)
-        return f"{short_sentence(event)}, {counts}" if counts and event.state != "retracted" else short_sentence(event)
+        counts = (counted(event.finding), refused(event.finding)) if event.state != "retracted" else ()
+        return ", ".join(filter(None, (short_sentence(event), *counts)))
     if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
         return mark(event, header)
     sentence, advised = _curve(event), advice(event.finding, header)

@@ -236,6 +236,28 @@ def test_a_mark_in_the_journal_has_neither_readings_nor_advice() -> None:
 
 
 @pytest.mark.parametrize(
+    ("id_", "example", "said"),
+    [
+        ("client_error", "404: no such order", ", GET /orders 9, POST /orders 3 (404: no such order)"),
+        ("server_error", "500: too many clients", ", GET /orders 9, POST /orders 3 (500: too many clients)"),
+        ("client_error", "code=404", ", GET /orders 9, POST /orders 3"),
+        ("client_error", "", ", GET /orders 9, POST /orders 3"),
+    ],
+)
+def test_a_mark_of_refused_requests_names_them_and_what_a_reply_said(id_: str, example: str, said: str) -> None:
+    status = 500 if id_ == "server_error" else 404
+    mark = marked(
+        t_s=9.0, key="k", state="open", kind="cause", id=id_, users=3, severity="error", confidence="high",
+        evidence={
+            "count": 12, "rate_per_s": 4.0, "endpoints": {"POST /orders": 3, "GET /orders": 9}, "example": example,
+            "statuses": {str(status): 12},
+        },
+    )  # fmt: skip
+    assert wording.journal_mark(mark) == f"{wording.short_sentence(mark)}, 12 × at 4/s{said}"
+    assert wording.mark(mark).startswith(f"{wording.short_sentence(mark)}: 12 × at 4/s{said}, statuses {status}: 12. ")
+
+
+@pytest.mark.parametrize(
     ("id_", "at_users", "at_rate"),
     [
         ("not_saturated", "Add users", "Offer a higher rate"),
