@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from contextlib import suppress
 
 import click
+
+from ..errors import InputError
 
 
 def ask(question: str, default: str = "") -> str:
@@ -23,6 +26,13 @@ def ask(question: str, default: str = "") -> str:
         click.echo()
         raise click.Abort from None
     return answer.strip() or default
+
+
+def confirm(question: str, flag: str) -> None:
+    """Go on after a yes. Raises click.Abort: a no; InputError, which names the flag to add, without a terminal to ask on."""
+    if not os.isatty(0):
+        raise InputError(f"there is no terminal to ask on: {question} Add {flag}")
+    click.confirm(question, abort=True, err=True)
 
 
 def _is_incomplete(answer: str) -> bool:

@@ -23,6 +23,7 @@ from ..session.digest import digest_of
 from ..wording import session_time
 from ..wording.numbers import MISSING, three_digits
 from . import completing
+from .asking import confirm
 from .error_output import printable
 from .judging import judged
 
@@ -69,8 +70,8 @@ def remove(names: tuple[str, ...], yes: bool, sessions_dir: Path | None) -> None
     logs = list(dict.fromkeys(found))
     for log in logs:
         click.echo(f"{printable(log.stem)}  {printable(titles.read(log) or '')}".rstrip(), err=True)
-    if not yes and not click.confirm(f"Delete {'this session' if len(logs) == 1 else f'these {len(logs)} sessions'}?", err=True):
-        raise click.Abort
+    if not yes:
+        confirm(f"Delete {'this session' if len(logs) == 1 else f'these {len(logs)} sessions'}?", "--yes")
     for log in logs:
         removal.delete(log)
 

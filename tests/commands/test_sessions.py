@@ -91,9 +91,31 @@ def test_rename_gives_a_session_a_title_by_which_rm_finds_it(folder: Path, capsy
 
 def test_rm_deletes_nothing_without_a_yes_or_if_one_name_is_wrong(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = saved(folder)
+    monkeypatch.setattr("os.isatty", lambda descriptor: True)
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda question: "n")
     assert cli.run(["--sessions-dir", str(folder), "sessions", "rm", "0a1b"]) == 130
     assert cli.run(["--sessions-dir", str(folder), "sessions", "rm", "0a1b", "gone", "--yes"]) == 2
+    assert saved(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["sessions", "rm", "0a1b"], "--yes"),
+        (["init"], "--request"),
+        (["init", "http://127.0.0.1:9"], "--request"),
+        (["run"], "-f"),
+    ],
+)
+def test_a_command_that_cannot_ask_names_the_option_that_answers(
+    words: list[str], option: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = saved(folder)
+    monkeypatch.setattr("os.isatty", lambda descriptor: False)
+    monkeypatch.chdir(folder)
+    (folder / "locustfile.py").write_text("")
+    assert cli.run(["--sessions-dir", str(folder), *words]) == 2
+    assert option in capsys.readouterr().err
     assert saved(folder) == before
 
 
