@@ -154,25 +154,32 @@ def verified(found: KneeVerdict) -> str:
 
 
 def _verified(found: KneeVerdict) -> str:
-    """`; verified`, or what would verify or does contradict the knee: `; provisional: a later soak of 20 s at 14 users would
-    verify it`. Later: the levels in which the knee was found may be such levels already, but none confirms itself.
+    """`; verified`, what contradicts the knee, or which levels confirm it and which are still to be measured, in order:
+    `; provisional: 33 users confirmed it; to verify it, step to 57 users, then return to 1`. No level confirms the knee that was
+    found in it, so what is still to be measured takes new levels.
     """
     word, checked = verified(found), found.verification
     if checked is None or checked.state == "verified":
         return f"; {word}" if word else ""
     if checked.state == "contradicted":
         return "; " + " and ".join(_contradiction(step) for step in checked.disagreeing)
-    return f"; {word}: " + ", then ".join(_wanted_step(step) for step in checked.open_steps) + " would verify it"
+    open_steps = checked.open_steps
+    units = [numbers.counted(open_steps[0].users), *(numbers.users(step.users) for step in open_steps[1:])]
+    wanted = ", then ".join(map(_wanted_step, open_steps, units))
+    confirmed = " and ".join(numbers.users(step.measured_users) for step in checked.steps if step not in open_steps)
+    if not confirmed:
+        return f"; {word} until new levels confirm it: {wanted}"
+    return f"; {word}: {confirmed} users confirmed it; to verify it, {wanted}"
 
 
-def _wanted_step(step: VerificationStep) -> str:
+def _wanted_step(step: VerificationStep, users: str) -> str:
     match step.name:
         case "soak":
-            return f"a later soak of {step.least_s:g} s at {numbers.counted(step.users)}"
+            return f"hold {users} for {step.least_s:g}–{step.most_s:g} s"
         case "beyond":
-            return f"a later level at {numbers.counted(step.users)}"
+            return f"step to {users}"
         case "return_to_first":
-            return f"a return to {numbers.counted(step.users)}"
+            return f"return to {users}"
 
 
 def _contradiction(step: VerificationStep) -> str:
@@ -205,9 +212,9 @@ def missing(wanted: Missing) -> str:
         case "longer_levels":
             return "longer levels would narrow the interval"
         case "soak":
-            return f"a later soak of {_span(wanted)} at {_place(wanted)} would verify the knee"
+            return f"a new soak of {_span(wanted)} at {_place(wanted)} would verify the knee"
         case "beyond":
-            return f"a later level at {_place(wanted)} would confirm the maximum"
+            return f"a new level at {_place(wanted)} would confirm the maximum"
         case "return_to_first":
             return f"a return to {numbers.counted(wanted.users_below)} would show whether the service drifts"
         case "return_to_clean":

@@ -134,8 +134,7 @@ def test_the_verdict_of_a_session_has_its_knee_limit_and_verification(tmp_path: 
     assert verdict.startswith("Knee at ")
     assert "limited by queueing" in verdict
     assert verdict.endswith(
-        "; provisional: a later soak of 20 s at 28 users, then a later level at 49 users,"
-        " then a return to 5 users would verify it."
+        "; provisional until new levels confirm it: hold 28 users for 20–40 s, then step to 49, then return to 5."
     )
     assert document["no_knee_up_to_users"] is None
     (knee,) = [each for each in document["knees"] if each["kind"] == "knee"]

@@ -41,8 +41,8 @@ def knee(kind: str = "knee", **changes: Any) -> CapacityVerdict:
     return CapacityVerdict(curve=curve, knee=KneeVerdict(kind=kind, **fields))  # type: ignore[arg-type]
 
 
-def verification(*measured: int, soak: Any = None, back: Any = None) -> Verification:
-    """The verification of a knee at 47 users. `measured`: the users of the levels that were measured for its steps, in order.
+def verification(*measured: int | None, soak: Any = None, back: Any = None) -> Verification:
+    """The verification of a knee at 47 users. `measured`: for each step the users of the level that was measured, if one was.
     `soak` and `back`: how the soak, or the return to 1 user, disagrees with the earlier levels.
     """
     wanted = (("soak", 33, 20.0, soak), ("beyond", 57, 6.0, None), ("return_to_first", 1, 6.0, back))
@@ -57,7 +57,7 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
         )
         for place, (name, users, least_s, disagreement) in enumerate(wanted)
     )
-    state = "contradicted" if soak or back else "verified" if len(measured) == 3 else "provisional"
+    state = "contradicted" if soak or back else "verified" if len(measured) == 3 and None not in measured else "provisional"
     return Verification(state=state, steps=steps)  # type: ignore[arg-type]
 
 
@@ -67,10 +67,15 @@ def verification(*measured: int, soak: Any = None, back: Any = None) -> Verifica
         (knee(), f"{AT_47} (high confidence); provisional."),
         (knee(provisional=False), f"{AT_47} (high confidence)."),
         (knee(verification=verification()),
-         f"{AT_47} (high confidence); provisional: a later soak of 20 s at 33 users, then a later level at 57 users,"
-         " then a return to 1 user would verify it."),
+         f"{AT_47} (high confidence); provisional until new levels confirm it: hold 33 users for 20–40 s,"
+         " then step to 57, then return to 1."),
         (knee(verification=verification(33)),
-         f"{AT_47} (high confidence); provisional: a later level at 57 users, then a return to 1 user would verify it."),
+         f"{AT_47} (high confidence); provisional: 33 users confirmed it; to verify it, step to 57 users, then return to 1."),
+        (knee(verification=verification(33, 57)),
+         f"{AT_47} (high confidence); provisional: 33 and 57 users confirmed it; to verify it, return to 1 user."),
+        (knee(verification=verification(None, None, 1)),  # the return comes after the level beyond
+         f"{AT_47} (high confidence); provisional until new levels confirm it: hold 33 users for 20–40 s,"
+         " then step to 57, then return to 1."),
         (knee(verification=verification(33, 57, 1), provisional=False), f"{AT_47} (high confidence); verified."),
         (knee(verification=verification(33, soak="less_goodput"), confidence="low"),
          f"{CONTRADICTED_AT_47} (low confidence); a later level at 33 users had less goodput than before."),

@@ -96,7 +96,7 @@ def verify(levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users
 
 def _replaces(shown: Verification, best: Verification) -> bool:
     """Whether `shown` replaces the best result so far: it contradicts the knee, or more of its steps agree."""
-    agreeing = [len(each.steps) - len(each.open_steps) for each in (shown, best)]
+    agreeing = [sum(step.agrees is True for step in each.steps) for each in (shown, best)]
     if "contradicted" in (shown.state, best.state):
         return shown.state == "contradicted" or agreeing[0] > 0
     return agreeing[0] > agreeing[1]

@@ -45,8 +45,13 @@ class Verification(Reading, frozen=True, kw_only=True):
 
     @property
     def open_steps(self) -> tuple[VerificationStep, ...]:
-        """Steps that were not measured or disagree, the most useful first."""
-        return tuple(step for step in self.steps if not step.agrees)
+        """Steps that are still to be measured, in order: those that were not measured or disagree, and the return to the first
+        level as long as the level beyond the knee is open, since it comes after that.
+        """
+        still_open = {step.name for step in self.steps if not step.agrees}
+        if "beyond" in still_open:
+            still_open.add("return_to_first")
+        return tuple(step for step in self.steps if step.name in still_open)
 
     @property
     def disagreeing(self) -> tuple[VerificationStep, ...]:

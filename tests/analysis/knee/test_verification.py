@@ -70,6 +70,7 @@ def test_a_soak_a_level_beyond_and_a_return_verify_it() -> None:
 
 def test_the_return_comes_after_the_level_beyond() -> None:
     assert [name for name, _, _ in open_steps(knee_after([BACK, SOAK, BEYOND]))] == ["return_to_first"]
+    assert [name for name, _, _ in open_steps(knee_after([SOAK, BACK]))] == ["beyond", "return_to_first"]
     assert verification(knee_after([BACK, SOAK, BEYOND, BACK])).state == "verified"
 
 
@@ -86,7 +87,7 @@ def test_levels_from_before_the_knee_could_be_found_verify_nothing() -> None:
 
 
 def test_a_level_beyond_that_comes_down_from_overload_does_not_count() -> None:
-    assert [name for name, _, _ in open_steps(knee_after([SOAK, 90, 60, BACK]))] == ["beyond"]
+    assert [name for name, _, _ in open_steps(knee_after([SOAK, 90, 60, BACK]))] == ["beyond", "return_to_first"]
 
 
 @pytest.mark.parametrize("seconds", [12.0, 19.0])
