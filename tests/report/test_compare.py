@@ -203,7 +203,7 @@ def test_a_doubled_capacity_is_claimed_and_comes_first_although_low_levels_are_e
     assert all(one.claimed for one in pair.knee)
     words = sentences.verdict(found).split()
     assert " ".join(words[:15]) == "B is better than A: capacity 78.0 to 151/s (+94% [+83% to +104%]), knee 26"
-    assert "mean at 48 users 330 to 50 ms (-85%)" in sentences.verdict(found)
+    assert "mean latency at 48 users 330 to 50 ms (-85% [" in sentences.verdict(found)
     assert sentences.verdict(found).endswith("; no significant difference below 24 users.")
 
 
@@ -263,7 +263,35 @@ def test_failures_that_only_one_session_has_are_named() -> None:
         t_s=9.0, key="c", state="open", kind="cause", id="connection_reset", severity="warning", evidence={"count": 12}
     )
     found = sentences.verdict(compared(timeline([LevelSpec(10)]), timeline([LevelSpec(10)], more=[resets], id="b")))
-    assert found.startswith("No significant difference between B and A: only B has failures: connections are reset")
+    assert found.startswith("No significant difference between B and A: ")
+    assert found.endswith("; only in B, but at too few loads to test: connections are reset.")
+
+
+def test_unlike_failures_of_both_are_each_named_and_none_is_called_the_only_one() -> None:
+    resets, timeouts = (
+        marked(t_s=9.0, key="c", state="open", kind="cause", id=cause, severity="warning", evidence={"count": 12})
+        for cause in ("connection_reset", "bad_gateway")
+    )
+    found = compared(timeline([LevelSpec(10)], more=[resets]), timeline([LevelSpec(10, 80.0)], more=[timeouts], id="b"))
+    sentence = sentences.verdict(found)
+    assert "; only in B, but at too few loads to test: bad gateway (HTTP 502)" in sentence
+    assert "; only in A, but at too few loads to test: connections are reset" in sentence
+
+
+def test_a_change_within_noise_has_no_interval_that_may_leave_out_zero() -> None:
+    both = (knee(26, 78.0, capacity_se_rps=4.0), knee(26, 89.0, capacity_se_rps=4.0))
+    found = compared(*(timeline(LOW, more=[mark], id=name) for mark, name in zip(both, "ab", strict=True)))
+    capacity = found.pairs[0].capacities[1]
+    assert capacity.interval is not None
+    assert capacity.interval[0] > 0, "its 90% interval leaves out zero"
+    assert "capacity 78.0 to 89.0/s (+14%, within noise of " in sentences.verdict(found)
+
+
+def test_a_verdict_for_the_better_and_for_the_worse_says_in_what() -> None:
+    failing = [LevelSpec(users, failures=300) for users in (10, 20, 40)]
+    marks = (knee(26, 78.0, capacity_se_rps=1.0), knee(50, 151.0, capacity_se_rps=1.7))
+    before, after = session([LevelSpec(users) for users in (10, 20, 40)], more=[marks[0]]), session(failing, more=[marks[1]])
+    assert sentences.verdict(compare([before, after])).startswith("B is better than A in capacity, but worse in failures: ")
 
 
 # -- the verdict
@@ -278,16 +306,17 @@ def test_failures_that_only_one_session_has_are_named() -> None:
             [LevelSpec(10, 101.0)],
             "No significant difference between B and A: goodput at 10 users 100 to 101/s (+1.0%",
         ),
-        ([LevelSpec(10)], [LevelSpec(10, 80.0)], "B is worse than A: goodput at 10 users 100 to 80.0/s (-20%)"),
+        ([LevelSpec(10)], [LevelSpec(10, 80.0)], "B is worse than A: goodput at 10 users 100 to 80.0/s (-20% [-23% to -17%])"),
         (
             [LevelSpec(10), LevelSpec(20)],
             [LevelSpec(10), LevelSpec(20, 150.0)],
-            "B is better than A: goodput at 20 users 100 to 150/s (+50%)",
+            "B is better than A: goodput at 20 users 100 to 150/s (+50% [+45% to +55%])",
         ),
         (
             [LevelSpec(20), LevelSpec(100)],
             [LevelSpec(20, 120.0), LevelSpec(100, 60.0)],
-            "B is better and worse than A: goodput at 20 users 100 to 120/s (+20%); goodput at 100 users 100 to 60.0/s (-40%)",
+            "B is better and worse than A: goodput at 20 users 100 to 120/s (+20% [+16% to +24%]); "
+            "goodput at 100 users 100 to 60.0/s (-40%",
         ),
         (
             [LevelSpec(10)],

@@ -35,7 +35,8 @@ def test_the_same_comparison_gives_the_same_bytes(render: Any) -> None:
 def test_markdown_has_verdict_levels_and_unmatched_user_counts() -> None:
     text = markdown.render(comparison()).decode()
     assert text.startswith(
-        "# Comparison\n\n**B (dlo) is better than A: goodput at 50 users 90.0 to 120/s (+33%); only A has a knee"
+        "# Comparison\n\n**B (dlo) is better than A: goodput at 50 users 90.0 to 120/s"
+        r" (+33% \[+29% to +38%\]); only A has a knee"
     )
     assert "| 50 | goodput/s | 90.0 | 120.0 | +30.0 | +33.3% | 4.15 | better, beyond noise |" in text
     assert "Settled only in B: 60 users." in text

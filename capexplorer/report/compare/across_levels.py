@@ -47,8 +47,8 @@ class OverallChange:
     log_ratio: float
     se: float
     degrees: float
-    beyond_knee: bool = False
-    """Whether it covers only user counts at or beyond the greatest knee."""
+    beyond: int = 0
+    """How many of the levels are at or beyond the greatest knee."""
     means: tuple[float, float] | None = None
     """For shares of failed requests: their means before and after, of which `log_ratio` is that of the shares that succeeded."""
     claimed: bool = False
@@ -261,7 +261,8 @@ def service_time_change(mean_below: Pairs, goodput_beyond: Pairs) -> OverallChan
     in `overall_change`.
     """
     demands = [(_reciprocal(before), _reciprocal(after)) for before, after in goodput_beyond]
-    return overall_change("service_time", [*mean_below, *demands])
+    found = overall_change("service_time", [*mean_below, *demands])
+    return found and replace(found, beyond=sum(_is_known(before) and _is_known(after) for before, after in demands))
 
 
 def _reciprocal(estimate: Estimate) -> Estimate:

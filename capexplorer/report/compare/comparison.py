@@ -182,14 +182,19 @@ class Pair:
         return tuple(one for one in found if one.judgement != "not_measured")
 
     @property
-    def directions(self) -> frozenset[bool]:
-        """Whether the claimed differences are for the better (True), for the worse (False), or both; empty without any. The knee
-        is not among them: it moves with think time and latency, too.
+    def claimed(self) -> tuple[Difference | OverallChange, ...]:
+        """The claimed differences that are for the better or for the worse. The knee is not among them: it moves with think time
+        and latency, too.
         """
-        found = {one.better for load in self.loads for one in load.differences if one.claimed}
-        found |= {one.better for one in self.capacities if one.claimed and one.figure != "knee"}
-        found |= {one.better for one in self.overall if one.claimed}
-        return frozenset(is_better for is_better in found if is_better is not None)
+        at_loads = (one for load in self.loads for one in load.differences)
+        capacities = (one for one in self.capacities if one.figure != "knee")
+        compared: list[Difference | OverallChange] = [*at_loads, *capacities, *self.overall]
+        return tuple(one for one in compared if one.claimed and one.better is not None)
+
+    @property
+    def directions(self) -> frozenset[bool]:
+        """Whether the claimed differences are for the better (True), for the worse (False), or both; empty without any."""
+        return frozenset(one.better for one in self.claimed if one.better is not None)
 
     @property
     def unmatched(self) -> tuple[tuple[str, str], ...]:

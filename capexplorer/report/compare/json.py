@@ -111,7 +111,7 @@ def _level(level: MatchedLevel) -> dict[str, Any]:
 def _overall(one: OverallChange) -> dict[str, Any]:
     return {
         "levels": one.levels,
-        "beyond_knee": one.beyond_knee,
+        "beyond_knee": one.beyond == one.levels,
         "ratio": _rounded(one.ratio),
         "noise": _rounded(one.noise),
         "detectable": _rounded(one.detectable),

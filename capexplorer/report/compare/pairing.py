@@ -152,7 +152,7 @@ def _overall(
         return [figures[name][index] for index in indices]
 
     goodput = overall_change("goodput", at("goodput", beyond if is_limited else free))
-    found = [goodput and replace(goodput, beyond_knee=is_limited)]
+    found = [goodput and replace(goodput, beyond=goodput.levels * is_limited)]
     if not other_clients:
         found.append(service_time_change(at("mean", below), at("goodput", beyond)))
         found += [latency_change(name, at(name, below)) for name in HEADLINE_LATENCIES]

@@ -9,7 +9,7 @@ from ....wording import units
 from ..across_levels import OverallChange
 from ..comparison import Pair
 from ..difference import Difference
-from ..figures import FIGURES
+from ..figures import FIGURES, SERVICE_TIME
 
 MISSING = "–"
 
@@ -103,7 +103,7 @@ def overall(pair: Pair) -> str:
     changes of which not even a doubling would be found.
     """
     sentence = [
-        f"{_title(one)} {percent(one.ratio)} over {one.levels}{_noise_and_significance(one)}"
+        f"{title(one)} {percent(one.ratio)} over {one.levels}{_noise_and_significance(one)}"
         for one in pair.overall
         if not one.says_nothing
     ]
@@ -111,32 +111,44 @@ def overall(pair: Pair) -> str:
 
 
 def overall_words(one: OverallChange) -> str:
-    """`service time +9.8% [+7.1% to +13%] over 12 user counts`, `2.9% of requests fail instead of 0% over 6 user counts`."""
-    over = f"over {one.levels} user counts{' at or beyond the knee' * one.beyond_knee}"
+    """`service time +9.8% [+7.1% to +13%] over 12 user counts (latency at 8 below the knee, 1/goodput at 4 beyond it)`,
+    `2.9% of requests fail instead of 0% over 6 user counts`.
+    """
+    over = f"over {one.levels} user counts"
     if one.means is not None:
         before, after = (f"{100 * share:.2g}%" for share in one.means)
         return f"{after} of requests fail instead of {before} {over}"
-    return f"{_title(one)} {brief(one.ratio)}{interval(one.interval)} {over}"
+    if one.beyond == one.levels:
+        over += " at or beyond the knee"
+    elif one.beyond:
+        over += f" (latency at {one.levels - one.beyond} below the knee, 1/goodput at {one.beyond} beyond it)"
+    return f"{title(one)} {brief(one.ratio)}{interval(one.interval)} {over}"
 
 
-def _title(one: OverallChange) -> str:
-    return {"failure_ratio": "share that succeeds", "mean": "mean latency"}.get(one.figure, FIGURES[one.figure].title)
+def title(one: OverallChange | Difference) -> str:
+    """Its name in a sentence: `mean latency`."""
+    if isinstance(one, OverallChange) and one.means is not None:
+        return "share that succeeds"
+    return "mean latency" if one.figure == "mean" else FIGURES[one.figure].title
 
 
 def _noise_and_significance(one: OverallChange) -> str:
-    where = " beyond the knee" if one.beyond_knee else ""
+    where = " beyond the knee" if one.beyond == one.levels else ""
     noise = f"noise {percent(one.noise).lstrip('+')}"
     smallest = "" if one.detectable is None else f", found from {percent(one.detectable).lstrip('+')} on"
     return f"{where} ({noise}{smallest}){', beyond noise' if one.claimed else ''}"
 
 
 def detectable(pair: Pair) -> str:
-    """`a change of 6.2% in service time would be found`: the most precise of the tests of the whole curve; empty without any."""
+    """`a change of 6.2% would be found`: the most precise of the tests of the whole curve; empty without any. That of the service
+    time is not named: a service that is so much slower has it at all loads.
+    """
     asked = [one for one in pair.overall if one.detectable is not None and one.means is None and one.figure != "p50"]
     best = min(asked, key=lambda one: one.detectable or math.inf, default=None)
     if best is None or best.says_nothing:
-        return "the levels are too few or differ too much to find even a doubling" if asked else ""
-    return f"a change of {brief(best.detectable or 0.0).lstrip('+')} in {_title(best)} would be found"
+        return "not even a doubling would be found: the levels are too few, or differ too much" if asked else ""
+    of = "" if best.figure == SERVICE_TIME.name else f" in {title(best)}"
+    return f"a change of {brief(best.detectable or 0.0).lstrip('+')}{of} would be found"
 
 
 def isolated(pair: Pair) -> str:
@@ -145,7 +157,7 @@ def isolated(pair: Pair) -> str:
     if not found:
         return ""
     users, one = max(found, key=lambda each: abs(each[1].ratio or 0.0))
-    return f"{FIGURES[one.figure].title} stands out at {users} users alone ({ratio(one)}): repeat that level"
+    return f"{title(one)} stands out at {users} users alone ({ratio(one)}): repeat that level"
 
 
 def _signed(sentence: str, number: float) -> str:

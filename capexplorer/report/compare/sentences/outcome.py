@@ -1,7 +1,7 @@
 """The verdict of a comparison: which session is better, by how much and how sure; then what else differs, and where nothing does.
 
     B (--pool 4) is better than A: capacity 76.8 to 151/s (+97% [+86% to +109%]), knee 25 to 51 users; p95 at 48 users
-    385 to 89.7 ms (-77%); no significant difference below 24 users.
+    385 to 89.7 ms (-77% [-80% to -73%]); no significant difference below 24 users.
 
 The capacity and the knee are the answer, so they come first, unless only another figure differs. Only claimed differences are
 called better or worse. Brackets hold 90% intervals.
@@ -15,13 +15,16 @@ from collections.abc import Iterable, Sequence
 from .... import wording
 from ....wording import numbers, quantities
 from ..comparison import Comparison, MatchedLevel, MatchedRate, Pair
-from ..difference import Difference
+from ..difference import LEAST_RATIO, Difference
 from ..figures import FIGURES, HEADLINE_LATENCIES, SERVICE_TIME
-from .cells import brief, detectable, interval, isolated, judgement, overall_words, percent
+from .cells import brief, detectable, interval, isolated, judgement, overall_words, title
 from .curve_facts import failures
 from .reservations import names
 
 _CLIENTS = ("client", "partly_client")
+
+_SUBJECTS = {"capacity": "capacity", "goodput": "goodput", "failure_ratio": "failures"}
+"""What a figure is about; any other is a latency."""
 
 _NOT_CLAIMED = "not significant when all figures are tested"
 """Said of a difference that is significant by itself, but not among the figures of a verdict."""
@@ -41,15 +44,34 @@ def verdict_sentence(comparison: Comparison) -> str:
 
 
 def _pair(pair: Pair, after: str, before: str) -> str:
-    answer, claims, places = ", ".join(_capacities(pair)), list(_claims(pair)), list(_no_difference(pair))
+    answer, claims = ", ".join(_capacities(pair)), list(_claims(pair))
+    rest = [*_failing_alone(pair), *_no_difference(pair)]
     if not pair.directions:
-        lead = _why_not(pair, after, before) or f"No significant difference between {after} and {before}"
+        precision = detectable(pair)
+        sure = f" ({precision})" if precision else ""
+        lead = _why_not(pair, after, before) or f"No significant difference between {after} and {before}{sure}"
         found = "; ".join(each for each in [*claims, answer or _highest(pair)] if each)
-        return f"{lead}{f': {found}' if found else ''}" + "".join(f"; {each}" for each in places)
-    which = "better and worse" if len(pair.directions) > 1 else "better" if True in pair.directions else "worse"
+        return f"{lead}{f': {found}' if found else ''}" + "".join(f"; {each}" for each in rest)
     is_first = any(one.claimed for one in pair.capacities if one.figure == "capacity")
     ordered = [answer, *claims] if is_first or not claims else [claims[0], answer, *claims[1:]]
-    return f"{after} is {which} than {before}: " + "; ".join(each for each in [*ordered, *places] if each)
+    return f"{after} is {_which(pair, before)}: " + "; ".join(each for each in [*ordered, *rest] if each)
+
+
+def _which(pair: Pair, before: str) -> str:
+    """`better than A`; if both are claimed, in what, the capacity first: `worse than A in capacity, but better in latency`."""
+    if len(pair.directions) == 1:
+        return f"{'better' if True in pair.directions else 'worse'} than {before}"
+    better, worse = (("better", _subjects(pair, True)), ("worse", _subjects(pair, False)))
+    if set(better[1]) & set(worse[1]):
+        return f"better and worse than {before}"
+    first, second = (worse, better) if "capacity" in worse[1] else (better, worse)
+    return f"{first[0]} than {before} in {' and '.join(first[1])}, but {second[0]} in {' and '.join(second[1])}"
+
+
+def _subjects(pair: Pair, is_better: bool) -> list[str]:
+    """What the claims in one direction are about; goodput only without the capacity that it shows."""
+    found = {_SUBJECTS.get(one.figure, "latency") for one in pair.claimed if one.better is is_better}
+    return sorted(found - {"goodput"} if "capacity" in found else found)
 
 
 # -- capacity and knee
@@ -59,8 +81,9 @@ def _capacities(pair: Pair) -> Iterable[str]:
     """`capacity 76.8 to 151/s (+97% [+86% to +109%])`, `knee 25 to 51 users`, and the capacity as a rate."""
     for one in sorted(pair.capacities, key=lambda one: one.figure == "knee"):
         if one.figure == "knee":
-            users = f"knee {numbers.users(one.before.value)} to {numbers.users(one.after.value)} users"
-            yield users if one.claimed else f"{users} ({_unclaimed(one)})"
+            ours, theirs = (f"{numbers.users(each.value)} users" for each in (one.before, one.after))
+            users = f"knee {ours.removesuffix(' users')} to {theirs}" if ours != theirs else f"knee {ours} in both"
+            yield users if one.claimed or ours == theirs else f"{users} ({_unclaimed(one)})"
         else:
             name = "capacity as a rate" if one is pair.rate_capacity else "capacity"
             yield f"{name} {_capacity_values(one)} ({_change(one)})"
@@ -88,31 +111,51 @@ def _instead(pair: Pair) -> str:
 
 
 def _change(one: Difference) -> str:
-    """`+97% [+86% to +109%]`; for one that is not claimed also why."""
-    change = "" if one.ratio is None else f"{brief(one.ratio)}{interval(one.interval)}"
-    return change if one.claimed else f"{change}, {_unclaimed(one)}".lstrip(", ")
+    """`+97% [+86% to +109%]`; for one that is not claimed why: `+4.9%, within noise of 7.4%`. Its interval would not agree with
+    that at a glance: it leaves out 10% of true changes, and may leave out zero where the test, at 5%, finds nothing.
+    """
+    change = "" if one.ratio is None else brief(one.ratio)
+    return f"{change}{interval(one.interval)}" if one.claimed else f"{change}, {_unclaimed(one)}{_of_noise(one)}".lstrip(", ")
 
 
 def _unclaimed(one: Difference) -> str:
     return _NOT_CLAIMED if one.counts else judgement(one)
 
 
+def _of_noise(one: Difference) -> str:
+    """` of 7.4%`: the relative change from which it would be significant; empty for other reasons."""
+    if one.judgement != "within" or not one.before.value or one.noise is None:
+        return ""
+    return f" of {brief(max(one.noise / one.before.value, LEAST_RATIO)).lstrip('+')}"
+
+
 # -- levels and the whole curve
 
 
 def _claims(pair: Pair) -> Iterable[str]:
-    """What is claimed besides capacity and knee: failures, goodput if no capacity is claimed, and a latency. And failures that
-    only one of the sessions had, whatever their number.
+    """What is claimed besides capacity and knee: failures, goodput if no capacity is claimed, and a latency. The service time
+    comes last, since it is computed from figures that each say more where they are claimed themselves.
     """
     yield from _of(("failure_ratio",), pair)
     if not any(one.claimed for one in pair.capacities if one.figure == "capacity"):
         yield from _of(("goodput",), pair)
     by_client = _of_clients(pair)
-    yield from [by_client] if by_client else _of((SERVICE_TIME.name, *HEADLINE_LATENCIES), pair)
+    yield from [by_client] if by_client else _of((*HEADLINE_LATENCIES, SERVICE_TIME.name), pair)
+
+
+def _failing_alone(pair: Pair) -> Iterable[str]:
+    """`only in B: bad gateway (HTTP 502)`: kinds of failures that the other one does not have. If the verdict claims nothing of
+    failures it says so: `only in B, but not significant: bad gateway (HTTP 502)`.
+    """
+    is_claimed = any(one.figure == "failure_ratio" for one in pair.claimed)
+    is_tested = any(one.figure == "failure_ratio" for one in pair.overall) or any(
+        one.change for load in pair.loads for one in load.differences if one.figure == "failure_ratio"
+    )
+    but = "" if is_claimed else ", but not significant" if is_tested else ", but at too few loads to test"
     for one, other in ((pair.after, pair.before), (pair.before, pair.after)):
         only = failures(one) - failures(other)
         if only:
-            yield f"only {one.letter} has failures: {', '.join(sorted(only))}"
+            yield f"only in {one.letter}{but}: {', '.join(sorted(only))}"
 
 
 def _of(figures: Sequence[str], pair: Pair) -> Iterable[str]:
@@ -125,7 +168,8 @@ def _of(figures: Sequence[str], pair: Pair) -> Iterable[str]:
         if same:
             yield _at_load(*max(same, key=lambda each: _size(each[1])))
     if not at_loads:
-        yield from [overall_words(one) for one in pair.overall if one.claimed and one.figure in figures][:1]
+        claimed = {one.figure: one for one in pair.overall if one.claimed}
+        yield from [overall_words(claimed[name]) for name in figures if name in claimed][:1]
 
 
 def _first_claimed(load: MatchedLevel | MatchedRate, figures: Sequence[str]) -> Difference | None:
@@ -138,8 +182,8 @@ def _size(one: Difference) -> float:
 
 
 def _at_load(load: MatchedLevel | MatchedRate, one: Difference) -> str:
-    """`p95 at 48 users 385 to 89.7 ms (-77%)`."""
-    change = "" if one.ratio is None or FIGURES[one.figure].unit == "%" else f" ({brief(one.ratio)})"
+    """`p95 at 48 users 385 to 89.7 ms (-77% [-80% to -73%])`."""
+    change = "" if one.ratio is None or FIGURES[one.figure].unit == "%" else f" ({brief(one.ratio)}{interval(one.interval)})"
     return f"{_values_at(load, one)}{change}"
 
 
@@ -152,7 +196,7 @@ def _values_at(load: MatchedLevel | MatchedRate, one: Difference) -> str:
             shown = f"{' to '.join(f'{100 * (each or 0.0):.2g}%' for each in values)} of requests"
         case _:
             shown = quantities.rates(values, " to ", quantities.rate_cell)
-    return f"{FIGURES[one.figure].title} at {load.load} {'users' if isinstance(load, MatchedLevel) else 'offered'} {shown}"
+    return f"{title(one)} at {load.load} {'users' if isinstance(load, MatchedLevel) else 'offered'} {shown}"
 
 
 def _of_clients(pair: Pair) -> str | None:
@@ -177,14 +221,11 @@ def _highest(pair: Pair) -> str:
     if not measured:
         return ""
     one = measured[-1]["goodput"]
-    noise = percent((one.noise or 0.0) / (one.before.value or math.inf)).lstrip("+")
-    return f"{_values_at(measured[-1], one)} ({brief(one.ratio or 0.0)}, noise {noise})"
+    return f"{_values_at(measured[-1], one)} ({_change(one)})"
 
 
 def _no_difference(pair: Pair) -> Iterable[str]:
-    """Below which load nothing differs; without any claim what is not known, a level to repeat, and the smallest change that
-    would be found.
-    """
+    """Below which load nothing differs; without any claim what is not known, and a level to repeat."""
     if pair.directions:
         limited = [level.users for level in pair.levels if level.at_limit]
         free = any(not level.at_limit and not level.disturbed for level in pair.levels)
@@ -194,7 +235,7 @@ def _no_difference(pair: Pair) -> Iterable[str]:
         undisturbed = [level for level in pair.levels if not level.disturbed]
         if undisturbed and not pair.capacities and all(level["goodput"].p is None for level in undisturbed):
             yield "whether goodput differs is unknown: standard errors are missing"
-        yield from (each for each in (isolated(pair), detectable(pair)) if each)
+        yield from [isolated(pair)] if isolated(pair) else []
 
 
 def _why_not(pair: Pair, after: str, before: str) -> str:
