@@ -192,7 +192,7 @@ def test_readings_of_the_evidence_have_their_units(evidence: dict[str, Any], sen
 
 
 @pytest.mark.parametrize("name", ["sample-autopilot", "sample-taskqueue", "sample-kv", "sample-webdav"])
-def test_no_bottleneck_of_a_recorded_session_is_told_by_the_keys_of_the_log(name: str) -> None:
+def test_no_bottleneck_of_a_recorded_session_shows_keys_of_the_log(name: str) -> None:
     marks = (each for each in session_events(SESSIONS / f"{name}.jsonl") if isinstance(each, Mark))
     found = [mark.finding for mark in marks if isinstance(mark.finding, Bottleneck)]
     told = {*WORDED_SEPARATELY, *GROWTH, "throughput_rps", "little_ratio"}
