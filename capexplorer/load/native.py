@@ -34,9 +34,9 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY
     with plugins_once.plugins_read_once():
         import locust  # noqa: F401
 
-    from . import attempts, connections, keep_alive, results, truncated
+    from . import attempts, connections, custom_events, keep_alive, results, truncated
 
-    for hooks in (connections, keep_alive, attempts, truncated, results):
+    for hooks in (connections, keep_alive, attempts, truncated, results, custom_events):
         hooks.install()
     if max_body_mb is not None:
         bound_bodies(max_body_mb)

@@ -6,19 +6,16 @@ The hot path appends and nothing else; histograms are filled in the recorder's t
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from gevent import getcurrent
-
 from ..model import outside
 from ..model.events import ClientTick, EndpointTick, FailureSignature, FailureTick, OfferedTick
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
-from . import attempts
+from . import attempts, custom_events
 from .endpoints import EndpointNames
 from .failures import FailureStream
 from .keep_alive import Closes, closes
@@ -29,7 +26,6 @@ from .request_counts import request_counts
 from .signature import full_text, signature_of
 from .user_activity import ActivitySums, UserActivity
 from .user_code import UserCodeFault
-from .user_cycle import RequestEvents
 
 EXAMPLES_MOST = 1_000
 """Maximum number of failures recorded in full in a session, one per signature, so that many failures stay cheap."""
@@ -160,28 +156,13 @@ class Recorder:
             iteration.failed = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts.of_request(exception, response)
-        began_s = start_time if url is not None and isinstance(start_time, float) else None
-        self._report_custom(f"{method} {named}", response_ms, began_s)
+        for custom in custom_events.fired(f"{method} {named}", response_ms, start_time):
+            self.on_custom_event(custom)
         warm = self.activity.on_request(response_ms)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
         sampling = self.sampling
         if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
             sampling.take(method, named, response_ms, signature, exception, response, start_time, url, warm)
-
-    def _report_custom(self, named: str, response_ms: float, client_began_s: float | None) -> None:
-        """Report events of this user that are no requests. `client_began_s`: when a client began this one (`time.time`); None:
-        it is user code's own.
-        """
-        greenlet, now_s = getcurrent(), time.time()
-        events: RequestEvents | None = getattr(greenlet, "request_events", None)
-        if events is None:
-            events = greenlet.request_events = RequestEvents()
-        if client_began_s is not None:
-            found = events.of_client(client_began_s, now_s)
-        else:
-            found = events.of_user_code(named, now_s - response_ms / 1000, now_s)
-        for each in found:
-            self.on_custom_event(each)
 
     def _text_of_first(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
         """The full text of the first failure with this signature; empty for later ones, and after EXAMPLES_MOST texts."""

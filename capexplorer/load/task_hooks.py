@@ -15,6 +15,7 @@ from locust.exception import StopUser
 from locust.user.task import DefaultTaskSet, TaskSet
 from locust.user.users import PytestUser, User
 
+from .custom_events import of_this_user, turn
 from .offered.offering import Offering
 from .results import LEAVING
 from .user_activity import UserActivity
@@ -71,6 +72,7 @@ def _executing(
             if iteration is None:
                 wait(tasks, tasks.wait_time())  # the rate has ended
         began_s = activity.on_task()
+        of_this_user().task_begins(turn())
         try:
             execute(tasks, task)
         except Exception as error:  # a failure, or Locust's own way to leave a task set
@@ -115,6 +117,9 @@ def _running(activity: UserActivity, run: Callable[[Any], None], errors: UserErr
 def _sleeping(activity: UserActivity) -> Callable[..., None]:
     def sleep(seconds: float = 0, ref: bool = True) -> None:
         activity.on_sleep(seconds)
+        events = of_this_user()
+        events.sleeps(turn())
         _sleep(seconds, ref)
+        events.wakes(turn())
 
     return sleep

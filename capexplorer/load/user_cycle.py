@@ -1,5 +1,4 @@
-"""Whether one user is warm, how long it sleeps between its requests, and which of its events are no requests. Pure: times are
-passed in.
+"""Whether one user is warm, and how long it sleeps between its requests. Pure: times are passed in.
 
 A user is *warm* once it has completed a task cycle; only from then on its requests count in figures: `on_start`, and
 the first request that all new users make at once, are not steady load. Its first wait ends such a cycle. A task of many requests
@@ -74,39 +73,3 @@ class UserCycle:
         """
         slept_s, self.slept_s = self.slept_s, 0.0
         return min(slept_s, max(0.0, now_s - self._slept_since_s - response_s))
-
-
-ROUNDED_S = 0.001
-"""Events of user code may be longer than they were by this, since many round to milliseconds."""
-
-CUSTOM_MOST = 20
-"""Names of events of user code that are kept until a client's request ends; some users have no such client."""
-
-
-class RequestEvents:
-    """Finds events that user code fires of itself and that are no requests: a token counter, the time to a first byte. One user's
-    requests follow each other, so an event whose time lies within that of a client's request has no request of its own.
-    """
-
-    __slots__ = ("_client_ended_s", "_custom")
-
-    def __init__(self) -> None:
-        self._client_ended_s = 0.0
-        """When the latest request of a client ended."""
-        self._custom: dict[str, float] = {}
-        """Events of user code since then, and when each was fired."""
-
-    def of_client(self, began_s: float, ended_s: float) -> list[str]:
-        """A client's request has ended: the events that user code fired during it."""
-        within = [name for name, fired_s in self._custom.items() if fired_s > began_s]
-        self._client_ended_s = ended_s
-        self._custom.clear()
-        return within
-
-    def of_user_code(self, name: str, began_s: float, fired_s: float) -> list[str]:
-        """User code fires an event: its name if it lies within the client's request before it."""
-        if began_s + ROUNDED_S < self._client_ended_s:
-            return [name]
-        if len(self._custom) < CUSTOM_MOST:
-            self._custom[name] = fired_s
-        return []

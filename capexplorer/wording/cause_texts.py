@@ -94,7 +94,7 @@ _CAUSES = {
     ),
     "custom_events": CauseText(
         "events of user code count as requests",
-        "Each lies within a request that counts already, so goodput and latency include both: report it by an event of its own "
+        "Each is about a request that counts already, so goodput and latency include both: report it by an event of its own "
         "(`EventHook`) in place of `events.request`.",
     ),
     "event_loop_blocked": CauseText(

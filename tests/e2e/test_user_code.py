@@ -101,6 +101,63 @@ def test_an_event_without_a_request_of_its_own_is_named_and_one_of_a_client_of_t
     assert {name for each in found if isinstance(each, Cause) for name in each.endpoints} == {"METRIC x"}
 
 
+FIGURES_AND_REQUESTS = """
+import gevent, time
+from urllib.parse import urlsplit
+from gevent import socket
+from locust import FastHttpUser, HttpUser, User, constant, events, task
+from capexplorer.users import LeanHttpUser
+
+def fire(kind, name, response_time, **more):
+    events.request.fire(request_type=kind, name=name, response_time=response_time, response_length=0, exception=None, **more)
+
+def asks(user):
+    address = urlsplit(user.host)
+    with socket.create_connection((address.hostname, address.port)) as connection:
+        connection.sendall(b"GET /work HTTP/1.1\\r\\nHost: here\\r\\nConnection: close\\r\\n\\r\\n")
+        connection.recv(1000)
+
+class Socket(User):
+    abstract = {client} is not User
+    wait_time = constant(0.1)
+    @task
+    def call(self):
+        asks(self)
+        fire("WS", "call", 0, url="ws://here/work", start_time=time.time())
+        fire("WS", "push", 0)
+
+class Visitor({client}):
+    abstract = {client} is User
+    wait_time = constant(0.1)
+    @task
+    def visit(self):
+        began_s = time.time()
+        with self.client.get("/work", stream=True, name="stream", catch_response=True) as reply:
+            fire("METRIC", "ttft", 1)
+            for part in reply.iter_content(100):
+                pass
+        reply = self.client.get("/work", stream=True)
+        for part in reply.iter_content(100):
+            pass
+        fire("METRIC", "tokens", 0)
+        fire("METRIC", "read", 1000 * (time.time() - began_s), url="/work", start_time=began_s, response=reply)
+        asks(self)
+        fire("REDIS", "get", 0)
+        gevent.sleep(0.01)
+        fire("METRIC", "bytes", 0, url="/work", start_time=time.time())
+"""
+
+
+@pytest.mark.parametrize("client", ["HttpUser", "FastHttpUser", "LeanHttpUser", "User"])
+def test_only_events_without_a_request_of_their_own_are_named_with_each_client(tmp_path: Path, client: str) -> None:
+    (path := tmp_path / "visits.py").write_text(FIGURES_AND_REQUESTS.format(client=client), encoding="utf-8")
+    run, _ = run_to_end(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "2:3s")
+    marks = [mark.finding for mark in events_of(run.events(), Mark) if mark.id == "custom_events"]
+    named = {name for each in marks if isinstance(each, Cause) for name in each.endpoints}
+    assert named == (set() if client == "User" else {"METRIC ttft", "METRIC tokens", "METRIC read", "METRIC bytes"})
+    assert not any(mark.id == "user_code_error" for mark in events_of(run.events(), Mark))
+
+
 def test_a_call_that_blocks_the_event_loop_is_named_and_not_the_generators_cpu(tmp_path: Path) -> None:
     run, _ = run_with(tmp_path, "pause_without_gevent(0.1)", "6:12s")
     assert examples(run, "event_loop_blocked") == {"visits.py:17 in visit"}

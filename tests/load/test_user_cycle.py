@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.load.user_cycle import WARM_MOST_S, RequestEvents, UserCycle
+from capexplorer.load.user_cycle import WARM_MOST_S, UserCycle
 
 
 def in_tasks(now_s: float = 0.0) -> UserCycle:
@@ -95,28 +95,3 @@ def test_sleeps_of_on_start_are_not_think_time() -> None:
     user.sleeps(0.0, 5.0)
     user.task_begins(5.0)
     assert user.think_s(now_s=5.1, response_s=0.1) == 0.0
-
-
-def test_events_that_lie_within_the_request_before_them_are_no_requests() -> None:
-    """The time to the first byte, and a number of tokens that is no time at all."""
-    events = RequestEvents()
-    assert events.of_client(0.0, 0.1) == []
-    assert events.of_user_code("METRIC ttft", 0.07, 0.1) == ["METRIC ttft"]
-    assert events.of_user_code("METRIC tokens", 0.08, 0.1001) == ["METRIC tokens"]
-
-
-def test_an_event_that_is_fired_during_a_request_is_none() -> None:
-    """As of a stream, whose request ends with its with-block."""
-    events = RequestEvents()
-    assert events.of_user_code("METRIC ttft", 0.3, 0.5) == []
-    assert events.of_client(0.3, 1.0) == ["METRIC ttft"]
-    assert events.of_client(1.0, 2.0) == [], "it is reported once"
-
-
-def test_events_of_a_client_of_the_users_own_are_requests() -> None:
-    """One after the other, rounded to milliseconds, and between requests of another client."""
-    events = RequestEvents()
-    assert events.of_client(0.0, 0.1004) == []
-    assert events.of_user_code("SQL q", 0.1, 0.15) == []
-    assert events.of_user_code("SQL q", 0.15, 0.2) == []
-    assert events.of_client(0.2, 0.3) == []
