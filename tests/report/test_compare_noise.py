@@ -140,13 +140,26 @@ def test_one_level_with_a_very_different_ratio_does_not_hide_the_change_of_the_o
 
 
 def test_without_an_outlier_the_robust_mean_is_the_mean() -> None:
-    mean, se = robust_mean([1.0, 2.0, 3.0, 4.0], [1.0] * 4)
+    mean, se, degrees = robust_mean([1.0, 2.0, 3.0, 4.0], [1.0] * 4)
     assert mean == pytest.approx(2.5)
     assert se == pytest.approx(math.sqrt(5 / 3 / 4), rel=0.01)
+    assert degrees == 3
+
+
+def test_a_clipped_value_gives_no_degree_of_freedom() -> None:
+    _, _, degrees = robust_mean([-2.0, -1.0, 0.0, 1.0, 2.0, 30.0], [1.0] * 6)
+    assert degrees == 4
+
+
+@pytest.mark.parametrize("values", [5, 7])
+def test_means_of_a_few_equal_values_are_as_rarely_significant_as_the_test_says(values: int) -> None:
+    random = np.random.default_rng(7)
+    found = [robust_mean(list(random.standard_normal(values)), [1.0] * values) for _ in range(2_000)]
+    assert np.mean([probability(*each) < 0.035 for each in found]) == pytest.approx(0.035, abs=0.01)
 
 
 def test_the_robust_mean_of_equal_values_has_no_error() -> None:
-    mean, se = robust_mean([0.1, 0.1, 0.1], [1.0, 2.0, 3.0])
+    mean, se, _ = robust_mean([0.1, 0.1, 0.1], [1.0, 2.0, 3.0])
     assert mean == pytest.approx(0.1)
     assert se == pytest.approx(0.0, abs=1e-12)
 

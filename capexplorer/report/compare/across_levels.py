@@ -120,9 +120,9 @@ def overall_change(figure: str, pairs: Pairs) -> OverallChange | None:
     if len(measured) < LEVELS_LEAST:
         return None
     logs = _logs(measured)
-    mean, scatter = robust_mean(logs, _weights(measured))
+    mean, scatter, scatter_degrees = robust_mean(logs, _weights(measured))
     run = math.sqrt(2) * WHOLE_RUN_SHARE * RUN_TO_RUN.get(figure, 0.0)
-    se, degrees = welch((scatter, len(logs) - 1), (run, DEGREES_MOST))
+    se, degrees = welch((scatter, scatter_degrees), (run, DEGREES_MOST))
     return OverallChange(figure, len(logs), mean, se, degrees)
 
 

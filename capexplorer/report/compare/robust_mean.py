@@ -22,11 +22,13 @@ STEPS = 20
 """Steps of reweighting. After ten the mean moves by less than a thousandth of its error."""
 
 
-def robust_mean(values: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
-    """(mean, standard error) of at least two values. Weights are inverse variances up to a common factor.
+def robust_mean(values: Sequence[float], weights: Sequence[float]) -> tuple[float, float, float]:
+    """(mean, its standard error, degrees of freedom of that) of at least two values. Weights are inverse variances up to a common
+    factor.
 
     The error is that of M-estimators (Huber 1981, section 6.3) for any weights: it is computed only from the scatter of the
-    values.
+    values. With few values the clipping hides a part of that scatter: Huber's factor (section 7.6) corrects the error, and a
+    clipped value gives no degree of freedom. Without both, 7% of means of five equal normal values were significant at 3.5%.
     """
     clipped, mean, bound = list(weights), 0.0, math.inf
     for _ in range(STEPS):
@@ -38,9 +40,11 @@ def robust_mean(values: Sequence[float], weights: Sequence[float]) -> tuple[floa
         bound = CLIPPED_FROM * scale
         clipped = [weight * min(1.0, bound / max(each, bound)) for weight, each in zip(weights, residuals, strict=True)]
     residuals = _residuals(values, weights, mean)
-    kept = math.fsum(weight for weight, each in zip(weights, residuals, strict=True) if each <= bound)
+    kept = [weight for weight, each in zip(weights, residuals, strict=True) if each <= bound]
     squares = math.fsum((weight * (value - mean)) ** 2 for weight, value in zip(clipped, values, strict=True))
-    return mean, math.sqrt(squares * len(values) / (len(values) - 1)) / kept
+    error = math.sqrt(squares * len(values) / (len(values) - 1)) / math.fsum(kept)
+    correction = 1 + (1 / len(kept) - 1 / len(values))
+    return mean, error * correction, max(len(kept) - 1, 1)
 
 
 def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
