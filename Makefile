@@ -22,7 +22,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -145,9 +145,13 @@ aa: setup
 	$(BIN)/python -m lab.trials.aa constructed --save
 	$(BIN)/python -m lab.trials.aa real --repeats $(or $(REPEATS),5) --save
 
+# Every generated page of docs/, from the code.
+pages: setup
+	$(BIN)/python -m docs.pages
+
 # The tour's pictures, from sample sessions, those of the README, and the recording of the screen.
 pictures: setup
-	$(BIN)/python docs/tour.py
+	$(BIN)/python -m docs.tour
 	$(BIN)/python docs/pictures.py sessions/sample.jsonl docs/pictures
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-warning 15
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-failures inf f

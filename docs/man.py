@@ -1,5 +1,5 @@
-"""Makes docs/capexplorer.1, the man page: `python docs/man.py`. Commands and options come from the command line's definitions,
-keys from the table of keys. `man -l docs/capexplorer.1` shows it; a wheel installs it where `man` finds it."""
+"""docs/capexplorer.1, the man page: commands and options from the definitions of the command line, keys from the table of keys.
+`man -l docs/capexplorer.1` shows it; a wheel installs it where `man` finds it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     context = click.Context(cli.group, info_name="capexplorer", **cli.group.context_settings)
-    yield '.\\" Made by `python docs/man.py`.'
+    yield '.\\" Made by `make pages`.'
     yield '.TH CAPEXPLORER 1 "" "capexplorer" "User Commands"'
     yield ".SH NAME\ncapexplorer \\- explore the capacity of a service by hand, from a terminal"
     yield ".SH SYNOPSIS\n.B capexplorer\n[\\fIOPTIONS\\fR] [\\fICOMMAND\\fR [\\fIARGS\\fR]]"
@@ -108,7 +108,3 @@ def _text(text: str) -> str:
     """The text escaped for roff: no line is a control line, and hyphens stay hyphens."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return re.sub(r"^\.", "\\\\&.", escaped)
-
-
-if __name__ == "__main__":
-    (DOCS / "capexplorer.1").write_text(page(), encoding="utf-8")

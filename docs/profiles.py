@@ -1,5 +1,5 @@
-"""Makes docs/profiles.md: `python docs/profiles.py`. Keys, types, defaults and meanings come from `capexplorer/profile`,
-examples from docs/profiles.toml."""
+"""docs/profiles.md: the keys of profiles. Keys, types, defaults and meanings come from `capexplorer/profile`, examples from
+docs/profiles.toml."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from msgspec import inspect as shape
 
 from capexplorer.drafting.profile_text import value
 from capexplorer.profile import Profile
+from docs import markdown
 
 DOCS = Path(__file__).parent
 
-COLUMNS = "| key | type | default | example | meaning |\n| --- | --- | --- | --- | --- |"
+COLUMNS = ("key", "type", "default, or an example", "meaning")
 
 HEAD = """\
 # Profiles
 
-Made by `python docs/profiles.py` from the model (`capexplorer/profile`) and `docs/profiles.toml`; a test fails if the page
-differs from them.
+Made from the model (`capexplorer/profile`) and `docs/profiles.toml`.
 
 A profile is a TOML file that says which service is explored, what its users do, and within which limits. `capexplorer init`
 writes one for your own service; `capexplorer run NAME` finds `NAME.toml` in the working folder, in its `profiles` folder, and
@@ -45,16 +45,12 @@ wait_s = { between = [0.1, 0.5] }
 name = "/items"
 ```
 
-The service is named by one of `command`, `url`, `target = "mixed"` (a folder in targets/) and `[target]` with `compose` (a
-Compose file), or on the command line (`--target-cmd`, `--compose`, `--host`), which overrides the profile. `[users]` has either
-tasks or a `locustfile`. An unknown key, or a value that is not allowed, is refused in one line with the file, the key and what
-was expected, and exit code 2.
+The service is one of `command`, `url`, `target = "mixed"` (a folder in targets/) and `[target]` with `compose`; the command
+line (`--target-cmd`, `--compose`, `--host`) overrides it. `[users]` has tasks or a `locustfile`. A mistake is refused in one
+line with the file, the key and what was expected.
 
-`${NAME}` in a task's `path`, `headers`, `body` and `json` is replaced by an environment variable, so that tokens and passwords
-are neither in the file nor in the session's log. If the variable is not set, the run does not start. Workers on other machines
-need the variable in their own environment.
-
-`{{NAME}}` there is another value for each request:
+`${NAME}` in a task's `path`, `headers`, `body` and `json` is an environment variable, so that no secret is in the file or in
+the log; a run whose variable is not set does not start. `{{NAME}}` is another value for each request:
 
 ```toml
 [users.values]
@@ -68,11 +64,10 @@ method = "POST"
 json = { sku = "{{sku}}", by = "{{mail}}" }
 ```
 
-A string of `json` that is a placeholder alone becomes the value itself: 7 stays a number. Columns of a file are text. In a `body`
-values are written as its Content-Type demands, in a `path` percent-encoded. `init` asks for the values, and takes `--values
-sku=7,8,9` and `--values mail=accounts.csv`, as `run` does beside `--request`.
+A string of `json` that is a placeholder alone becomes the value itself: 7 stays a number; columns of a file are text. In a
+`body` values are written as its Content-Type demands, in a `path` percent-encoded.
 
-A dash in the column "default" means that nothing is set. "A table" refers to the section with its name.
+"A table" refers to the section with its name.
 """
 
 
@@ -133,8 +128,7 @@ def page(examples: Mapping[str, Any]) -> str:
         if unknown:
             raise ValueError(f"docs/profiles.toml has an example of an unknown key: {table.path}.{unknown[0]}")
         parts.append(f"## {table.heading}\n\n{_text(table.struct.__doc__ or '')}\n")
-        parts.append(COLUMNS)
-        parts.append("\n".join(row(table, field, given) for field in table.fields) + "\n")
+        parts.append(markdown.table(COLUMNS, [row(table, field, given) for field in table.fields]) + "\n")
     return "\n".join(parts)
 
 
@@ -147,8 +141,8 @@ def example_of(examples: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> str:
-    """One line of a table."""
+def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The cells of one line."""
     name = field.encode_name
     key = f"{table.path}.{name}".lstrip(".")
     meaning = meanings(table.struct).get(field.name)
@@ -156,8 +150,9 @@ def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> str:
         raise ValueError(f"{key} has no docstring")
     if name not in given:
         raise ValueError(f"there is no example of {key}")
-    cells = (f"`{name}`", words(field.type), default(field), example(name, field.type, given[name], key), meaning)
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+    usual = default(field)
+    given_or_usual = usual if usual.startswith("`") else f"{usual}{example(name, field.type, given[name], key)}"
+    return (f"`{name}`", words(field.type), given_or_usual, meaning)
 
 
 def example(name: str, kind: shape.Type, given: Any, key: str) -> str:
@@ -174,11 +169,11 @@ def example(name: str, kind: shape.Type, given: Any, key: str) -> str:
 
 
 def default(field: shape.Field) -> str:
-    """The value that applies if the key is left out."""
+    """The value that applies if the key is left out; words before an example if there is none."""
     if field.required:
-        return "required"
+        return "required: "
     is_set = isinstance(field.default, str | int | float) and field.default != ""
-    return f"`{value(field.default)}`" if is_set else "–"
+    return f"`{value(field.default)}`" if is_set else "e.g. "
 
 
 def words(kind: shape.Type) -> str:
@@ -247,7 +242,3 @@ def _text(docstring: str) -> str:
 def examples() -> Mapping[str, Any]:
     """The examples, which are written by hand."""
     return tomllib.loads((DOCS / "profiles.toml").read_text(encoding="utf-8"))
-
-
-if __name__ == "__main__":
-    (DOCS / "profiles.md").write_text(page(examples()), encoding="utf-8")

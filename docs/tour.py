@@ -1,4 +1,4 @@
-"""Makes docs/tour.md and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is a picture of the
+"""docs/tour.md, and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is a picture of the
 product's screen with the events of a sample session up to a given time, after some keys. The verdicts are those of the samples.
 """
 
@@ -13,6 +13,7 @@ import msgspec
 from capexplorer import toml, wording
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
+from docs.markdown import table
 from docs.pictures import SIZES, picture
 
 DOCS = Path(__file__).parent
@@ -22,7 +23,7 @@ FOLDER = DOCS / "pictures" / "tour"
 HEAD = """\
 # A tour in pictures
 
-Made by `make pictures` from sample sessions (`docs/tour.toml` has the stops). `capexplorer replay sample` shows the same screens,
+Made from sample sessions (`docs/tour.toml` has the stops). `capexplorer replay sample` shows the same screens,
 with every key of a replay. [The live screen in half a minute](recordings/sample.cast) is a recording for terminal players:
 `asciinema play docs/recordings/sample.cast`.
 """
@@ -59,16 +60,16 @@ def page() -> str:
     for number, stop in enumerate(stops(), 1):
         keys = f" Keys: {' '.join(f'`{key}`' for key in stop.keys)}." if stop.keys else ""
         parts.append(f"## {number}. {stop.title}\n\n{stop.see}{keys}\n\n![{stop.title}](pictures/tour/{stop.name}.svg)\n")
-    parts.append(
-        "## Verdicts\n\nOne sentence a session, on the screen and in every export:\n\n| session | verdict |\n| --- | --- |"
+    rows = [(f"`{name}`", verdict(name)) for name in dict.fromkeys(stop.session for stop in stops())]
+    verdicts = (
+        f"## Verdicts\n\nOne sentence a session, on the screen and in every export:\n\n{table(('session', 'verdict'), rows)}\n"
     )
-    parts.append("\n".join(f"| `{name}` | {verdict(name)} |" for name in dict.fromkeys(stop.session for stop in stops())) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, verdicts])
 
 
 def verdict(name: str) -> str:
     """The verdict of a sample, as in its exports."""
-    return wording.verdict(Timeline(read(SESSIONS / f"{name}.jsonl"))).replace("|", r"\|")
+    return wording.verdict(Timeline(read(SESSIONS / f"{name}.jsonl")))
 
 
 async def draw() -> None:
@@ -81,5 +82,4 @@ async def draw() -> None:
 
 
 if __name__ == "__main__":
-    (DOCS / "tour.md").write_text(page(), encoding="utf-8")
     asyncio.run(draw())

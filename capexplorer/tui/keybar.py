@@ -114,9 +114,3 @@ def palette_keys(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[Ke
     """The rows whose action the command palette can perform, without the row of the palette itself."""
     rows_with_action = (key for key in keys_of(screen, table) if key.action and "{" not in key.action and key.shown)
     return [key for key in rows_with_action if key.name != "commands"]
-
-
-def markdown(screen: ScreenName) -> str:
-    """The README's table of one screen."""
-    lines = [f"| {' '.join(f'`{name}`' for name in shown.split())} | {does} |" for shown, does in rows(screen)]
-    return "\n".join(["| key | does |", "| --- | --- |", *lines])

@@ -10,7 +10,6 @@ from types import ModuleType
 from typing import get_args
 
 import msgspec
-import pytest
 
 from capexplorer import profile
 from capexplorer.analysis.causes.catalogue import ENTRIES
@@ -19,7 +18,6 @@ from capexplorer.model.findings import CURVE_FINDINGS, KINDS
 from capexplorer.model.proposals import Why
 from capexplorer.model.watched import SERVERS, PartSpec
 from capexplorer.parts.servers import EXTRAS
-from capexplorer.report.formats import FORMATS
 
 from .page_tables import ROOT
 from .source_names import names_in
@@ -71,10 +69,3 @@ def test_every_client_of_a_server_is_an_optional_dependency() -> None:
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert set(EXTRAS) == set(optional)
     assert set(EXTRAS) <= set(SERVERS)
-
-
-@pytest.mark.parametrize("export_format", FORMATS)
-def test_the_readme_names_every_export_format(export_format: str) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    [usage] = [line for line in readme.splitlines() if "capexplorer export SESSION --format" in line]
-    assert export_format in usage.partition("--format ")[2].split()[0].split("|")

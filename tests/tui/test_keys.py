@@ -1,9 +1,8 @@
-"""Bindings, key bar, help and README agree with the one table of keys."""
+"""Bindings, key bar and help agree with the one table of keys."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from textual.actions import parse
@@ -13,7 +12,7 @@ from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.key import ScreenName
-from capexplorer.tui.keybar import bindings, key_bar, markdown, rows
+from capexplorer.tui.keybar import bindings, key_bar, rows
 from capexplorer.tui.keys import keys_of
 from capexplorer.tui.screens.arrangement import Arrangement
 from capexplorer.tui.screens.baseline_choice import BaselineChoice
@@ -24,15 +23,9 @@ from capexplorer.tui.screens.inspecting import Inspecting
 from capexplorer.tui.screens.picker import Picker
 from capexplorer.tui.screens.view_options import ViewOptions
 
-README = Path(__file__).parents[2] / "README.md"
 SCREENS: tuple[ScreenName, ...] = ("live", "replay", "inspect", "picker")
 WORDS = {"play": "pause", "open": "replays", "other": "sessions", "leave": "quit"}
 """Words that the key bar takes from the state of the screen, each by its name in the table of keys, e.g. `{play}`."""
-
-
-@pytest.mark.parametrize("screen", SCREENS)
-def test_the_readme_has_the_table_of_keys(screen: ScreenName) -> None:
-    assert markdown(screen) in README.read_text("utf-8"), f"the README should have:\n{markdown(screen)}"
 
 
 @pytest.mark.parametrize(

@@ -49,17 +49,6 @@ def test_no_page_has_a_banned_phrase(page: Path) -> None:
     assert [each for line, text in zip(starts, paragraphs, strict=True) for each in problems(page, line, text)] == []
 
 
-def test_no_name_of_a_test_has_a_word_that_only_its_author_understands() -> None:
-    unclear = re.compile(r"_(?:told|tells?|strikes|struck|whoever|said|anew|ours|nobodys)(?:_|$)|^test_nor_")
-    names = (
-        (path.name, node.name)
-        for path in sorted((ROOT / "tests").rglob("test_*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
-    )
-    assert [f"{file}: {name}" for file, name in names if unclear.search(name)] == []
-
-
 @pytest.mark.parametrize(
     "text",
     [

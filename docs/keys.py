@@ -1,0 +1,47 @@
+"""docs/keys.md: the keys of all screens, from the table of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from capexplorer.tui.key import Key
+from capexplorer.tui.keys import KEYS
+from capexplorer.tui.rebinding import RESERVED
+from docs.markdown import code, table
+
+HEAD = """\
+# Keys
+
+Made from the table of keys (`capexplorer/tui/keys.py`). `?` shows the keys of a screen, and its bottom line the most important
+ones.
+
+The column "name" is for keys of your own: `[keys]` of the [configuration file](configuration.md) gives an action one key or a
+list of keys, which replace the ones below on each screen that has the action: `stop_load = "f8"`. A key is one character or a
+name: `ctrl+k`, `alt+k`, `f5`, `left`, `space`. A key that another action of the same screen has is refused; two actions may
+swap keys. An action without a name keeps its keys, as do {reserved}.
+"""
+
+SECTIONS: dict[str, tuple[str, Callable[[Key], bool]]] = {
+    "The live screen": ("", lambda key: "live" in key.screens and "replay" not in key.screens),
+    "A replay": ("", lambda key: "replay" in key.screens and "live" not in key.screens),
+    "The live screen and a replay": ("", lambda key: {"live", "replay"} <= set(key.screens)),
+    "While there is an inspection cursor": (
+        "`i` begins the inspection of a live screen or a replay. Keys that are not in this table work as above.\n\n",
+        lambda key: "inspect" in key.screens,
+    ),
+    "The picker": ("`capexplorer` without a command.\n\n", lambda key: "picker" in key.screens),
+}
+
+
+def page() -> str:
+    """The whole page."""
+    shown = [key for key in KEYS if key.shown]
+    sections = (
+        f"## {title}\n\n{text}{table(('key', 'does', 'name'), map(_cells, filter(belongs, shown)))}\n"
+        for title, (text, belongs) in SECTIONS.items()
+    )
+    return "\n".join([HEAD.format(reserved=code(sorted(RESERVED))), *sections])
+
+
+def _cells(key: Key) -> tuple[str, str, str]:
+    return code(key.shown.split()), key.help, f"`{key.name}`" if key.can_be_rebound else ""
