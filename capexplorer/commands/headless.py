@@ -1,5 +1,5 @@
 """Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
-figures and how far the plan is.
+figures and how far the plan is, or what is done now.
 """
 
 from __future__ import annotations
@@ -234,13 +234,13 @@ def _most(bins: Sequence[LevelBin]) -> str:
 
 
 def how_far(timeline: Timeline, steps: Sequence[Step]) -> RenderableType:
-    """A bar for the share of the plan's time that has passed, with the rest; empty if the plan has no fixed time. Time for
-    starting users is not part of it, so that the end may be later.
+    """A bar for the share of the plan's time that has passed, with the rest. Time for starting users is not part of it, so that
+    the end may be later. Where the end is not known, as of an autopilot or a shape, one line that says what is done now.
     """
     begun = [level for level in timeline.levels if level.opened.by == "plan"]
     total_s = math.fsum(step.hold_s for step in steps)
     if not total_s or any(step.is_autopilots for step in steps):
-        return Text()
+        return Text(_done_now(timeline, steps, len(begun)), no_wrap=True, overflow="ellipsis")
     before_s = math.fsum(step.hold_s for step in steps[: max(len(begun) - 1, 0)])
     hold_s = steps[min(len(begun), len(steps)) - 1].hold_s if begun else 0.0
     passed_s = before_s + (min(timeline.last_s - begun[-1].opened.t_s, hold_s) if begun else 0.0)
@@ -250,6 +250,21 @@ def how_far(timeline: Timeline, steps: Sequence[Step]) -> RenderableType:
         Text(f"{passed_s / total_s:.0%}, step {len(begun)} of {len(steps)}, {wording.session_time(total_s - passed_s)} left"),
     )
     return bar
+
+
+def _done_now(timeline: Timeline, steps: Sequence[Step], levels: int) -> str:
+    """`step 2 of 3, finding the knee: measuring 20 users; next step in 4–12 s`, of the autopilot what follows the comma, of a
+    shape `level 2 of the shape: 6 users`. `levels`: those that the plan has opened, one for each step that is not the
+    autopilot's, or the shape.
+    """
+    now, is_autopilots = wording.under_way(timeline), wording.is_autopilots(timeline)
+    if not now or not (steps or levels):
+        return now
+    if not steps:
+        return f"level {levels} of the shape: {now}"
+    own = [number for number, step in enumerate(steps, 1) if not step.is_autopilots]
+    latest = own[min(levels, len(own)) - 1] if levels and own else 0
+    return f"step {min(latest + is_autopilots, len(steps))} of {len(steps)}{', ' if is_autopilots else ': '}{now}"
 
 
 def figures(timeline: Timeline) -> Table:

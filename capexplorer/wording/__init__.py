@@ -32,7 +32,7 @@ from .knee_sentences import (
     verified,
 )
 from .marks import BLAMES, MARK_KINDS, at_load, change, journal_mark, mark, reanalysed, revised, short_sentence, stop_rule, title
-from .next_step import NextStep, next_step, until_next
+from .next_step import NextStep, is_autopilots, next_step, under_way, until_next
 from .occurrences import VOID, command, failure, journal, parameters, target
 from .part_names import figures_of_server
 from .rate_sentences import (
@@ -87,6 +87,7 @@ __all__ = [
     "figures_of_server",
     "first_change",
     "first_endpoint",
+    "is_autopilots",
     "journal",
     "journal_mark",
     "judgement",
@@ -117,6 +118,7 @@ __all__ = [
     "stop_rule",
     "target",
     "title",
+    "under_way",
     "until_next",
     "verdict",
     "verified",

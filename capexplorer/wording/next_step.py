@@ -10,7 +10,7 @@ from ..model.events import Proposed
 from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
 from ..model.timeline import Timeline
 from . import numbers
-from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, found
+from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, VERIFYING, found
 from .knee_sentences import short_knee
 from .quantities import offered_rate
 from .rate_sentences import short_rate_capacity
@@ -149,6 +149,27 @@ def until_next(timeline: Timeline) -> str:
     if most_s <= 1:
         return "next step now"
     return f"next step in {_seconds(least_s, most_s)}" if least_s else f"next step within {most_s} s"
+
+
+def under_way(timeline: Timeline) -> str:
+    """What a run without a person does now: `finding the knee: measuring 20 users; next step in 4–12 s`, `verifying the knee:
+    soak at 14 users`, `20 users; this step ends in 7 s`, of a shape `6 users`; empty before its first level.
+    """
+    if timeline.level is None:
+        return ""
+    load = numbers.counted(timeline.wanted) if timeline.offered_per_s is None else offered_rate(timeline.offered_per_s)
+    proposal = timeline.proposed.proposal if timeline.proposed is not None else None
+    if proposal == Hold("rate_search"):
+        return f"finding the capacity as an offered rate: {load}"
+    if not is_autopilots(timeline) or not isinstance(proposal, GoTo | Hold):
+        return "; ".join(filter(None, (load, until_next(timeline))))
+    reason, step = proposal.why if isinstance(proposal, GoTo) else proposal.level, next_step(timeline)
+    return f"{'verifying' if reason in VERIFYING else 'finding'} the knee: {step.words if step is not None else load}"
+
+
+def is_autopilots(timeline: Timeline) -> bool:
+    """Whether the autopilot has the load, not a plan or a shape."""
+    return timeline.proposed is not None and getattr(timeline.proposed.proposal, "why", None) not in ("plan", "rate")
 
 
 def _go_to(step: GoTo, timeline: Timeline) -> str:

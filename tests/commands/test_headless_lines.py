@@ -12,9 +12,10 @@ from rich.console import Console
 from capexplorer import paths, wording
 from capexplorer.commands.headless import Progress, how_far, level_line
 from capexplorer.load.plan import parse
-from capexplorer.model.events import Drops, Event, LevelClosed, LevelOpened, Mark, Sample
+from capexplorer.model.events import Drops, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
 from capexplorer.model.figures import Latency, LevelBin, LevelFigures
 from capexplorer.model.offered import OfferedFigures
+from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
 
@@ -146,6 +147,28 @@ def test_the_bar_shows_the_share_of_the_plans_time_that_has_passed(levels: int, 
     assert bar_after("1:10s,2:10s,3:10s,4:10s", levels, seconds) == expected
 
 
-@pytest.mark.parametrize("plan", ["find knee, hold 60% knee 24h", "find knee"])
-def test_a_plan_without_a_fixed_time_has_no_bar(plan: str) -> None:
-    assert bar_after(plan, 1, 5.0) == ""
+PLAN_THEN_SEARCH = "1:10s, 2:10s, find knee, hold 60% knee 24h, verify"
+
+
+@pytest.mark.parametrize(
+    ("plan", "by_plan", "proposal", "line"),
+    [
+        (PLAN_THEN_SEARCH, 2, Hold("plan", 3.0, 3.0), "step 2 of 5: 4 users; this step ends in 3 s"),
+        (PLAN_THEN_SEARCH, 2, Hold("settling"), "step 3 of 5, finding the knee: settling at 4 users"),
+        (PLAN_THEN_SEARCH, 3, Hold("plan"), "step 4 of 5: 4 users"),
+        (PLAN_THEN_SEARCH, 3, Hold("measuring", level="soak"), "step 5 of 5, verifying the knee: soak at 4 users"),
+        ("find knee", 0, Hold("settling"), "step 1 of 1, finding the knee: settling at 4 users"),
+        ("", 0, Hold("settling"), "finding the knee: settling at 4 users"),
+        ("", 2, Hold("plan"), "level 2 of the shape: 4 users"),
+    ],
+)
+def test_without_a_known_end_a_line_says_what_is_done_now(plan: str, by_plan: int, proposal: Hold, line: str) -> None:
+    """A plan with the autopilot's steps, the autopilot alone (after its first level), and a shape."""
+    opened: list[Event] = [
+        LevelOpened(t_s=10.0 * index, index=index, users=4, spawn_rate=1.0, by="plan") for index in range(by_plan)
+    ]
+    first = LevelOpened(t_s=0.0, index=0, users=4, spawn_rate=1.0, by="autopilot")
+    timeline = Timeline([*(opened or [first]), Proposed(t_s=60.0, proposal=proposal)])
+    written = io.StringIO()
+    Console(file=written, width=80).print(how_far(timeline, parse(plan, "plan", 1_000) if plan else ()))
+    assert written.getvalue() == f"{line}\n"

@@ -10,7 +10,7 @@ import pytest
 from capexplorer.model.events import Ended, Event, LevelOpened, Proposed, Target
 from capexplorer.model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold, Proposal, Why
 from capexplorer.model.timeline import Timeline
-from capexplorer.wording import NextStep, next_step
+from capexplorer.wording import NextStep, next_step, under_way
 from capexplorer.wording.next_step import ENDS, REASONS, WAITS
 
 from .judged_sessions import knee_verdict
@@ -201,3 +201,25 @@ def test_without_a_proposal_there_is_no_line() -> None:
 def test_every_reason_of_a_proposal_has_words() -> None:
     worded_elsewhere = {"knee", "at_or_below", "neighbours", "rate"}
     assert {*REASONS, *ENDS, *WAITS, *worded_elsewhere} == set(get_args(Why))
+
+
+@pytest.mark.parametrize(
+    ("proposal", "words"),
+    [
+        (Hold("measuring", 4.0, 12.0, "double"), "finding the knee: measuring 12 users; next step in 4–12 s"),
+        (Hold("measuring", 14.0, 34.0, "soak"), "verifying the knee: soak at 12 users; next step in 14–34 s"),
+        (step_to(17, "beyond", KNEE), "verifying the knee: 17 users for 8–20 s; 20% beyond the knee, to confirm it"),
+        (Hold("plan", 7.0, 7.0), "12 users; this step ends in 7 s"),
+        (Hold("plan"), "12 users"),
+        (Hold("rate_search"), "finding the capacity as an offered rate: 40/s"),
+        (Done("knee", KNEE), "12 users"),
+    ],
+)
+def test_what_a_run_without_a_person_does_now(proposal: Proposal, words: str) -> None:
+    offered = level_opened(0, 20.0, 1) if proposal == Hold("rate_search") else level_opened(12, 20.0, 1)
+    levels = (level_opened(6), msgspec.structs.replace(offered, offered_per_s=None if offered.users else 40.0))
+    assert under_way(proposed(proposal, *levels)) == words
+
+
+def test_nothing_is_under_way_before_the_first_level() -> None:
+    assert under_way(Timeline([Target(t_s=0.5, state="ready")])) == ""
