@@ -150,7 +150,7 @@ class MasterEngine:
         self._context.on_spawned()
 
     def _wait_for(self, users: int) -> None:
-        """Wait until this many users run, or until their number has not changed for STALLED_S."""
+        """Wait until this many users have started, or until the number that run has not changed for STALLED_S."""
         running, quiet_s = self.runner.user_count, 0.0
         while not self._have_started(users) and quiet_s < STALLED_S:
             gevent.sleep(POLL_S)
@@ -160,8 +160,10 @@ class MasterEngine:
             self._context.errors.add(Stalled(f"{self.runner.user_count} users run instead of {users} after {STALLED_S:g} s"))
 
     def _have_started(self, users: int) -> bool:
-        """Whether this many users run; more may run in the pools of an offered rate."""
-        count = self.runner.user_count
+        """Whether the workers have started this many users, those that died since and are replaced included; more may run in the
+        pools of an offered rate.
+        """
+        count = sum(worker.started_users for worker in self.registry.workers.values())
         return bool(count >= users if self._offered is not None else count == users)
 
     def _on_change(self) -> None:

@@ -58,6 +58,8 @@ class KnownWorker:
     trips: int = 0
     asked_s: float = 0.0
     """`time.monotonic` of the latest question for its clock."""
+    started_users: int = 0
+    """Users that it had when it last finished a step, before any of them died: Locust's count in later reports lacks those."""
     rate_turn: int = 0
     """`WorkerRate.turn` of the rate that its schedule has."""
     plain: PlainStats = field(default_factory=PlainStats)
@@ -175,9 +177,15 @@ class WorkerRegistry:
         return True
 
     def handled(self, client_id: str, message: Message) -> None:
-        """Note that Locust has handled a message: a worker that reported that it is ready has joined."""
-        if message.type == "client_ready" and client_id not in self.workers:
-            self._join(client_id)
+        """Note that Locust has handled a message: a worker is ready, so it has joined; has started its users; or stopped them."""
+        worker = self.workers.get(client_id)
+        match message.type:
+            case "client_ready" if worker is None:
+                self._join(client_id)
+            case "spawning_complete" if worker is not None:
+                worker.started_users = int(message.data["user_count"])
+            case "client_stopped" if worker is not None:
+                worker.started_users = 0
 
     def _join(self, client_id: str) -> None:
         hello = self._introduced.pop(client_id, None)

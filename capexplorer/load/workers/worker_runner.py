@@ -13,7 +13,7 @@ from gevent.event import Event
 from locust import __version__
 from locust.env import Environment
 from locust.rpc import Message
-from locust.runners import STATE_INIT, WorkerRunner
+from locust.runners import STATE_INIT, STATE_RUNNING, WorkerRunner
 
 from .second import KEY
 from .worker_registry import CLOCK, WHO
@@ -113,6 +113,12 @@ class Worker(WorkerRunner):
             present = self.target_user_classes_count
             user_classes_count = {kind: max(count, present.get(kind, 0)) for kind, count in user_classes_count.items()}
         super().start_worker(user_classes_count, **kwargs)
+
+    def spawning_complete(self, user_count: int) -> None:
+        """Report the users of the step, of whom some may have died meanwhile: they are replaced."""
+        present = self.target_user_classes_count
+        self.send_message("spawning_complete", {"user_classes_count": present, "user_count": sum(present.values())})
+        self.worker_state = STATE_RUNNING
 
     def heartbeat_timeout_checker(self) -> NoReturn:
         """Check how long the master has been silent, in place of Locust's check for a minute of silence."""

@@ -130,6 +130,23 @@ def users_are_spread_and_reported_when_all_of_them_run() -> list[Any]:
     return [*found, rig.host.stop(), rig.until(lambda: one.of("quit") is not None and "quit" in {m.type for m in one.seen}, one)]
 
 
+def a_step_ends_although_users_have_died_since_they_started() -> list[Any]:
+    """Each worker finishes its part when half of the users of the other one have died."""
+    rig = _Rig()
+    one, two = _FakeWorker(rig, "here_1"), _FakeWorker(rig, "here_2")
+    rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
+    rig.host.set_users(4, 100.0)
+    for worker in (one, two):
+        rig.until(partial(worker.of, "spawn"), worker)
+        worker.counts = {"_Someone": 1}
+        worker.report()
+        rig.until(lambda: rig.host.users in (1, 2), worker)
+    spawned = rig.until(lambda: rig.of(Spawned), one, two)
+    stalled = [each.text for each in rig.host.errors.waiting]
+    rig.host.stop()
+    return [spawned, stalled]
+
+
 def a_step_waits_for_workers_and_is_spread_again_when_one_joins() -> list[Any]:
     rig = _Rig()
     rig.host.set_users(4, 100.0)

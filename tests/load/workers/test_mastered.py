@@ -18,6 +18,11 @@ def test_users_are_spread_and_reported_when_all_of_them_run(seen: Played) -> Non
     assert seen["users_are_spread_and_reported_when_all_of_them_run"] == [True, True, 5, [2, 3], 0, True, True]
 
 
+def test_a_step_ends_although_users_have_died_since_they_started(seen: Played) -> None:
+    """With users whose on_start failed, each step took 20 s longer than its plan said."""
+    assert seen["a_step_ends_although_users_have_died_since_they_started"] == [True, []]
+
+
 def test_a_step_waits_for_workers_and_is_spread_again_when_one_joins(seen: Played) -> None:
     assert seen["a_step_waits_for_workers_and_is_spread_again_when_one_joins"] == [0, True, True, True]
 
