@@ -88,20 +88,6 @@ def changes(recorded: Iterable[Mark], found: Iterable[Mark]) -> tuple[MarkChange
     return tuple(listed)
 
 
-def reanalysed(timeline: Timeline, analysis: Reanalysis, version: str) -> Timeline:
-    """The session with the marks found now instead of those recorded, and their changes.
-
-    Shares all other values with `timeline`: apply no more events to it.
-    """
-    bare = without_detected(timeline)
-    bare.marks.update((mark.key, mark) for mark in analysis.found)
-    bare.verdicts = {each.epoch: each for each in analysis.verdicts}
-    found = sorted((*analysis.revisions, *analysis.found), key=lambda mark: mark.t_s)
-    bare.journal = list(merge(bare.journal, found, key=lambda entry: entry.t_s))
-    bare.reanalysed = analysis.as_event(version)
-    return bare
-
-
 def reanalysed_events(events: Iterable[Event], analysis: Reanalysis, version: str) -> Iterator[Event]:
     """The events with the marks found now instead of those recorded, each at its time, and the changes after the header."""
     for event in with_marks(events, analysis.findings):

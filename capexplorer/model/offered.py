@@ -138,9 +138,3 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
     late_max_ms: float | None = None
     from_plan: str | None = None
     """Histogram of time from plan, as in OfferedTick; only in the event that closes a level."""
-
-    @property
-    def is_conserved(self) -> bool:
-        """Whether all iterations are accounted for; False if a second in between was left out, or a report was lost."""
-        ended = self.finished + self.failed + self.dropped.total
-        return self.planned + self.in_flight_before == ended + self.in_flight and not self.miscounted

@@ -11,13 +11,13 @@ from .. import toml
 from ..errors import InputError
 from .profile_table import READY_TIMEOUT_S, ComposeTarget, Profile, Work
 from .rules import mistakes
-from .run_limits import Guards, MetricLimit, Objectives, StopRules
+from .run_limits import Guards, MetricLimit, StopRules
 from .users_table import MAX_BODY_MB, PLACEHOLDER, Task, Users, Wait, csv_column
 from .values import METHODS, TITLE_MOST, WORKERS_MOST, Param
 
 __all__ = [
     "MAX_BODY_MB", "METHODS", "PLACEHOLDER", "READY_TIMEOUT_S", "TITLE_MOST", "WORKERS_MOST", "ComposeTarget", "Guards",
-    "MetricLimit", "Objectives", "Param", "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "csv_column",
+    "MetricLimit", "Param", "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "csv_column",
     "load", "plain",
 ]  # fmt: skip
 

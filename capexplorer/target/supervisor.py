@@ -90,11 +90,6 @@ class Supervisor:
         start_thread(lambda: self._read(reports, on_report))
 
     @property
-    def process_id(self) -> int:
-        """The process id of the watcher, whose child is the supervisor; on systems other than Linux that of the supervisor."""
-        return self._process.pid
-
-    @property
     def pid(self) -> int | None:
         """Process id of the running target's first process; None if no target runs."""
         started = self._runs.started

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from ..analysis.causes.catalogue import where
 from ..analysis.causes.cause_of_request import belongs_to_mark
-from ..analysis.epoch_view import current_marks, epochs, reported
+from ..analysis.epoch_view import current_marks, reported
 from .advice import advice, advice_for
-from .autopilot_and_plan import TROUBLES, autopilot, autopilot_step, plan, verifying, why_not_verify
+from .autopilot_and_plan import autopilot, plan, verifying, why_not_verify
 from .cause_texts import GROUPS, name
 from .changes_in_time import first_change
 from .client_names import clients
-from .conventions import CONVENTIONS, INTERVALS, MOMENTS
-from .drops import DROPS, drops
+from .conventions import CONVENTIONS, INTERVALS
+from .drops import drops
 from .evidence import counted, doubts, endpoints, example, readings
 from .kept_requests import kept_requests
 from .knee_sentences import (
     FALLS,
-    LIMITS,
     capacity,
     degrades_first,
-    first_endpoint,
     knee,
     missing,
     objective,
@@ -33,10 +31,9 @@ from .knee_sentences import (
 )
 from .marks import BLAMES, MARK_KINDS, at_load, change, journal_mark, mark, reanalysed, revised, short_sentence, stop_rule, title
 from .next_step import NextStep, is_autopilots, next_step, under_way, until_next
-from .occurrences import VOID, command, failure, journal, parameters, target
+from .occurrences import VOID, command, failure, journal, target
 from .part_names import figures_of_server
 from .rate_sentences import (
-    RATE_STATES,
     rate_capacity,
     rate_level,
     rate_objective,
@@ -51,15 +48,10 @@ from .warm_users import warm
 __all__ = [
     "BLAMES",
     "CONVENTIONS",
-    "DROPS",
     "FALLS",
     "GROUPS",
     "INTERVALS",
-    "LIMITS",
     "MARK_KINDS",
-    "MOMENTS",
-    "RATE_STATES",
-    "TROUBLES",
     "VOID",
     "Judgement",
     "NextStep",
@@ -67,7 +59,6 @@ __all__ = [
     "advice_for",
     "at_load",
     "autopilot",
-    "autopilot_step",
     "short_sentence",
     "capacity",
     "change",
@@ -81,12 +72,10 @@ __all__ = [
     "drops",
     "endpoints",
     "epoch_name",
-    "epochs",
     "example",
     "failure",
     "figures_of_server",
     "first_change",
-    "first_endpoint",
     "is_autopilots",
     "journal",
     "journal_mark",
@@ -100,7 +89,6 @@ __all__ = [
     "next_step",
     "objective",
     "objective_name",
-    "parameters",
     "plan",
     "rate_capacity",
     "rate_level",

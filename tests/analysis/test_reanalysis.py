@@ -11,7 +11,7 @@ from session.samples import HEADER
 
 from capexplorer import wording
 from capexplorer.analysis.detectors import DETECTORS, detect
-from capexplorer.analysis.reanalysis import changes, reanalyse, reanalysed, reanalysed_events, with_marks
+from capexplorer.analysis.reanalysis import changes, reanalyse, reanalysed_events, with_marks
 from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Mark, MarkChange, Note, Reanalysed
 from capexplorer.model.findings import Cause, Readings, StopRule
 from capexplorer.model.timeline import Timeline
@@ -119,7 +119,7 @@ def test_marks_that_only_the_live_run_can_make_are_kept(made_live: dict[str, Any
     result = reanalyse(timeline, [detector_of(knee())])
     assert result.recorded == (knee(),)
     assert result.changes == ()
-    assert reanalysed(timeline, result, "2.0").marks == {mark.key: mark, "knee:0": knee()}
+    assert Timeline(reanalysed_events(session(mark, knee()), result, "2.0")).marks == {mark.key: mark, "knee:0": knee()}
 
 
 def test_a_detector_gets_the_session_without_the_recorded_marks() -> None:
@@ -137,7 +137,8 @@ def test_a_detector_gets_the_session_without_the_recorded_marks() -> None:
 
 def test_found_marks_replace_the_recorded_ones_each_at_its_own_time() -> None:
     timeline = Timeline(session(knee(), cause()))
-    shown = reanalysed(timeline, reanalyse(timeline, [detector_of(knee(31.0, 22.0), cause(40.0, key="cause:new"))]), "2.0")
+    analysis = reanalyse(timeline, [detector_of(knee(31.0, 22.0), cause(40.0, key="cause:new"))])
+    shown = Timeline(reanalysed_events(session(knee(), cause()), analysis, "2.0"))
     assert [(type(entry).__name__, entry.t_s) for entry in shown.journal] == [("Mark", 22.0), ("Note", 25.0), ("Mark", 40.0)]
     assert {key: mark.users for key, mark in shown.marks.items()} == {"knee:0": 31.0, "cause:new": None}
     assert timeline.marks["knee:0"].users == 28.0
@@ -164,15 +165,11 @@ def test_found_marks_are_ordered_by_time_between_the_header_and_the_end_of_the_s
     assert inner == sorted(inner)
 
 
-def test_reanalysis_of_events_and_of_a_timeline_gives_the_same_marks() -> None:
+def test_the_changes_follow_the_header() -> None:
     recorded = session(knee(), cause())
     analysis = reanalyse(Timeline(recorded), [detector_of(knee(31.0, 22.0))])
     events = list(reanalysed_events(recorded, analysis, "2.0"))
     assert [type(event).__name__ for event in events[:2]] == ["Header", "Reanalysed"]
-    as_events, as_timeline = Timeline(events), reanalysed(Timeline(recorded), analysis, "2.0")
-    assert as_events.marks == as_timeline.marks
-    assert as_events.journal == as_timeline.journal
-    assert as_events.reanalysed == as_timeline.reanalysed is not None
 
 
 def test_changes_can_be_saved_and_read_again() -> None:

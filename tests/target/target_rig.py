@@ -89,8 +89,8 @@ class Rig:
     @property
     def supervisor_pid(self) -> int:
         """Pid of the supervisor, the only child of the watcher."""
-        assert becomes_true(lambda: children(self.supervisor.process_id))
-        return children(self.supervisor.process_id)[0]
+        assert becomes_true(lambda: children(self.supervisor._process.pid))
+        return children(self.supervisor._process.pid)[0]
 
     def run(self, program: str) -> int:
         return self.supervisor.start(self.target(program), {}, free_port())
@@ -120,7 +120,7 @@ def a_rig(folder: Path) -> Iterator[Rig]:
         yield rig
     finally:
         rig.supervisor.close(grace_s=0.5)
-    assert not is_alive(rig.supervisor.process_id)
+    assert not is_alive(rig.supervisor._process.pid)
 
 
 PRINTS_AND_SLEEPS = "import time; print('up'); time.sleep(600)"

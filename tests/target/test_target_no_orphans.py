@@ -74,7 +74,7 @@ def test_the_kernel_ends_the_target_of_a_killed_supervisor_without_the_app(tmp_p
 def test_terminal_signals_do_not_reach_or_end_the_supervisor(rig: Rig) -> None:
     run = rig.run(PRINTS_AND_SLEEPS)
     rig.started(run)
-    for pid in (rig.supervisor.process_id, rig.supervisor_pid):
+    for pid in (rig.supervisor._process.pid, rig.supervisor_pid):
         assert os.getsid(pid) == pid
         for number in (signal.SIGINT, signal.SIGHUP):
             os.kill(pid, number)
@@ -101,7 +101,7 @@ supervisor.listen(lambda work: threading.Thread(target=work, daemon=True).start(
 supervisor.start(load_spec(Path(sys.argv[1])), {}, 8000)
 while not supervisor.output:
     time.sleep(0.01)
-print(json.dumps({"watcher": supervisor.process_id, "target": supervisor.pid}), flush=True)
+print(json.dumps({"watcher": supervisor._process.pid, "target": supervisor.pid}), flush=True)
 time.sleep(600)
 """
 
@@ -143,7 +143,7 @@ def test_no_worker_and_no_daemon_of_the_target_survives_any_kill(tmp_path: Path,
 def test_a_supervisor_that_hangs_is_ended_with_all_of_the_target_when_the_app_closes(rig: Rig) -> None:
     rig.run(LEAVES_WORKERS_AND_A_DAEMON)
     assert rig.printed("up")
-    family = [rig.supervisor.process_id, *below(rig.supervisor.process_id)]
+    family = [rig.supervisor._process.pid, *below(rig.supervisor._process.pid)]
     os.kill(rig.supervisor_pid, signal.SIGSTOP)
     rig.supervisor.close(grace_s=0.1)
     assert not [pid for pid in family if is_alive(pid)]

@@ -150,7 +150,7 @@ def test_close_ends_the_target_and_reports_it_and_may_be_called_twice(rig: Rig) 
 def test_a_supervisor_whose_reports_are_not_read_closes(tmp_path: Path) -> None:
     supervisor = Supervisor.launch()
     supervisor.close()
-    assert not is_alive(supervisor.process_id)
+    assert not is_alive(supervisor._process.pid)
 
 
 # ---- targets that fail

@@ -16,8 +16,6 @@ from zmq.utils import z85
 VARIABLE = "CAPEXPLORER_SECRET"
 """The environment variable with the secret, since command lines are visible to all users of a machine."""
 
-LENGTH_LEAST = 16
-
 
 def install(secret: str) -> None:
     """Let Locust's sockets of this process use the secret from now on. Call once per process."""

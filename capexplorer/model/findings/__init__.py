@@ -4,7 +4,7 @@ Every figure has one name: that of a field here, or a key of `readings`. `figure
 reports and exports show as evidence. None means "not known", never zero.
 """
 
-from .blame import Blame, Bottleneck, Cause, Leak, Readings, Scalar
+from .blame import Blame, Bottleneck, Cause, Leak, Readings
 from .curve_findings import CURVE_FINDINGS, AtOrBelow, Bend, CurveFinding, Knee, LatencyKnee
 from .finding import Finding, MarkKind
 from .level_findings import Recovered, RepliesChanged, Shift, StopRule
@@ -26,13 +26,10 @@ AnyFinding = (
     | Leak
 )
 
-KINDS: dict[str, type[Finding]] = {kind.__struct_config__.tag: kind for kind in AnyFinding.__args__}
-"""Finding classes by their tag in the log."""
-
 __all__ = [
-    "CURVE_FINDINGS", "KINDS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding",
+    "CURVE_FINDINGS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding",
     "Knee", "LatencyKnee", "Leak", "MarkKind", "RateCapacityFinding", "RateRecovered", "Readings", "Recovered", "RepliesChanged",
-    "Scalar", "Shift", "StopRule", "kind_of",
+    "Shift", "StopRule", "kind_of",
 ]  # fmt: skip
 
 

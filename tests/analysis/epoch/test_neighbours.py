@@ -11,7 +11,7 @@ from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.epoch.neighbours import NeighbourCheck, usable_levels
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed
+from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.model.events import HostFacts
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.timeline import Timeline
@@ -191,7 +191,7 @@ def test_a_disturbed_return_level_neither_contradicts_nor_fails_recovery() -> No
 def test_a_recording_with_busy_neighbours_gives_no_knee_and_names_the_other_processes() -> None:
     with open_session(RECORDED) as reader:
         events = list(reader)
-    found = reanalysed(Timeline(events), reanalyse_events(events), "now")
+    found = Timeline(reanalysed_events(events, reanalyse_events(events), "now"))
     verdict = found.verdicts[0]
     assert verdict.capacity.knee is not None
     assert (verdict.capacity.knee.kind, verdict.capacity.knee.users) == ("no_knee", 14)

@@ -1,8 +1,6 @@
 """All sentences and figures of a comparison as plain text, which the caller escapes. Every claim states its figures' noise."""
 
 from .cells import (
-    BEYOND,
-    JUDGEMENTS,
     MISSING,
     NOISE,
     after,
@@ -12,16 +10,15 @@ from .cells import (
     judgement,
     noise,
     overall,
-    percent,
     ratio,
     unit,
 )
 from .curve_facts import began, curve, knee, marked, overheads
 from .outcome import verdict, verdict_sentence
-from .reservations import names, warnings
+from .reservations import warnings
 
 __all__ = [
-    "BEYOND", "JUDGEMENTS", "MISSING", "NOISE", "after", "before", "began", "change", "curve", "heading", "judgement",
-    "knee", "marked", "names", "noise", "overall", "overheads", "percent", "ratio", "unit", "verdict",
+    "MISSING", "NOISE", "after", "before", "began", "change", "curve", "heading", "judgement",
+    "knee", "marked", "noise", "overall", "overheads", "ratio", "unit", "verdict",
     "verdict_sentence", "warnings",
 ]  # fmt: skip
