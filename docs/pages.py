@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from docs import causes, commands, configuration, keys, man, plans, profiles, tour
+from docs import causes, commands, configuration, keys, knee, man, plans, profiles, tour
 
 ROOT = Path(__file__).parents[1]
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -19,6 +19,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/commands.md": commands.page,
     "docs/configuration.md": lambda: configuration.page(configuration.examples()),
     "docs/keys.md": keys.page,
+    "docs/knee.md": lambda: knee.page(knee.text()),
     "docs/plans.md": plans.page,
     "docs/profiles.md": lambda: profiles.page(profiles.examples()),
     "docs/tour.md": tour.page,
