@@ -103,6 +103,7 @@ USED_NAMES = (
     Private(USER_AGENT, "_make_request", RESULTS, "makes the request of a reply that did not arrive"),
     Private("gevent._socketcommon", "_resolve_addr", ("load/guard.py",), "looks up the address that is checked"),
     Private("gevent.hub:Hub", "_normalize_exception", ("load/user_code.py",), "makes the exception of what a greenlet raised"),
+    Private("sys", "_getframe", ("load/custom_events.py",), "has the code that fired an event: a client of Locust, or user code"),
     Private("sys", "_current_frames", ("load/hub_thread.py",), "has the stack of a load thread that does not respond"),
     Private("textual.driver:Driver", "_loop", TERMINAL, "is the event loop that a signal is passed to"),
     Private("textual.message_pump:MessagePump", "_closing", ("tui/typeahead.py",), "is whether a prompt is closing"),

@@ -45,7 +45,7 @@ def wait_until_ready(
     on_waiting: Callable[[str], None] = lambda why: None,
 ) -> str | None:
     """Send requests until the target is ready; `Supervisor.listen` must have been called. Returns the version that its answer
-    names (`Answer`); None: it names none.
+    names (`ReadinessAnswer`); None: it names none.
 
     `on_waiting`: called after SILENT_S, and again at each change, with why it is not ready: `GET /health: status 404`.
     Blocks at most until the previous run has ended, then for `ready.timeout_s` and one request.
@@ -105,7 +105,7 @@ def _asked(spec: TargetSpec, port: int) -> tuple[str | None, str | None]:
     return (None, version) if is_ready else (f"status {status}", None)
 
 
-class Answer(NamedTuple):
+class ReadinessAnswer(NamedTuple):
     """What a service answers to a readiness request."""
 
     status: int | None
@@ -114,7 +114,7 @@ class Answer(NamedTuple):
     """The header `X-Version`, else `version` in a body that is a JSON object; None: neither."""
 
 
-def answer(port: int, path: str, *, timeout_s: float) -> Answer:
+def answer(port: int, path: str, *, timeout_s: float) -> ReadinessAnswer:
     """GET from loopback. Raises OSError; TimeoutError after `timeout_s`.
 
     Only the headers are awaited, and a body of JSON with a length: a service that streams, or keeps the connection open, is
@@ -131,9 +131,9 @@ def answer(port: int, path: str, *, timeout_s: float) -> Answer:
                 with suppress(httpx.HTTPError, OSError, ValueError, RecursionError):
                     found = json.loads(response.read())
                     version = found.get("version") if isinstance(found, dict) else None
-            return Answer(response.status_code, _shown(version))
+            return ReadinessAnswer(response.status_code, _shown(version))
     except httpx.HTTPError:
-        return Answer(None)
+        return ReadinessAnswer(None)
 
 
 def _is_short_json(headers: Mapping[str, str]) -> bool:
