@@ -83,7 +83,9 @@ class PartProcesses:
         }
 
     def _cpu_ns(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> int | None:
-        """CPU time of all processes, including ended children; in clock ticks if a shell reads."""
+        """CPU time of all processes, including ended children; in clock ticks if a shell reads. That of their own control group
+        includes processes that nobody has waited for."""
+        of_group = self._growth(("group", next(iter(running))), raw.numbers.get("group_cpu_ns"))
         tick_ns = 1e9 / raw.ticks
         used: dict[int, Used] = {}
         for pid, stat in running.items():
@@ -92,7 +94,8 @@ class PartProcesses:
             if own_ns is None:
                 return None
             used[pid] = Used(own_ns, round(stat.reaped_ticks * tick_ns), stat.started_ticks / raw.ticks)
-        return self._cpu.grown_ns(used, raw.boot)
+        of_tree = self._cpu.grown_ns(used, raw.boot)
+        return of_tree if of_group is None else of_group
 
     def _threads(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> Iterator[parse.Schedule]:
         """Growth of each thread that was in the previous raw reading, too."""

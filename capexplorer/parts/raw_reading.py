@@ -32,7 +32,8 @@ class RawReading(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str | None] = {}
     """Texts by path; None: access is denied, or there is no such file."""
     numbers: dict[str, int] = {}
-    """`cpu_ns:PID`, `fds:PID`, `fds_limit:PID` (-1: none), `cpus_allowed`, `disk_free_bytes`."""
+    """`cpu_ns:PID`, `fds:PID`, `fds_limit:PID` (-1: none), `cpus_allowed`, `disk_free_bytes`; `group_cpu_ns`: of the control
+    group that is the processes' own."""
     all: tuple[str, ...] = ()
     """/proc/PID/stat of every process, if that was requested."""
     sockets: tuple[int, ...] = ()

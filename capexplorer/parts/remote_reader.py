@@ -142,6 +142,25 @@ def group_of(folder: str) -> "list[int]":
     return sorted(found)
 
 
+def cpu_groups(pid: int) -> "list[str]":
+    """Folders of the control groups in which the kernel counts the CPU time of a process."""
+    found = []
+    for line in (text_of(f"/proc/{pid}/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        names = [controllers, "cpuacct"] if "cpuacct" in controllers.split(",") else [] if controllers else ["", "unified"]
+        found += ["/".join(filter(None, ["/sys/fs/cgroup", name, path.strip("/")])) for name in names]
+    return [folder for folder in found if cpu_ns_of(folder) is not None]
+
+
+def cpu_ns_of(folder: str) -> "int | None":
+    """CPU time of all processes that a control group has or had."""
+    usage = text_of(folder + "/cpuacct.usage")
+    if usage is not None and usage.strip().isdigit():
+        return int(usage)
+    found = [line.split()[1] for line in (lines_of(folder + "/cpu.stat", ["usage_usec "]) or "").splitlines()]
+    return int(found[0]) * 1000 if found else None
+
+
 def roots_of(kind: str, value: str) -> "tuple[list[int], str | None]":
     """(pids, why there are none) of the selected process, port, container, unit or control group."""
     if kind == "pid":
@@ -175,6 +194,11 @@ class Reader:
         self.why: str | None = None
         self.found_at = -FIND_EVERY_S
         self.known: list[int] = []
+        self.group = ""
+        """Folder of the first process's control group, if no process but the selected ones was in it; else empty."""
+        self.is_inside = False
+        """Whether this process is in that group."""
+        self.grouped_of, self.grouped_at = 0, -1e9
         self.walk_cost, self.walked_at = 0.0, -1e9
         self.sockets: set[str] = set()
         self.sockets_at = -1e9
@@ -200,6 +224,7 @@ class Reader:
             threads -= self.process(pid, files, numbers, threads)
         if pids:
             self.of_first(pids[0], files, numbers)
+            self.of_group(numbers)
         everything = [text_of(f"/proc/{pid}/stat") or "" for pid in names_in("/proc/")] if wants_all else []
         own = resource.getrusage(resource.RUSAGE_SELF)
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -212,7 +237,7 @@ class Reader:
         }  # fmt: skip
 
     def family(self) -> "list[int]":
-        """The selected processes and their descendants, parents before children."""
+        """The selected processes and their descendants, parents before children, then others of their own control group."""
         if self.selected is None:
             return []
         self.roots = [pid for pid in self.roots if os.path.exists(f"/proc/{pid}")]
@@ -231,11 +256,37 @@ class Reader:
             if pid not in found and os.path.exists(f"/proc/{pid}"):
                 found.append(pid)
                 queue += numbers_in(f"/proc/{pid}/task/{pid}/children") + walked.get(pid, [])
+        if found:
+            self.find_group(found)
+            found += [pid for pid in self.others() if pid not in found][: PROCESSES_MOST - len(found)]
         self.known = found
         if found and now() - self.sockets_at >= SOCKETS_EVERY_S:
             self.sockets_at = now()
             self.sockets = set().union(*map(sockets_of, found[:4]))
         return found
+
+    def find_group(self, family: "list[int]") -> None:
+        """Find the control group that no other process is in. Whatever appears in it later was started by these processes, even
+        if its parent has ended, and the kernel counts its CPU time, even if nobody waits for it.
+        """
+        if self.grouped_of != family[0]:
+            self.group, self.grouped_of, self.grouped_at = "", family[0], -1e9
+        if not self.group and now() - self.grouped_at >= WALK_EVERY_S:
+            self.grouped_at = now()
+            known = {*family, os.getpid(), os.getppid()}
+            own = (folder for folder in cpu_groups(family[0]) if set(numbers_in(folder + "/cgroup.procs")) <= known)
+            self.group = next((folder for folder in own if set(group_of(folder)) <= known), "")
+            self.is_inside = os.getpid() in group_of(self.group)
+
+    def others(self) -> "list[int]":
+        """The processes of their own control group, without this one and the shell that may have started it."""
+        return [pid for pid in group_of(self.group) if pid not in (os.getpid(), os.getppid())] if self.group else []
+
+    def of_group(self, numbers: "dict[str, int]") -> None:
+        """Read the CPU time of the processes' own control group into `numbers`, without that of this process."""
+        used = cpu_ns_of(self.group) if self.group else None
+        if used is not None:
+            numbers["group_cpu_ns"] = used - (int(time.process_time() * 1e9) if self.is_inside else 0)
 
     def walk(self) -> "dict[int, list[int]]":
         """Children by parent, by a walk over all processes if one is due, else empty: with thousands of processes it costs

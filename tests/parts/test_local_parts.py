@@ -8,8 +8,9 @@ import shlex
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,11 @@ time.sleep(600)
 
 
 @contextmanager
-def python(code: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def python(code: str, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A Python process, and the line that it prints when it is ready. It is killed at the end with all that it started."""
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *args], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         assert process.stdout is not None
         try:
             yield process, process.stdout.readline().strip()
@@ -77,6 +80,69 @@ def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> Non
         assert reading.target is not None and reading.target.listen_backlog == 7
         for client in clients:
             client.close()
+
+
+CPU_GROUPS = {1: ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"), 2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")}
+"""Folders of control groups that count CPU time, by version."""
+BURNS_IN_ORPHANS = """
+import os, sys, time
+from pathlib import Path
+Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
+print(flush=True)
+while not Path(sys.argv[2]).exists(): time.sleep(0.01)
+while True:
+    child = os.fork()
+    if child == 0:
+        if os.fork() == 0:
+            os.setsid()
+            while time.process_time() < 0.3: pass
+        os._exit(0)
+    os.waitpid(child, 0)
+    time.sleep(0.3)
+"""
+
+
+@pytest.fixture(params=CPU_GROUPS)
+def cpu_group(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A new control group that counts CPU time, of each version."""
+    parent = next((Path(each) for each in CPU_GROUPS[request.param] if os.access(f"{each}/cgroup.procs", os.W_OK)), None)
+    if parent is None:
+        pytest.skip("needs a control group that can be written")
+    group = parent / f"capexplorer-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        yield group
+    finally:
+        while pids := (group / "cgroup.procs").read_text().split():
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), 9)
+            time.sleep(0.01)
+        group.rmdir()
+
+
+def test_children_that_nobody_waits_for_are_a_parts_own_in_its_own_control_group(cpu_group: Path, tmp_path: Path) -> None:
+    """Twice forked, in sessions of their own, and gone within a second."""
+    with python(BURNS_IN_ORPHANS, str(cpu_group), str(tmp_path / "burn")) as (target, _):
+        with parts_process(PartSpec(name="forks", pid=target.pid)) as process:
+            first = process.wait_for_reading(lambda each: each.target and each.target.cpu_ratio is not None, "a first reading")
+            assert first.target is not None and first.target.processes == 1
+            (tmp_path / "burn").touch()
+            process.wait_for_reading(lambda each: each.target and (each.target.cpu_ratio or 0) > 0.1, "the CPU time of orphans")
+            process.wait_for_reading(lambda each: each.target and (each.target.processes or 0) > 1, "an orphan that runs")
+
+
+def test_a_process_that_was_in_the_control_group_before_is_not_a_parts_own(cpu_group: Path, tmp_path: Path) -> None:
+    with (
+        python(BURNS_IN_ORPHANS, str(cpu_group), str(tmp_path / "never")) as (target, _),
+        python(TWO_BUSY_PROCESSES) as (other, _),
+    ):
+        (cpu_group / "cgroup.procs").write_text(str(other.pid))
+        with parts_process(PartSpec(name="idle", pid=target.pid)) as process:
+            process.poll_until(lambda: sum(each.target is not None for each in process.readings) > 4, "five readings")
+        found = [each.target for each in process.readings if each.target is not None]
+        assert {each.processes for each in found} == {1}
+        assert not [each.cpu_ratio for each in found if (each.cpu_ratio or 0.0) > 0.1]
 
 
 @needs("su")
