@@ -47,12 +47,12 @@ class Connection:
         self.is_open = True
         self._latest_status: int | None = None
 
-    def exchange(self, prepared: Prepared, reply: Reply, *, goes_on: bool = False) -> None:
-        """Send the request and read its reply until it is complete, of a streamed one its head. `goes_on`: read the next piece of
-        a streamed reply. Raises OSError, TimeoutError, HTTPParseError, BodyTooLarge.
+    def exchange(self, prepared: Prepared, reply: Reply) -> None:
+        """Send the request and read its reply until it is complete, of a streamed one its head, and the next piece for a request
+        without bytes. Raises OSError, TimeoutError, HTTPParseError, BodyTooLarge.
         """
         try:
-            self._exchange(b"" if goes_on else prepared.data, reply)
+            self._exchange(prepared.data, reply)
         except CLOSED as error:
             error.past = past(self._latest_status is not None, self._latest_status)  # type: ignore[union-attr]
             self.end(by_service=True)
@@ -76,8 +76,8 @@ class Connection:
         raise NotImplementedError
 
     def is_usable(self) -> bool:
-        """Whether another request can be sent. If the service has closed the connection, it is closed here too."""
-        if self.is_open and self._is_lost():
+        """Whether an idle connection can send another request. If the service has closed it, it is closed here too."""
+        if self._is_lost():
             self.end(by_service=True)
         return self.is_open
 

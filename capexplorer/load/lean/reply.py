@@ -28,6 +28,17 @@ _ignore = deque[str](maxlen=0).append
 class Reply(HTTPResponseParser):
     """A reply that is being received: call `take` with received bytes until `is_complete`."""
 
+    is_whole = False
+    """Whether all of the reply has arrived."""
+    lowered_head = b""
+    """The final head in lower case, perhaps with more around it: a header whose name is not in it is certainly not there."""
+    has_ended = False
+    """Whether the service closed the connection."""
+    connect_s: float | None = None
+    """Seconds to open the connection; None: an open one was used, or there is none yet."""
+    has_connection = False
+    history: tuple[Any, ...] = ()
+    """The responses of the redirects that led to it."""
     stream: Any = None
     """What user code reads a streamed reply from; set once its head is complete."""
     _on_status = _on_header_field = _on_header_value = staticmethod(_ignore)
@@ -36,24 +47,18 @@ class Reply(HTTPResponseParser):
         """`is_head`: it replies to HEAD, so it has no body even if its headers announce one. `most_bytes`: limit of the
         decompressed body.
         """
-        self.is_complete = self.is_whole = False
-        """Whether the reply, or of a streamed one a piece, has arrived, and whether all of it has."""
+        self.is_complete = False
+        """Whether the reply, or of a streamed one a piece, has arrived."""
         self.status = 0
         """0 until the final head is complete."""
-        self.body = bytearray()
-        self._on_body = self.body.extend
-        self.has_ended = False
-        """Whether the service closed the connection."""
-        self.connect_s: float | None = None
-        """Seconds to open the connection; None: an open one was used, or there is none yet."""
-        self.has_connection = False
         self.first_byte_s: float | None = None
         """`time.perf_counter` at which the first bytes arrived."""
-        self._is_head, self.most_bytes = is_head, most_bytes
         self._head = b""
         """The head as received, with interim heads before it and the beginning of the body after it."""
-        self._lowered = b""
         self._has_interim = False
+        self.body = bytearray()
+        self._on_body = self.body.extend
+        self._is_head, self.most_bytes = is_head, most_bytes
 
     def take(self, data: bytes) -> None:
         """Take in received bytes; empty bytes mean the end of the stream. Raises HTTPParseError, BodyTooLarge."""
@@ -75,18 +80,10 @@ class Reply(HTTPResponseParser):
             self.body.clear()
             raise BodyTooLarge(self.most_bytes)
 
-    def may_have(self, name: bytes) -> bool:
-        """Whether it may have a header of this name in lower case, by a cheap check: False is certain, for True the headers need
-        to be parsed.
-        """
-        if not self._lowered:
-            self._lowered = self._head[: self._head.find(b"\r\n\r\n")].lower()
-        return name in self._lowered or self._has_interim
-
-    def content(self) -> bytes:
-        """The decompressed body. Raises BodyTooLarge, zlib.error."""
+    def content(self) -> bytes | None:
+        """The decompressed body; None: it is read from `stream`. Raises BodyTooLarge, zlib.error."""
         body = bytes(self.body)
-        if not body or not self.may_have(b"content-encoding:"):
+        if not body or b"content-encoding:" not in self.lowered_head:
             return body
         return unpacked(body, ",".join(self.headers().getlist("content-encoding")).lower(), self.most_bytes)
 
@@ -121,7 +118,8 @@ class Reply(HTTPResponseParser):
         if code < 200 and code != _SWITCHING_PROTOCOLS:
             self._has_interim = True
             return False
-        self.status = code
+        self.status, head = code, self._head
+        self.lowered_head = (head if self._has_interim else head[: head.find(b"\r\n\r\n")]).lower()
         return self._is_head
 
     def _on_message_complete(self) -> None:
@@ -135,3 +133,6 @@ class StreamedReply(Reply):
         """As of Reply."""
         super().take(data)
         self.is_complete = self.status != 0
+
+    def content(self) -> None:
+        """As of Reply."""

@@ -39,10 +39,8 @@ class LeanResponse:
 
     stream: Stream | None = None
     """With `stream=True`: the body, as it is sent, to be read in pieces."""
-    content: bytes | None
-    """The body. With `stream=True` it is read when user code first asks for it."""
-    history: tuple[LeanResponse, ...] = ()
-    """The redirects that led to it, oldest first, without their bodies."""
+    encoding: str | None = None
+    """Set this to decode `text` by another encoding than the reply's."""
 
     def __init__(
         self,
@@ -59,8 +57,6 @@ class LeanResponse:
         self.request = request
         self.content = self._cached_content = content  # the private name is geventhttpclient's
         self.error = error
-        self.encoding: str | None = None
-        """Set this to decode `text` by another encoding than the reply's."""
         self.status_code: int = reply.status if reply is not None else 0
         self._reply = reply
         self._attempted, self._started_s = attempted, started_s
@@ -70,17 +66,18 @@ class LeanResponse:
         self.stream = stream
         del self.content
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "content" or self.stream is None or self._reply is None:
-            raise AttributeError(f"a response of LeanHttpUser has no {name!r}")
+    @cached_property
+    def content(self) -> bytes | None:
+        """The body. With `stream=True` it is read when user code first asks for it."""
+        if self.stream is None or self._reply is None:
+            return None
         encodings = ",".join(self._reply.headers().getlist("content-encoding"))
-        self.content = unpacked(self.stream.read(), encodings.lower(), self._reply.most_bytes)
-        return self.content
+        return unpacked(self.stream.read(), encodings.lower(), self._reply.most_bytes)
 
     @property
     def timing(self) -> Timing:
         """The timing of the last request after redirects."""
-        reply = self._attempted
+        reply = self._attempted if self._reply is None else self._reply
         if reply is None:
             return Timing()
         first_s = None if reply.first_byte_s is None else reply.first_byte_s - self._started_s
@@ -99,6 +96,11 @@ class LeanResponse:
     def url(self) -> str:
         """The URL of the last request after redirects."""
         return self.request.url
+
+    @property
+    def history(self) -> tuple[LeanResponse, ...]:
+        """The redirects that led to it, oldest first, without their bodies."""
+        return () if self._reply is None else self._reply.history
 
     @property
     def ok(self) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NoReturn
 from urllib.parse import urljoin
@@ -40,8 +40,15 @@ _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _FAILURES = (OSError, HTTPParseError, BodyTooLarge, zlib.error, Timeout)
 """Exceptions that a request is expected to fail with; any other but a user's end is reported as UnusableReply."""
 
-_prepare_plain = lru_cache(maxsize=4096)(prepare)
-"""Prepared requests that consist only of method and URL."""
+
+@lru_cache(maxsize=4096)
+def _prepare_plain(method: str, base_url: str, url: str) -> Prepared:
+    """A request that consists only of method and URL."""
+    return prepare(method, _whole(base_url, url))
+
+
+def _whole(base_url: str, url: str) -> str:
+    return url if url.startswith(("http://", "https://")) else base_url + url
 
 
 class TooManyRedirects(OSError):
@@ -61,27 +68,27 @@ class KeptConnections:
     """Connections to one server, of one user, or of those who share it."""
 
     def __init__(self, most: int) -> None:
-        self.idle: list[Connection] = []
-        self.free = most
-        """How many further connections may be in use."""
-        self._waiting = 0
+        self.free: list[Connection | None] = [None] * most
+        """One for each further request, the next last: an idle connection, or None for one that is yet to be opened."""
+        self.waiting = 0
         self._turn = Semaphore(0)
 
     def wait(self) -> None:
         """Wait until another request is done with its connection."""
-        while self.free <= 0:
-            self._waiting += 1
+        while not self.free:
+            self.waiting += 1
             try:
                 self._turn.acquire()
             finally:
-                self._waiting -= 1
+                self.waiting -= 1
 
     def release(self, connection: Connection | None = None) -> None:
         """A request is done with its connection. In any thread."""
         if connection is not None and connection.is_open:
-            self.idle.append(connection)
-        self.free += 1
-        if self._waiting:
+            self.free.append(connection)
+        else:
+            self.free.insert(0, None)
+        if self.waiting:
             self._turn.release()
 
 
@@ -99,7 +106,9 @@ class _Terms:
     redirects_most: int
     verify: bool | str
     follows: bool = True
-    streams: bool = False
+    reply: type[Reply] = Reply
+    pools: dict[Origin, KeptConnections] = field(init=False, default_factory=dict)
+    """The connections for these terms, as far as they were looked up."""
 
 
 class LeanSession:
@@ -129,6 +138,7 @@ class LeanSession:
             if value:
                 raise refused(name)
         self.base_url, self.user, self.request_event = base_url, user, request_event
+        self._context: Callable[[], Mapping[str, Any]] = dict if user is None else user.context
         self.cookies = Cookies()
         """The cookies that are sent."""
         self.headers: MutableMapping[str, Any] = dict(headers or {})
@@ -161,16 +171,6 @@ class LeanSession:
     def verify(self, verify: bool | str) -> None:
         self._terms = replace(self._terms, verify=verify)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in REMEDIES:
-            raise refused(name)
-        raise AttributeError(f"the client of LeanHttpUser has no {name!r}: see docs/clients.md")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in REMEDIES and value:
-            raise refused(name)
-        object.__setattr__(self, name, value)
-
     # -- what user code calls
 
     def request(
@@ -201,11 +201,11 @@ class LeanSession:
         """
         if others:
             self._refuse(others)
-        whole = url if url.startswith(("http://", "https://")) else self.base_url + url
         auth = auth or self.auth
         if not (headers or self.headers or data or params or auth or files or cookies) and json is None:
-            prepared = _prepare_plain(method, whole)
+            prepared = _prepare_plain(method, self.base_url, url)
         else:
+            whole = _whole(self.base_url, url)
             headers = self._with_cookies(whole, _merged(self.headers, headers), cookies)
             prepared = prepare(method, whole, headers=headers, params=params, data=data, json=json, files=files, auth=auth)
         terms = self._terms
@@ -264,9 +264,9 @@ class LeanSession:
     def close(self) -> None:
         """Close idle connections; the next request opens one."""
         for pool in self._pools.values():
-            for connection in pool.idle:
+            for connection in filter(None, pool.free):
                 connection.close()
-            pool.idle.clear()
+            pool.free[:] = [None] * len(pool.free)
 
     def _refuse(self, others: Mapping[str, Any]) -> None:
         for name, value in others.items():
@@ -292,27 +292,24 @@ class LeanSession:
         terms: _Terms | None = None,
     ) -> LeanResponse:
         """Send a prepared request. `terms`: of this session; None: as it was made."""
-        user_context = self.user.context() if self.user is not None else {}
+        user_context = self._context()
         terms = terms or self._terms
-        if prepared.origin.scheme == "https":
-            self._tls_of(terms)  # an error in making it is one of user code
+        pool = terms.pools.get(prepared.origin) or self._pool(prepared.origin, terms)
         start_time, started_s = time.time(), time.perf_counter()
         reply: Reply | None = None
-        attempted: Reply | None
-        history: tuple[LeanResponse, ...] = ()
+        attempted: Reply | None = None
+        response: LeanResponse
         content: bytes | None = None
         error: BaseException | None = None
         request = prepared
         request_counts.started += 1
         try:
-            reply = attempted = self._reply_to(request, terms)
-            if reply.status in _REDIRECTS and terms.follows:
-                request, reply, history = self._redirected(request, reply, terms)
-                attempted = reply
-            if not terms.streams:
-                content = reply.content()
-            if reply.status >= 400:
+            reply = self._reply_to(request, pool, terms)
+            if reply.status >= 300:
+                if reply.status in _REDIRECTS and terms.follows:
+                    request, reply = self._redirected(request, reply, terms)
                 error = status_error(request, reply)
+            content = reply.content()
         except _FAILURES as failure:
             attempted, reply, error = getattr(failure, "reply", reply), None, failure
         except Exception as unexpected:  # whatever a reply leads to is a failure of its request, as of a redirect to `http://[`
@@ -321,25 +318,18 @@ class LeanSession:
             request_counts.abandoned += 1
             raise
         response_ms = (time.perf_counter() - started_s) * 1000
-        kind = CaughtResponse if catch_response else LeanResponse
-        response = kind(request, reply, content, error, attempted, started_s)
-        length = 0 if content is None else len(content)
-        if history:
-            response.history = history
-        if terms.streams and reply is not None:
-            response.streams(reply.stream)
-            reply.stream = None  # it refers to its reply: without a cycle it is closed as soon as user code drops it
-            length = _length(response)
-        if isinstance(response, CaughtResponse):
-            response.event, report = self.request_event, response.hold
+        if catch_response:
+            caught = CaughtResponse(request, reply, content, error, attempted, started_s)
+            caught.event, response, report = self.request_event, caught, caught.hold
         else:
+            response = LeanResponse(request, reply, content, error, attempted, started_s)
             report = self.request_event.fire
             request_counts.reported += 1
         report(
             request_type=prepared.method,
             name=name,
             response_time=response_ms,
-            response_length=length,
+            response_length=_streamed(response, reply) if content is None else len(content),
             response=response,
             context={**user_context, **context} if context else user_context,
             exception=error,
@@ -348,22 +338,27 @@ class LeanSession:
         )
         return response
 
-    def _reply_to(self, prepared: Prepared, terms: _Terms) -> Reply:
+    def _pool(self, origin: Origin, terms: _Terms) -> KeptConnections:
+        """The connections to a server, from now on also in `terms.pools`."""
+        if origin.scheme == "https":
+            self._tls_of(terms)  # an error in making it is one of user code
+        key = origin if origin.scheme == "http" else (origin, terms.verify)
+        pool = terms.pools[origin] = self._pools.setdefault(key, KeptConnections(self._most))
+        return pool
+
+    def _reply_to(self, prepared: Prepared, pool: KeptConnections, terms: _Terms) -> Reply:
         """Send the request over an idle connection or a new one, and read its reply, or of a streamed one the head."""
         if self.cookies.has_any:
             prepared = self.cookies.added(prepared)
-        origin = prepared.origin
-        key = origin if origin.scheme == "http" else (origin, terms.verify)
-        pool = self._pools.get(key)
-        if pool is None:
-            pool = self._pools[key] = KeptConnections(self._most)
-        kind = StreamedReply if terms.streams else Reply
-        reply = kind(is_head=prepared.is_head, most_bytes=body_limit.most_bytes)
-        if pool.free <= 0:
+        reply = terms.reply(is_head=prepared.is_head, most_bytes=body_limit.most_bytes)
+        if not pool.free:
             pool.wait()
-        pool.free -= 1
+        idle = pool.free.pop()
         try:
-            connection = self._usable(pool, origin, reply, terms)
+            connection = idle if idle is not None and idle.is_usable() else self._other(idle, pool, prepared.origin, reply, terms)
+            if connection.timeout_s != terms.whole_s:
+                connection.limit(terms.whole_s)
+            reply.has_connection = True
             connection.exchange(prepared, reply)
         except BaseException as failure:
             pool.release()
@@ -372,24 +367,25 @@ class LeanSession:
             raise
         if isinstance(reply, StreamedReply):
             reply.stream = Stream(connection, prepared, reply, pool.release)
-        else:
+        elif pool.waiting or not connection.is_open:
             pool.release(connection)
-        if self._keeps_cookies and reply.may_have(b"set-cookie"):
+        else:
+            pool.free.append(connection)
+        if self._keeps_cookies and b"set-cookie" in reply.lowered_head:
             self.cookies.keep(prepared, reply)
         return reply
 
-    def _usable(self, pool: KeptConnections, origin: Origin, reply: Reply, terms: _Terms) -> Connection:
-        while pool.idle:
-            connection = pool.idle.pop()
-            if connection.is_usable():
-                reply.has_connection = True
-                if connection.timeout_s != terms.whole_s:
-                    connection.limit(terms.whole_s)
-                return connection
+    def _other(self, ended: Connection | None, pool: KeptConnections, origin: Origin, reply: Reply, terms: _Terms) -> Connection:
+        """Another idle connection in place of one that has ended, or a new one."""
+        while ended is not None:
+            pool.release()
+            ended = pool.free.pop()
+            if ended is not None and ended.is_usable():
+                return ended
         tls = self._tls_of(terms) if origin.scheme == "https" else None
         began_s = time.perf_counter()
         connection = connect(origin, connect_timeout_s=terms.connect_s, timeout_s=terms.whole_s, tls=tls)
-        reply.has_connection, reply.connect_s = True, time.perf_counter() - began_s
+        reply.connect_s = time.perf_counter() - began_s
         return connection
 
     def _tls_of(self, terms: _Terms) -> Any:
@@ -399,8 +395,8 @@ class LeanSession:
             self._own_tls = self._make_tls()
         return self._own_tls
 
-    def _redirected(self, prepared: Prepared, reply: Reply, terms: _Terms) -> tuple[Prepared, Reply, tuple[LeanResponse, ...]]:
-        """Follow redirects. Returns the last request, its reply, and the responses before."""
+    def _redirected(self, prepared: Prepared, reply: Reply, terms: _Terms) -> tuple[Prepared, Reply]:
+        """Follow redirects. Returns the last request and its reply."""
         history: list[LeanResponse] = []
         while reply.status in _REDIRECTS and isinstance(location := reply.headers().get("location"), str) and location:
             if reply.stream is not None:
@@ -412,8 +408,28 @@ class LeanSession:
                 prepared = prepared.moved(urljoin(prepared.url, location), as_get=reply.status not in (307, 308))
             except ValueError as error:
                 raise UnusableReply(error) from error
-            reply = self._reply_to(prepared, terms)
-        return prepared, reply, tuple(history)
+            pool = terms.pools.get(prepared.origin) or self._pool(prepared.origin, terms)
+            reply = self._reply_to(prepared, pool, terms)
+        reply.history = tuple(history)
+        return prepared, reply
+
+
+class _Refused:
+    """An attribute of other clients that user code may neither read nor set. A class with `__getattr__` is slow to read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, session: object, kind: type) -> NoReturn:
+        raise refused(self._name)
+
+    def __set__(self, session: object, value: object) -> None:
+        if value:
+            raise refused(self._name)
+
+
+for _name in REMEDIES:
+    setattr(LeanSession, _name, _Refused(_name))
 
 
 def _merged(headers: Mapping[str, Any], more: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -430,11 +446,15 @@ def _with_options(terms: _Terms, timeout: Limits, verify: bool | str | None, fol
         redirects_most=terms.redirects_most,
         verify=terms.verify if verify is None else verify,
         follows=follows,
-        streams=streams,
+        reply=StreamedReply if streams else Reply,
     )
 
 
-def _length(response: LeanResponse) -> int:
-    """The announced length of a body that has not been read."""
+def _streamed(response: LeanResponse, reply: Reply | None) -> int:
+    """Let user code read the body from the response, if it is streamed. Returns its announced length; 0 without one."""
+    if reply is None:
+        return 0
+    response.streams(reply.stream)
+    reply.stream = None  # it refers to its reply: without a cycle it is closed as soon as user code drops it
     announced = None if response.headers is None else response.headers.get("content-length")
     return int(announced) if isinstance(announced, str) and announced.isdecimal() else 0

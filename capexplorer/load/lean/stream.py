@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ..keep_alive import closes
 from .connection import Connection
@@ -20,7 +21,7 @@ class Stream:
     ) -> None:
         """`release`: takes the connection if it can be used again. It may be called in any thread."""
         self._connection = None if reply.is_whole else connection
-        self._prepared, self._reply, self._release = prepared, reply, release
+        self._rest, self._reply, self._release = replace(prepared, data=b""), reply, release
         if reply.is_whole:
             release(connection)
         else:
@@ -63,7 +64,7 @@ class Stream:
         connection.pause(paused=False)
         self._reply.is_complete = False
         try:
-            connection.exchange(self._prepared, self._reply, goes_on=True)
+            connection.exchange(self._rest, self._reply)
         finally:
             if self._reply.is_whole or not connection.is_open:
                 self._connection = None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import socket
+import sys
+import types
 from typing import Any
 
 import gevent
@@ -12,6 +16,8 @@ from capexplorer.load import bodies
 from capexplorer.load.lean.reply import Reply
 from capexplorer.load.signature import signature_of
 from capexplorer.users import LeanHttpUser
+
+REQUESTS = 50
 
 
 class _Reported:
@@ -205,6 +211,38 @@ def at_the_same_time(url: str) -> list[int]:
     """Greenlets of one user take a connection each."""
     client = _Reported(url).client
     return [job.get().status_code for job in [gevent.spawn(client.get, "/ok") for _ in range(5)]]
+
+
+def ended_while_idle(url: str) -> list[Any]:
+    """Requests after the service has ended two of three idle connections, those that would be used next."""
+    client = _Reported(url).client
+    gevent.joinall([gevent.spawn(client.get, "/ok") for _ in range(3)], raise_error=True)
+    (pool,) = client._pools.values()
+    ended = pool.free[-2:]
+    for connection in ended:
+        connection._sock.shutdown(socket.SHUT_RDWR)
+    while not all(connection._is_lost() for connection in ended):
+        gevent.sleep(0)
+    replies = [client.get("/ok") for _ in range(2)]
+    return [[reply.timing.connect_s for reply in replies], len(pool.free), len(list(filter(None, pool.free)))]
+
+
+def bytecodes_of_a_request(url: str) -> float:
+    """Bytecodes that the user's greenlet executes in a GET on a connection that is kept."""
+    client, executed = _Reported(url).client, itertools.count()
+
+    def trace(frame: types.FrameType, what: str, _: object) -> Any:
+        frame.f_trace_opcodes = True
+        if what == "opcode":
+            next(executed)
+        return trace
+
+    for each in (None, trace):
+        sys.settrace(each)
+        for _ in range(REQUESTS):
+            client.get("/ok")
+        sys.settrace(None)
+    return next(executed) / REQUESTS
 
 
 def over_tls(tls: str) -> list[Any]:

@@ -70,6 +70,6 @@ def _framed(sent: bytes, cut: str, method: str, closes: bool) -> list[Any]:
                 break
         if not reply.is_complete and closes:
             reply.take(b"")
-        return [reply.is_complete, reply.status, reply.content().decode("latin-1"), ""]
+        return [reply.is_complete, reply.status, (reply.content() or b"").decode("latin-1"), ""]
     except Exception as error:
         return [False, 0, "", type(error).__name__]
