@@ -25,6 +25,12 @@ def parts_of(program: str, server: dict[str, float]) -> str:
     return pane_text(PartsPane(), Timeline([state, sample]), SIZE)
 
 
+@pytest.mark.parametrize("width", [38, 78, 118])
+def test_without_parts_the_pane_says_in_full_how_to_watch_one(width: int) -> None:
+    shown = " ".join(pane_text(PartsPane(), Timeline([]), Size(width, 12)).split())
+    assert shown.endswith("[[watch]] in a profile")
+
+
 @pytest.mark.parametrize(
     ("program", "key"),
     [

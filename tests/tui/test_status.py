@@ -9,13 +9,14 @@ from rich.style import Style
 
 from capexplorer.model.events import (
     Command,
+    Ended,
     LevelOpened,
     Target,
     TargetFacts,
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.banners import verdict
+from capexplorer.tui.panes.banners import alarms, verdict
 from capexplorer.tui.panes.groups import Group, group_line
 from capexplorer.tui.panes.status_groups import accuracy
 from capexplorer.tui.panes.status_view import View
@@ -131,3 +132,9 @@ def test_in_a_narrow_line_the_loop_lag_is_left_out_before_the_knee() -> None:
     line = group_line([knee, lag], 30).text
     assert "knee" in line
     assert "loop lag" not in line
+
+
+def test_the_line_of_an_ended_session_has_its_whole_reason_at_80_columns() -> None:
+    reason = "autopilot finished: knee 40 [33–50] at 39.6/s, verified"
+    [line] = alarms(Timeline([*session(), Ended(t_s=70.0, reason=reason)]), View(wanted=1), Palette(), 79)
+    assert line.text.rstrip() == f"■ session ended: {reason}"

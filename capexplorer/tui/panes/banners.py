@@ -134,5 +134,5 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
         lines.append(f"✗ {timeline.broken.text}")
     if timeline.ended is not None:
         reason = timeline.ended.reason
-        lines.append(f"■ session {reason if reason.startswith('ended by ') else f'ended: {reason}'}; q quits")
+        lines.append(f"■ session {reason if reason.startswith('ended by ') else f'ended: {reason}'}")
     return lines

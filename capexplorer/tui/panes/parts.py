@@ -21,7 +21,7 @@ from .resource_row import Row, row_lines
 from .resources import spark_cells
 from .scrolling import ScrollingPane
 
-NONE = "  no part is watched: `--watch NAME=ssh HOST:port N`, or [[watch]] in a profile"
+NONE = "no part is watched: `--watch NAME=ssh HOST:port N`, or [[watch]] in a profile"
 
 _SHOWN_ELSEWHERE = ("connections", "refused_readings")
 """Prefixes of figures that are not listed among the others: a row, or the part's state, shows them."""
@@ -36,7 +36,8 @@ class PartsPane(ScrollingPane):
         """The lines that fit, from the scroll position on."""
         parts = part_uses(timeline)
         if not parts:
-            return [text.line([(NONE, Style(color=options.palette.muted))], size.width)]
+            style = Style(color=options.palette.muted)
+            return [text.line([(f"  {each}", style)], size.width) for each in text.wrap(NONE, size.width - 2)]
         lines = [strip for part in parts for strip in _part(part, options.palette, size.width)]
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
