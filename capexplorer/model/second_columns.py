@@ -161,8 +161,8 @@ def append(columns: Columns, values: SecondValues) -> None:
 def extend_all(columns: Columns, found: Iterable[int | bytes]) -> None:
     """Append to each column, in their order, the bits of one double or the bytes of several.
 
-    Columns that were equal in all ticks are one array, and part at the first tick in which they differ: half of a run's columns
-    are never measured, zero, constant, or a rate that all requests have.
+    Columns that were equal in all ticks are one array, and part at the first tick in which they differ: of 67 columns a simulated
+    run has 17 arrays, and a run of an offered rate whose target is measured 50.
     """
     length, alike = len(next(iter(columns.values()))), dict[tuple[int, int | bytes], list[str]]()
     for (name, column), bits in zip(columns.items(), found, strict=True):
