@@ -20,7 +20,7 @@ GROUPS = {
     "target": "The target",
     "check": "Checks",
 }
-COLUMNS = ("id", "severity", "what you see", "confirmed by", "advice")
+COLUMNS = ("id", "what you see", "confirmed by", "advice")
 
 HEAD = """\
 # Causes, bottlenecks and leaks
@@ -34,8 +34,7 @@ the target, its limits, kernel queues, the network. While the generator has an o
 target. If nothing is confirmed the failure keeps the row of its symptom, or is `unknown`; a reading that could not be taken
 confirms nothing and counts as unavailable, never as zero.
 
-*Critical*: the results do not describe the service, unless the cause is the target's. *Symptom*: resolved to another row if
-readings allow it.
+*Critical*: the results do not describe the service, unless the cause is the target's.
 
 **The gate**: a busy resource is a bottleneck only if 20% more users bring less than 5% more goodput, or the level is beyond the
 knee, and latency rose by 10% and by more than the loop lag. Otherwise the busiest resource is named, but not as a limit. A
@@ -69,8 +68,8 @@ def check(texts: Mapping[str, Mapping[str, str]]) -> None:
 
 def row(entry: Entry, fields: Mapping[str, str]) -> tuple[str, ...]:
     """The cells of one line."""
-    severity = entry.severity + (", symptom" if entry.symptom else "")
-    return (f"`{entry.id}`", severity, *(fields[name] for name in FIELDS), wording.advice_for(entry.id, {}))
+    critical = " (critical)" if entry.severity == "critical" else ""
+    return (f"`{entry.id}`{critical}", *(fields[name] for name in FIELDS), wording.advice_for(entry.id, {}))
 
 
 def texts() -> Mapping[str, Mapping[str, str]]:

@@ -1,4 +1,4 @@
-"""docs/knee.md: the text of docs/knee.in.md with the thresholds of the code.
+"""docs/knee.md: the text of docs/knee.template with the thresholds of the code.
 
 In the text `{LINEAR_LIKELY}` is the value of a constant, `{LINEAR_LIKELY:.0%}` the same as a percentage. A name that several
 modules have is preceded by a file or folder in which it is the only one: `{limit.LITTLE_MOST}`.
@@ -60,7 +60,7 @@ def _docstring(below: list[ast.stmt]) -> str:
 
 def text() -> str:
     """The text, which is written by hand."""
-    return (DOCS / "knee.in.md").read_text(encoding="utf-8")
+    return (DOCS / "knee.template").read_text(encoding="utf-8")
 
 
 def page(text: str) -> str:
@@ -72,7 +72,7 @@ def page(text: str) -> str:
         place, name, form = found.groups()
         fitting = [each for each in known if each.name == name and (place is None or place in each.places)]
         if len(fitting) != 1:
-            raise ValueError(f"docs/knee.in.md: {found[0]} is in {[each.places for each in fitting]}")
+            raise ValueError(f"docs/knee.template: {found[0]} is in {[each.places for each in fitting]}")
         named[fitting[0].places, name] = fitting[0]
         return format(fitting[0].value, form or "g")
 
