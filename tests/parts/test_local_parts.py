@@ -20,7 +20,7 @@ from capexplorer.model.watched import PartSpec
 
 from .parts_process import children_of, parts_process
 
-TWO_BUSY_PROCESSES = "import os\nprint(flush=True)\nos.fork()\nwhile True: pass"
+TWO_BUSY_PROCESSES = "import os, time\nprint(flush=True)\nos.fork()\nwhile time.process_time() < 60: pass"
 LISTENER = """
 import socket, time
 listener = socket.create_server(("127.0.0.1", 0), backlog=7)
@@ -89,8 +89,10 @@ import os, sys, time
 from pathlib import Path
 Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
 print(flush=True)
-while not Path(sys.argv[2]).exists(): time.sleep(0.01)
-while True:
+while not Path(sys.argv[2]).exists():
+    time.sleep(0.01)
+    if os.getppid() == 1: sys.exit()
+for _ in range(100):
     child = os.fork()
     if child == 0:
         if os.fork() == 0:
