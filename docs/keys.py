@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from capexplorer.tui.key import Key
-from capexplorer.tui.keys import KEYS
+from capexplorer.tui.keys import KEYS, Key
 from capexplorer.tui.rebinding import RESERVED
 from docs.markdown import code, table
 

@@ -12,8 +12,7 @@ from typing import get_args
 import click
 
 from capexplorer import cli
-from capexplorer.tui.key import ScreenName
-from capexplorer.tui.keys import KEYS
+from capexplorer.tui.keys import KEYS, ScreenName
 
 DOCS = Path(__file__).parent
 

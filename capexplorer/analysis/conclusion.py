@@ -8,6 +8,7 @@ these levels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,27 +16,400 @@ from ..model.conclusions import (
     Clause,
     Conclusion,
     CpuUsedByOthers,
+    CurveAlone,
+    EndpointDegrades,
+    FiguresOfUserCode,
     HoldLevels,
     KneeFound,
+    Leaking,
+    LevelsTooShort,
+    MachineShared,
+    NoKneeUpTo,
     NoKneeYet,
+    NotJudged,
+    PartlyCounted,
     PartsNotRead,
+    PartsShowLess,
     RatesFound,
     RequestsFailed,
     RunInvalid,
+    ServiceChanged,
+    ServiceLimited,
+    ShortStall,
     TargetDied,
+    ThinkTimeLimit,
+    UsersNotWarm,
     UsersTooNew,
 )
+from ..model.coverage import are_warm, counted_ratio
 from ..model.events import Mark
-from ..model.findings import Bottleneck
+from ..model.figures import LevelFigures
+from ..model.findings import Bottleneck, Cause, Leak
+from ..model.level import Level
 from ..model.rate_verdicts import RateCapacity
+from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
-from ..model.verdicts import KneeVerdict
-from . import conclusion_clauses as clauses
-from .causes.catalogue import DEATHS, REFUSALS
-from .epoch_view import EpochView, epochs
-from .failed_requests import failed_requests, requests_failed
-from .new_users import levels_too_short, partly_counted, users_not_warm
+from ..model.verdicts import KneeVerdict, RegimeVerdict
+from ..model.watched import KNOWN_SERVERS
+from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
+from .causes.generator_saturation import others_cpu
+from .causes.saturation_readings import OTHERS_LEAST
+from .epoch.stalls import Stall, stalls_of
+from .epoch_view import EpochView, epochs, last_s, since_s
 from .superseding import most_users
+
+# -- conclusion clauses --------------------------------------------------------------------------------------------------------
+# The clauses of a Conclusion, each from what was found in an epoch. `conclusion` decides which of them appear, and their order.
+#
+# None: nothing of that kind was found.
+
+
+RAMP_TOP = 0.9
+"""Share of a ramp's last rate up to which its bins must describe the service, else the rate is named as one that is left out. The
+last of 24 bins is at 0.98 of it, and its count of arrivals varies by 4%."""
+
+
+def service_limited(view: EpochView) -> ServiceLimited | None:
+    """What limits the service: the first two bottlenecks, with the greatest users and rate at which they were found."""
+    found = view.bottlenecks()[:2]
+    if not found:
+        return None
+    offered_rates = [mark.offered_per_s for mark in found if mark.offered_per_s is not None]
+    return ServiceLimited(tuple(found), max(mark.users or 0 for mark in found), max(offered_rates, default=None))
+
+
+def think_time_limit(view: EpochView) -> ThinkTimeLimit | None:
+    """Think time sets the throughput: the mark is open, or was closed and no level had more users. A step down closes it, but
+    does not refute it.
+    """
+    most = max((level.users for level in view.settled()), default=0)
+    found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
+    mark = next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
+    if mark is None:
+        return None
+    assert isinstance(mark.finding, Bottleneck)
+    figures = next((level.figures for level in reversed(view.settled()) if level.users == mark.users), None)
+    wait_s = mark.finding.reading("wait_s") or (figures.wait_s if figures else None)
+    return ThinkTimeLimit(mark, wait_s, mark.finding.reading("throughput_rps") or (figures.throughput_rps if figures else None))
+
+
+def leaking(view: EpochView) -> Iterator[Leaking]:
+    """One clause for each leak that is at least a warning."""
+    for mark in view.marks:
+        if isinstance(mark.finding, Leak) and mark.severity != "info":
+            yield Leaking(mark)
+
+
+def first_leak(view: EpochView) -> tuple[Leaking, ...]:
+    """The clause of the first leak; empty without one."""
+    return tuple(leaking(view))[:1]
+
+
+def curve_clause(view: EpochView) -> NoKneeUpTo | RatesFound | None:
+    """How far users scale without a knee, else the verdict on offered rates; None until one of them can be judged."""
+    found = view.knee
+    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else judged_rates(view)
+
+
+def curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
+    """The capacity curve, else the verdict on offered rates, else the level with the greatest goodput. Used if nothing else was
+    found.
+    """
+    found = rates_found(view)
+    if view.capacity is not None and (found is None or view.capacity.curve is not None):
+        return CurveAlone(view.capacity)
+    if found is not None:
+        return found
+    settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
+    best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None)
+    return NotJudged(len(settled), best)
+
+
+def service_changed(view: EpochView, before: Sequence[Clause]) -> ServiceChanged | None:
+    """The service changed during the epoch, found at user counts, else at offered rates. `before`: earlier clauses."""
+    causes = [each.mark for each in before if isinstance(each, RequestsFailed | TargetDied)]
+    at_users = view.verdict.regimes if view.verdict is not None else ()
+    for regimes in (at_users, view.rates.regimes if view.rates is not None else ()):
+        if any(each.began is not None for each in regimes):
+            return ServiceChanged(regimes, tuple(each for each in regimes if any(_is_of(each, mark, regimes) for mark in causes)))
+    return None
+
+
+def _is_of(each: RegimeVerdict, cause: Mark, regimes: Sequence[RegimeVerdict]) -> bool:
+    """Whether a regime began with the failures of the cause's latest episode. Logs of earlier versions have no `until_s`: there
+    the regime lasts until the next one.
+    """
+    if each.began != "failures" or not each.failure_ratio:
+        return False
+    next_s = min((other.began_s for other in regimes if other.began_s > each.began_s), default=math.inf)
+    until_s = next_s if each.until_s is None else each.until_s
+    return each.began_s <= last_s(cause) and since_s(cause) <= until_s
+
+
+def stalled(view: EpochView, changed: ServiceChanged | None) -> ShortStall | None:
+    """The longest short stall inside a level, and how many there were, without one that `changed` describes."""
+    first = next((each for each in changed.regimes if each.began is not None), None) if changed is not None else None
+    found = [
+        (stall, level) for level in view.loaded() for stall in stalls_of(view.timeline, level) if not _is_stall(first, stall)
+    ]
+    if not found:
+        return None
+    longest, level = max(found, key=lambda each: each[0].seconds)
+    users = None if level.offered_per_s is not None else float(level.users)
+    return ShortStall(longest.at_s, longest.seconds, len(found), users, level.offered_per_s)
+
+
+def _is_stall(first: RegimeVerdict | None, stall: Stall) -> bool:
+    """Whether the first change is the beginning of this stall, in which no request ended."""
+    if first is None or first.began != "failures" or first.failure_ratio:
+        return False
+    return stall.at_s <= first.began_s <= stall.at_s + stall.seconds + 1.0
+
+
+def figures_of_user_code(view: EpochView) -> FiguresOfUserCode | None:
+    """What user code does without failing, such as users that stop themselves."""
+    marks = tuple(mark for mark in view.causes("generator") if mark.id in OF_USER_CODE)
+    return FiguresOfUserCode(marks) if marks else None
+
+
+def machine_shared(view: EpochView) -> MachineShared | None:
+    """The generator and the target share a machine, with the CPU share of the generator by the first mark that has it."""
+    for mark in view.marks:
+        share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
+        if share is not None:
+            return MachineShared(mark.users, share, mark.offered_per_s)
+    return None
+
+
+_WAITS = ("lock_or_pool_limit", "worker_pool_exhausted", "unwatched_party")
+"""Bottlenecks which say that requests wait, and not for a resource that is measured."""
+
+
+def parts_not_read(view: EpochView) -> PartsNotRead | None:
+    """The watched parts that cannot be read now."""
+    unread = [part for part in view.timeline.parts.values() if part.state == "unread"]
+    return PartsNotRead(tuple((part.name, part.reason or "") for part in unread)) if unread else None
+
+
+def parts_show_less(view: EpochView, before: Sequence[Clause]) -> PartsShowLess | None:
+    """Watched parts that are well-known servers without figures of their own, if an earlier clause says that requests wait."""
+    limits = [_blamed(each) for each in before if isinstance(each, KneeFound | ServiceLimited | RatesFound)]
+    if not any(marks is not None and (not marks or any(mark.id in _WAITS for mark in marks)) for marks in limits):
+        return None
+    figured = {name for level in view.levels() for name in _parts_with_figures(level.figures)}
+    known = [
+        (part.name, part.program or "", KNOWN_SERVERS[part.program or ""])
+        for part in view.timeline.parts.values()
+        if part.state == "read" and part.program in KNOWN_SERVERS and part.name not in figured
+    ]
+    return PartsShowLess(tuple(known)) if known else None
+
+
+def _blamed(limit: KneeFound | ServiceLimited | RatesFound) -> Sequence[Mark] | None:
+    """What is blamed for a limit, maybe nothing; None: no limit was found."""
+    if isinstance(limit, ServiceLimited):
+        return limit.marks
+    if isinstance(limit, RatesFound):
+        return limit.blamed or None
+    return limit.blamed if limit.capacity.knee is not None and limit.capacity.knee.limit != "generator" else None
+
+
+def _parts_with_figures(figures: LevelFigures) -> set[str]:
+    return {
+        name
+        for name, readings in readings_of_parts(figures.readings).items()
+        if any(key.startswith("server.") for key in readings)
+    }
+
+
+def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
+    """Figures of the level, or bin of a ramp, in which other processes used most CPU, among the levels left out if there are any.
+
+    None if they used it only in a few seconds and no level is left out: then their mark, with its time, is enough.
+    """
+    left_out = [*view.left_out(), *(level for level in view.disturbed() if _ends_early(view, level))]
+    levels = left_out or [level for level in view.disturbed() if _most_disturbed(level)[0] >= OTHERS_LEAST]
+    if not levels:
+        return None
+    used, worst = max((_most_disturbed(level) for level in levels), key=lambda found: found[0])
+    cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
+    users = tuple(sorted({float(level.users) for level in left_out if level.users}))
+    rates = tuple(sorted({level.offered_per_s for level in left_out if level.offered_per_s}))
+    return CpuUsedByOthers(used, cores, tuple(worst.other_processes), users, rates)
+
+
+def _most_disturbed(level: Level) -> tuple[float, LevelFigures]:
+    """(cores that other processes used, figures) of the bin of a ramp in which they used most, or of the level."""
+    parts = [part.figures for part in level.bins] or [level.figures]
+    return max(((others_cpu(figures) or 0.0, figures) for figures in parts), key=lambda found: found[0])
+
+
+def _ends_early(view: EpochView, level: Level) -> bool:
+    """Whether the bins of a ramp that describe the service end well below its last rate."""
+    verdicts = view.rates.levels if view.rates is not None and level.opened.ramp else ()
+    used = next((each for each in verdicts if each.level == level.opened.index), None)
+    return used is not None and (used.left_out or used.offered_per_s < RAMP_TOP * (level.offered_per_s or 0.0))
+
+
+def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegrades, ...]:
+    """The endpoint that degrades first as the offered rate rises, or as users are added; empty if none was found."""
+    first = view.verdict.first_to_degrade(at_rates=at_rates) if view.verdict is not None else None
+    return () if first is None else (EndpointDegrades(first),)
+
+
+def judged_rates(view: EpochView) -> RatesFound | None:
+    """The verdict on offered rates; None until a level has enough arrivals."""
+    found = rates_found(view)
+    return found if found is not None and found.rates.capacity is not None else None
+
+
+def rates_found(view: EpochView) -> RatesFound | None:
+    """The verdict on offered rates, also while it is not decided."""
+    return RatesFound(view.rates) if view.rates is not None else None
+
+
+# -- failed requests -----------------------------------------------------------------------------------------------------------
+# The causes of failed requests that a conclusion names, the most severe first, and whether their failures depend on load.
+
+
+SHARE_LEAST = 0.01
+"""A cause that failed at least this share of the requests is in the conclusion, whatever its severity."""
+
+EVEN_RATIO_MOST = 2.0
+"""Failures do not depend on load if the greatest failure ratio of a level is at most this many times the least."""
+
+EVEN_ERRORS = 2.6
+"""Standard errors of its own failure ratio by which a level may lie outside that range."""
+
+NONE_EXPECTED_MOST = 3.0
+"""A level where at most this many failures are expected may have none by chance: for 3, the probability is 5% (Poisson)."""
+
+
+def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:
+    """The clauses about failed requests: severe causes, those that failed many requests, and the one that failed the most. Causes
+    that invalidate the run have a clause of their own, and those that have ended have none.
+    """
+    causes = view.causes("generator", "host", "network", "target", "check")
+    shares = {mark.key: _share(view, mark) for mark in causes}
+    reported = {mark.key for mark in causes if _is_reported(mark, shares[mark.key])}
+    most = max(causes, key=requests_failed, default=None)
+    if reported and most is not None and requests_failed(most) and not invalidates_run(most.id, most.severity):
+        reported.add(most.key)
+    for mark in causes:
+        if mark.key in reported and not _is_rather(mark, causes):
+            yield TargetDied(mark) if mark.id in DEATHS else _failed(view, mark, shares[mark.key])
+
+
+def requests_failed(mark: Mark) -> int:
+    """Number of requests that a cause failed; 0 if it counts something else. Failures hidden by a retry are not counted."""
+    cause = mark.finding
+    if not isinstance(cause, Cause) or mark.id in (*COUNT_NO_REQUESTS, *DEATHS) or mark.key.endswith(RAISED):
+        return 0
+    return 0 if "seconds" in cause.counted else cause.count - cause.counted.get("retried", 0)
+
+
+def _is_rather(mark: Mark, causes: Sequence[Mark]) -> bool:
+    """Whether these failures may have another cause of the same place, which is certain for more failures of this epoch."""
+    competing = mark.finding.competing if isinstance(mark.finding, Cause) and mark.id not in DEATHS else ()
+    others = (other for other in causes if other.id in competing and where(other.id) == where(mark.id))
+    return any(requests_failed(other) > requests_failed(mark) for other in others)
+
+
+def _is_reported(mark: Mark, share: float | None) -> bool:
+    if invalidates_run(mark.id, mark.severity):
+        return False
+    return mark.severity in ("critical", "error") or mark.id in REFUSALS or (share or 0.0) >= SHARE_LEAST
+
+
+def _failed(view: EpochView, mark: Mark, share: float | None) -> RequestsFailed:
+    even = _is_even(view)
+    always = even and all(level.figures.failure_ratio for level in view.settled())
+    return RequestsFailed(mark, share, always, is_capacity=mark.id in REFUSALS and not even and _failures_limit(view))
+
+
+def _failures_limit(view: EpochView) -> bool:
+    """Whether more users brought no more goodput but more failures: only then is a refusal the service's capacity."""
+    found = view.knee
+    if found is None:
+        return False
+    return found.limit == "errors" if found.kind in ("knee", "at_or_below") else found.peak is not None
+
+
+def _share(view: EpochView, mark: Mark) -> float | None:
+    """Share of all requests that it failed, from the start of the level in which the cause first occurred to the end of that in
+    which it last did; None if it counts no failed requests. One failure in a second of 33 requests is not 3%.
+    """
+    failed, cause = requests_failed(mark), mark.finding
+    if not failed or not isinstance(cause, Cause) or mark.id in DEATHS:
+        return None
+    begin_s, end_s = _levels_around(view, cause.first_s or 0.0, last_s(mark))
+    requests = view.requests(begin_s, end_s)
+    return min(1.0, failed / requests) if requests else None
+
+
+def _levels_around(view: EpochView, first_s: float, last_s: float) -> tuple[float, float]:
+    """(start of the level at `first_s`, end of the level at `last_s`), in seconds of the session."""
+    spans = [(level.started_s, math.inf if level.ended_s is None else level.ended_s) for level in view.levels()]
+    begin_s = max((begin for begin, end in spans if begin <= first_s <= end), default=first_s)
+    end_s = max((end for begin, end in spans if begin <= last_s <= end), default=last_s)
+    return begin_s, min(end_s, view.timeline.last_s)
+
+
+def _is_even(view: EpochView) -> bool:
+    """Whether there is only one cause, and its failure ratio is nearly the same at levels of different users."""
+    found = [(level.users, level.figures.failure_ratio, level.figures.requests) for level in view.settled()]
+    levels = [(users, ratio, requests) for users, ratio, requests in found if ratio is not None]
+    causes = [mark for mark in view.marks if mark.kind == "cause" and mark.severity in ("critical", "error")]
+    if len({users for users, _, _ in levels}) < 2 or len(causes) > 1:
+        return False
+    usual = math.fsum(ratio * (requests or 1) for _, ratio, requests in levels) / sum(requests or 1 for _, _, requests in levels)
+    return all(_is_near(ratio, usual, requests) for _, ratio, requests in levels)
+
+
+def _is_near(ratio: float, usual: float, requests: int) -> bool:
+    """Whether a level's failure ratio is the `usual` one, within EVEN_RATIO_MOST and noise. `requests`: 0 if not counted."""
+    if not ratio:
+        return 0 < usual * requests <= NONE_EXPECTED_MOST
+    noise = EVEN_ERRORS * math.sqrt(usual * (1 - usual) / requests) if requests else 0.0
+    return usual / math.sqrt(EVEN_RATIO_MOST) - noise <= ratio <= usual * math.sqrt(EVEN_RATIO_MOST) + noise
+
+
+# -- new users -----------------------------------------------------------------------------------------------------------------
+# Which levels say nothing about the service because their users were still new, or the levels too short for them.
+
+
+def partly_counted(view: EpochView) -> PartlyCounted | None:
+    """The clause about levels whose figures count only a part of their requests; None without such levels. Costs a pass over
+    their seconds.
+    """
+    partial = view.verdict.partial_levels if view.verdict is not None else ()
+    levels = [level for level in view.levels() if level.opened.index in partial]
+    if not levels:
+        return None
+    ratios = tuple(counted_ratio(view.timeline, level) or 0.0 for level in levels)
+    return PartlyCounted(tuple(level.users for level in levels), ratios)
+
+
+def users_not_warm(view: EpochView) -> UsersNotWarm | None:
+    """The clause about levels that ended before enough of their users were warm; None without such levels."""
+    ended = (level for level in view.levels() if level.ended_s is not None and level.users and not level.figures.settled)
+    levels = [level for level in ended if not are_warm(level.figures)]
+    if not levels:
+        return None
+    return UsersNotWarm(tuple(level.users for level in levels), tuple(level.figures.warm_ratio or 0.0 for level in levels))
+
+
+def levels_too_short(view: EpochView) -> LevelsTooShort | None:
+    """The clause about levels of warm users that ended before they could settle; None without such levels."""
+    closed = [
+        level.closed
+        for level in view.levels()
+        if level.closed is not None and level.users and level.closed.settling_s is not None and are_warm(level.figures)
+    ]
+    if not closed:
+        return None
+    longest_s = max(each.t_s - each.started_s for each in closed)
+    return LevelsTooShort(tuple(each.users for each in closed), longest_s, max(each.settling_s or 0.0 for each in closed))
 
 
 def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
@@ -50,18 +424,18 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     added = tuple(_added(view, found))
     is_blind = found.severity == "info" and any(isinstance(each, PartsNotRead) for each in added)
     found = replace(found, clauses=(*found.clauses, *added), severity="warning" if is_blind else found.severity)
-    disturbed = clauses.cpu_used_by_others(view)
+    disturbed = cpu_used_by_others(view)
     return found if disturbed is None else _with_disturbance(found, disturbed)
 
 
 def _curve_alone(view: EpochView) -> Conclusion:
-    alone = clauses.curve_alone(view)
+    alone = curve_alone(view)
     return Conclusion((alone, *_endpoint_of(view, alone)))
 
 
 def _endpoint_of(view: EpochView, curve: Clause) -> tuple[Clause, ...]:
     """The endpoint that degrades first, after a verdict on offered rates."""
-    return clauses.first_endpoint(view, at_rates=True) if isinstance(curve, RatesFound) else ()
+    return first_endpoint(view, at_rates=True) if isinstance(curve, RatesFound) else ()
 
 
 def _with_disturbance(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusion:
@@ -117,10 +491,10 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     refused = any(isinstance(mark.finding, Bottleneck) and mark.finding.readings.get("how") == "refuses" for mark in blamed)
     named = (*blamed, *(mark for mark in view.causes("target") if refused and mark.id in REFUSALS))
     failed = [failure for failure in failed_requests(view) if failure.mark not in named]
-    further = tuple(deaths)[:1] or _first_and_most(failed) or clauses.first_leak(view)
+    further = tuple(deaths)[:1] or _first_and_most(failed) or first_leak(view)
     marked = bool(blamed or further)
     knee = KneeFound(view.capacity, tuple(blamed))
-    added = (*clauses.first_endpoint(view, at_rates=False), *_first_of(clauses.judged_rates(view)), *further)
+    added = (*first_endpoint(view, at_rates=False), *_first_of(judged_rates(view)), *further)
     yield Conclusion((knee, *added), "warning" if marked else "info", marked)
 
 
@@ -128,7 +502,7 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     """The capacity as a rate, if it or an upper bound of it was found. Replies that refuse requests beyond the capacity are not
     failures of their own.
     """
-    found = clauses.rates_found(view)
+    found = rates_found(view)
     known = found.rates.capacity if found is not None else None
     if found is None or known is None or known.kind not in ("capacity", "at_or_below"):
         return
@@ -136,7 +510,7 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     refuses = known.overload is not None and known.overload.kind == "refuses"
     deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
     failed = [failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS)]
-    further = tuple(deaths)[:1] or _first_and_most(failed) or clauses.first_leak(view)
+    further = tuple(deaths)[:1] or _first_and_most(failed) or first_leak(view)
     marked = bool(found.blamed or further)
     yield Conclusion((found, *_endpoint_of(view, found), *further), "warning" if marked else "info", marked)
 
@@ -168,8 +542,8 @@ def _failing(view: EpochView) -> Iterator[Conclusion]:
     if not failures:
         return
     first, named = failures[0], _first_and_most(failures)
-    further = _first_of(clauses.service_limited(view), clauses.think_time_limit(view), clauses.curve(view))
-    yield Conclusion((*named, *further, *clauses.first_leak(view)), first.mark.severity, marked=True)
+    further = _first_of(service_limited(view), think_time_limit(view), curve_clause(view))
+    yield Conclusion((*named, *further, *first_leak(view)), first.mark.severity, marked=True)
 
 
 def _first_and_most(failures: Sequence[RequestsFailed | TargetDied]) -> tuple[RequestsFailed | TargetDied, ...]:
@@ -181,21 +555,21 @@ def _first_and_most(failures: Sequence[RequestsFailed | TargetDied]) -> tuple[Re
 
 
 def _bottleneck(view: EpochView) -> Iterator[Conclusion]:
-    limited = clauses.service_limited(view)
+    limited = service_limited(view)
     if limited is not None:
-        curve = clauses.curve(view) or NoKneeYet()
-        yield Conclusion((limited, curve, *_endpoint_of(view, curve), *clauses.first_leak(view)), "warning", marked=True)
+        curve = curve_clause(view) or NoKneeYet()
+        yield Conclusion((limited, curve, *_endpoint_of(view, curve), *first_leak(view)), "warning", marked=True)
 
 
 def _waits(view: EpochView) -> Iterator[Conclusion]:
-    waits, leak = clauses.think_time_limit(view), clauses.first_leak(view)
+    waits, leak = think_time_limit(view), first_leak(view)
     if waits is not None:
-        yield Conclusion((waits, clauses.curve(view) or NoKneeYet(), *leak), "warning" if leak else "info", marked=True)
+        yield Conclusion((waits, curve_clause(view) or NoKneeYet(), *leak), "warning" if leak else "info", marked=True)
 
 
 def _leaks(view: EpochView) -> Iterator[Conclusion]:
-    for leak in clauses.leaking(view):
-        yield Conclusion((leak, *_first_of(clauses.curve(view))), "warning", marked=True)
+    for leak in leaking(view):
+        yield Conclusion((leak, *_first_of(curve_clause(view))), "warning", marked=True)
 
 
 def _too_new(view: EpochView) -> Iterator[Conclusion]:
@@ -217,14 +591,14 @@ def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
 def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
     partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
-    changed = clauses.service_changed(view, found.clauses)
-    parts = clauses.parts_not_read(view), clauses.parts_show_less(view, found.clauses)
+    changed = service_changed(view, found.clauses)
+    parts = parts_not_read(view), parts_show_less(view, found.clauses)
     added = (
         changed,
-        clauses.stalled(view, changed),
+        stalled(view, changed),
         partly,
-        clauses.figures_of_user_code(view),
-        clauses.machine_shared(view),
+        figures_of_user_code(view),
+        machine_shared(view),
         *parts,
     )
     yield from (clause for clause in added if clause is not None)

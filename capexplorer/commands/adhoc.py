@@ -18,7 +18,7 @@ from ..profile import READY_TIMEOUT_S
 from ..session import redact
 from ..target import spec
 from ..target.alive import is_alive
-from ..target.compose import compose_check as compose
+from ..target.compose import docker as compose
 from ..target.spec import ParamSpec, Ready, TargetSpec
 from ..toml import convert, shown
 

@@ -22,8 +22,7 @@ from . import completing
 from .afterwards import print_session, program_name, require_log, run_goes_on
 from .baseline import baselines
 from .configured_preferences import own_preferences
-from .error_output import print_line
-from .signals import signals_to
+from .error_output import print_line, signals_to
 from .stop import ENDS_WITHIN_S, run_of
 from .terminals import SERVED, name_of_terminal, require_screen, terminal_or_browser
 

@@ -141,7 +141,7 @@ def _judged(conditions: Sequence[Condition], comparison: Comparison) -> int:
 def _show(comparison: Comparison) -> int:
     from ..tui.screens.compare import CompareApp
     from ..tui.terminal import own_terminal
-    from .signals import signals_to
+    from .error_output import signals_to
 
     preferences = own_preferences()
     with own_terminal() as terminal:

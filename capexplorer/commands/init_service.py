@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic, sleep
 from urllib.parse import urlsplit
 
 import click
@@ -15,16 +18,88 @@ from ..addresses import is_http_url, without_userinfo
 from ..drafting import curl, reading
 from ..errors import CapexplorerError, InputError, TargetError
 from ..load.guard import HostGuard
+from ..probe.listener import listening_ports
 from ..profile import Param, Task
+from ..run.local_workers import SECRET
 from ..session.names import slug
-from ..target.spec import ParamSpec, parameters_in
+from ..target import ready
+from ..target.free_port import free_port
+from ..target.ready import wait_until_ready
+from ..target.spec import ParamSpec, TargetSpec, parameters_in
+from ..target.supervisor import Supervisor
 from ..toml import shown
 from . import adhoc
 from .asking import ask
 from .error_output import print_error
 from .init_requests import line_of, show, succeeded
 from .resolving import check_url
-from .trial_start import started
+
+# -- trial start ---------------------------------------------------------------------------------------------------------------
+# Starts a service from its command, to see that it starts, where it listens and what it answers; ends it afterwards.
+
+
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class StartedService:
+    """A service that runs."""
+
+    port: int
+    others: tuple[int, ...] = ()
+    """Further ports on which it listens."""
+
+    @property
+    def url(self) -> str:
+        """Its URL."""
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def started(
+    spec: TargetSpec, port: int | None, *, finds_port: bool, on_waiting: Callable[[str], None]
+) -> Iterator[StartedService]:
+    """The service, until the context ends. `finds_port`: it chooses its own port, which is searched for. `on_waiting`: called
+    with what is waited for once the start takes longer than SILENT_S.
+
+    Raises TargetError with its last output lines: it ended, listens nowhere, or is not ready in `spec.ready.timeout_s`.
+    """
+    os.environ.pop(SECRET, None)  # the service does not inherit it
+    supervisor = Supervisor.launch()
+    try:
+        supervisor.listen(_start_thread, lambda report: None)
+        port = port or free_port()
+        run = supervisor.start(spec, spec.resolve({}), port)
+        others: tuple[int, ...] = ()
+        if finds_port:
+            port, *rest = _ports(supervisor, run, spec, on_waiting)
+            others = tuple(rest)
+        wait_until_ready(supervisor, run, spec, port, sleep=sleep, on_waiting=on_waiting)
+        yield StartedService(port, others)
+    finally:
+        supervisor.close()
+
+
+def _ports(supervisor: Supervisor, run: int, spec: TargetSpec, on_waiting: Callable[[str], None]) -> list[int]:
+    """At least one port on which the process or one of its descendants listens."""
+    began_s, is_reported = monotonic(), False
+    while monotonic() - began_s < spec.ready.timeout_s:
+        ended = supervisor.exited(run)
+        if ended is not None:
+            raise TargetError(f"{spec.name}: ended before it listened on a port ({ended.how_it_ended()})", ended.output)
+        found = listening_ports(supervisor.pid) if supervisor.pid is not None else []
+        if found:
+            return found
+        if not is_reported and monotonic() - began_s >= ready.SILENT_S:
+            is_reported = True
+            on_waiting("it listens on no port")
+        sleep(_POLL_S)
+    raise TargetError(f"{spec.name}: listens on no port after {spec.ready.timeout_s:g} s", supervisor.output)
+
+
+def _start_thread(body: Callable[[], None]) -> None:
+    threading.Thread(target=body, daemon=True).start()
+
 
 _LAUNCHERS = frozenset(
     "bash bundle cargo deno docker dotnet env flask go gradle gunicorn java make mvn npm npx php sh uv uvicorn yarn".split()

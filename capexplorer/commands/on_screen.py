@@ -12,8 +12,8 @@ from ..run.options import RunOptions
 from .assembly import AssembledRun, live_run, report_failure
 from .baseline import baselines
 from .configured_preferences import own_preferences
+from .error_output import signals_to
 from .screen_options import ScreenOptions
-from .signals import signals_to
 from .terminals import give_terminal_back, name_of_terminal
 
 HANG_UP = "SIGHUP"

@@ -16,9 +16,9 @@ from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
 from ..tui.terminal import own_terminal
 from .configured_preferences import own_preferences
+from .error_output import signals_to
 from .run_profile import DEFAULT_PROFILE
 from .session_folder import SessionFolder
-from .signals import signals_to
 from .terminals import require_screen
 
 

@@ -19,9 +19,8 @@ from ..tui.screens.baseline_choice import Baselines
 from . import completing
 from .baseline import baselines
 from .configured_preferences import own_preferences
-from .error_output import print_line
+from .error_output import print_line, signals_to
 from .reanalysing import reanalysed_copy
-from .signals import signals_to
 from .terminals import terminal_or_browser
 
 _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,24 +14,113 @@ from .. import namespace, paths
 from ..addresses import is_host_and_port, is_http_url, is_loopback, is_url, without_userinfo
 from ..errors import InputError
 from ..load import drawn_values, variables
-from ..load.plan import Step, is_text, offers_rates, parse
-from ..load.plan_start import check_start
+from ..load.plan import Step, check_start, is_text, offers_rates, parse
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
 from ..model.param import Param
+from ..model.watched import PartSpec, mistakes, parsed_part
+from ..parts.servers import missing_client
 from ..profile import Profile, Users
 from ..run.local_workers import SECRET
 from ..run.options import NO_RATES, RunOptions
 from ..session import redact
-from ..target.spec import TargetSpec
+from ..target import scratch
+from ..target.spec import TargetSpec, load_spec
 from ..toml import shown
 from . import adhoc
 from .limiting import OPTION, check_here, check_loopback_alone, check_of_containers, limits_of
-from .parts_to_watch import watches_of
 from .run_arguments import RunArguments
 from .run_profile import profile_of, with_service_and_users
-from .run_target import commit_of, target_to_start
 from .worker_setup import workers_wanted
+
+# -- run target ----------------------------------------------------------------------------------------------------------------
+# The target that a run starts: of the command line, else of the profile; none if the service runs already.
+
+
+def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
+    """(target to start, and its port if the command line fixes it)."""
+    _check_one_service(asked)
+    if asked.host is not None:
+        return None, None
+    port = None
+    if asked.compose is not None:
+        spec, port = adhoc.composed(str(asked.compose), asked.ready, asked.ready_timeout_s, adhoc.compose_on_command_line())
+    elif asked.target_cmd is not None:
+        params = _params_of_command(asked.target_cmd, asked.settings, found)
+        spec, port = adhoc.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s, params=params)
+    elif asked.ready is not None or asked.ready_timeout_s is not None:
+        option = "--ready" if asked.ready is not None else "--ready-timeout"
+        raise InputError(f"{option}: needs --target-cmd or --compose")
+    elif found.command is not None:
+        spec, port = adhoc.target_of(found.command, found.ready, found.ready_timeout_s, adhoc.in_profile(where), found.params)
+    elif found.compose is not None:
+        spec, port = adhoc.composed(found.compose, found.ready, found.ready_timeout_s, adhoc.compose_in_profile(where))
+    elif isinstance(found.target, str):
+        spec = load_spec(paths.target(found.target, f"{where}: target"))
+    elif asked.profile is not None and found.url is None:
+        raise InputError(
+            f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the"
+            " profile"
+        )
+    else:
+        return None, None
+    if asked.pid is not None or asked.port_of is not None:
+        raise InputError("--pid and --port-of: need --host; a target that capexplorer starts is always watched")
+    return msgspec.structs.replace(spec, scratch=scratch.folder_in(sessions_dir)), port
+
+
+def _params_of_command(command: str, settings: tuple[str, ...], found: Profile) -> dict[str, Param]:
+    """Parameters of `--target-cmd`: those of the profile and of `--set` for which the command has a placeholder."""
+    given = {**dict(setting.partition("=")[::2] for setting in settings), **found.params}
+    return {name: value for name, value in given.items() if f"{{{name}}}" in command}
+
+
+def _check_one_service(asked: RunArguments) -> None:
+    for option, value in (("--target-cmd", asked.target_cmd), ("--compose", asked.compose)):
+        if value is not None and asked.host is not None:
+            raise InputError(f"{option}: cannot be combined with --host, which names a running service")
+    if asked.target_cmd is not None and asked.compose is not None:
+        raise InputError("--compose: cannot be combined with --target-cmd: both start the target")
+
+
+def commit_of(spec: TargetSpec | None) -> str | None:
+    """The git commit of the target's folder; None when it has none, or there is no git."""
+    if spec is None:
+        return None
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(spec.folder), "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None
+
+
+# -- parts to watch ------------------------------------------------------------------------------------------------------------
+# From `--watch` and a profile's `[[watch]]` to the parts that a run watches.
+
+
+def watches_of(asked: Sequence[str], of_profile: Sequence[PartSpec]) -> tuple[PartSpec, ...]:
+    """The profile's parts, then those of the command line; one of the same name replaces the profile's. Raises InputError."""
+    given = [_parsed(text) for text in asked]
+    names = {watch.name for watch in given}
+    found = (*(watch for watch in of_profile if watch.name not in names), *given)
+    for _, expected in mistakes(found):
+        raise InputError(f"--watch: {expected}")
+    for missing in filter(None, map(missing_client, found)):
+        raise InputError(f"watch: {missing}")
+    return found
+
+
+def _parsed(text: str) -> PartSpec:
+    try:
+        return parsed_part(text)
+    except ValueError as error:
+        raise InputError(f"--watch: {error}") from None
 
 
 def resolve(asked: RunArguments) -> RunOptions:

@@ -20,7 +20,7 @@ from ..session.digest import digest_of, kept_digest
 from ..session.reader import open_session
 from ..tui.screens.session_levels import LevelRow
 from ..tui.screens.sessions import SessionRow
-from .judging import judged
+from .sessions import judged
 
 
 class SessionFolder:

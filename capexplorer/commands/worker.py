@@ -9,9 +9,8 @@ import click
 
 from ..addresses import host_and_port
 from ..errors import InputError
-from .error_output import print_line
+from .error_output import print_line, signals_to
 from .local_file import LocalFile
-from .signals import signals_to
 
 JOIN_WITHIN_S = 30.0
 

@@ -23,14 +23,13 @@ from ..model.offered import Arrivals
 from . import bounded_waits, task_hooks
 from .engine import Drained, EngineContext, LoadEngine, MakeEngine
 from .hub_thread import HubThread
-from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned
+from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned, UsersMovedToWorkers
 from .local_engine import LocalEngine
 from .locust_stats import BoundedStats
 from .offered.offering import Offering
 from .recorder import Recorder
 from .request_counts import request_counts
 from .user_code import UserCodeFault, UserErrors
-from .worker_changes import UsersMovedToWorkers
 from .workload import Workload
 
 T = TypeVar("T")

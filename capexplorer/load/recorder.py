@@ -20,7 +20,7 @@ from .endpoints import EndpointNames
 from .failures import FailureStream
 from .keep_alive import Closes, closes
 from .kept.request_sampling import RequestSampling
-from .offered.iteration import current_iteration
+from .offered.dispatch import current_iteration
 from .offered.ledger import Ledger
 from .request_counts import request_counts
 from .signature import full_text, signature_of

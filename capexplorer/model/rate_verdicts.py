@@ -10,8 +10,7 @@ from typing import Literal
 
 from .grades import Confidence
 from .readings import Reading
-from .verdicts.epoch_verdict import EndpointDegradation
-from .verdicts.service_changes import RegimeVerdict
+from .verdicts import EndpointDegradation, RegimeVerdict
 
 LevelState = Literal["kept", "unsure", "queue_grows", "fails", "dropped", "generator"]
 """`kept`: the service completed the offered rate ("served in full"). `unsure`: not known, since there were too few arrivals or

@@ -7,22 +7,200 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from ..model import outside
 from ..model.events import HostFacts
 from ..model.part_reading import PartReading
-from ..model.readings import NeighboursReading
+from ..model.readings import NeighboursReading, TargetReading
 from ..model.watched import PartSpec
 from ..probe import parse, sockdiag
-from ..probe.facts import cgroup_cpus, cpu_model
+from ..probe.cgroup import Cgroup
+from ..probe.facts import cgroup_cpus, cgroup_folders, cpu_model
 from ..probe.host import HostProbe
 from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
+from ..probe.procfs import Growth, complete_sum, per_second
+from ..probe.threads import core_share
+from ..probe.tree import Cpu, Used
 from . import remote_files
-from .part_processes import PartProcesses
 from .raw_reading import RawReading
 from .remote_files import RemoteFiles
+
+# -- part processes ------------------------------------------------------------------------------------------------------------
+# The processes of a part as a TargetReading, from raw readings: what `probe/target.py` reads on this machine.
+#
+# Sums are None where a reader could not read all processes. A counter's first reading is no growth.
+
+
+_COUNTERS = frozenset(("major_faults_per_s", "oom_kills", "processes_started", "processes_ended"))
+
+
+class PartProcesses:
+    """Makes one TargetReading of each raw reading."""
+
+    def __init__(self, files: RemoteFiles, port: int | None = None) -> None:
+        """`port`: where it listens, if it was selected by that."""
+        self._files, self._port = files, port
+        self._cpu = Cpu()
+        self._growth = Growth()
+        self._before: dict[int, int] | None = None
+        """Start time in clock ticks of each process of the latest raw reading, by pid."""
+        self._group: tuple[str, Cgroup] | None = None
+
+    def read(self, raw: RawReading, elapsed_s: float) -> TargetReading | None:
+        """The reading over the `elapsed_s` since the previous one; None if no process is selected, or none was found yet."""
+        stats = {pid: stat for pid in raw.pids if (stat := parse.stat(raw.files.get(f"/proc/{pid}/stat"))) is not None}
+        running = {pid: stat for pid, stat in stats.items() if stat.state not in "ZX"}
+        counters = self._counters(running, elapsed_s)
+        if not running:
+            gone = bool(self._before)
+            self._before = {} if self._before is not None else None
+            return TargetReading(pid=0, alive=False, processes=0, unread=tuple(sorted(_COUNTERS))) if gone else None
+        known = {name: value for name, value in counters.items() if value is not None}
+        self._before = {pid: stat.started_ticks for pid, stat in running.items()}
+        return TargetReading(
+            pid=next(iter(running)),
+            **(self._sums(raw, running, elapsed_s) if raw.whole else {}),
+            **self._of_group(elapsed_s),
+            **_open_files(raw, running),
+            **_accept_queue(raw, self._port),
+            cpus_allowed=_fewer_cpus(raw.numbers.get("cpus_allowed"), raw.cpus),
+            disk_free_bytes=raw.numbers.get("disk_free_bytes"),
+            unread=tuple(sorted(_COUNTERS - known.keys())),
+            **known,
+        )
+
+    def _counters(self, running: Mapping[int, parse.Stat], elapsed_s: float) -> dict[str, Any]:
+        faults = [self._growth(("faults", pid, stat.started_ticks), stat.major_faults) for pid, stat in running.items()]
+        known = [growth for growth in faults if growth is not None]
+        now, before = {(pid, stat.started_ticks) for pid, stat in running.items()}, self._before
+        return {
+            "major_faults_per_s": per_second(sum(known), elapsed_s) if known else None,
+            "oom_kills": self._group[1].oom_kills() if self._group is not None else None,
+            "processes_started": None if before is None else len(now - set(before.items())),
+            "processes_ended": None if before is None else len(set(before.items()) - now),
+        }
+
+    def _sums(self, raw: RawReading, running: Mapping[int, parse.Stat], elapsed_s: float) -> dict[str, Any]:
+        threads = list(self._threads(raw, running))
+        read_bytes, written_bytes = self._disk_bytes(raw, running)
+        return {
+            "processes": len(running),
+            "threads": sum(stat.threads for stat in running.values()),
+            "cpu_ratio": per_second(self._cpu_ns(raw, running), elapsed_s, 1e9),
+            "busiest_thread_ratio": core_share(max(threads), elapsed_s) if threads else None,
+            "run_delay_ratio": per_second(sum(each.run_delay_ns for each in threads), elapsed_s, 1e9) if threads else None,
+            "rss_bytes": sum(stat.rss_pages for stat in running.values()) * raw.page,
+            "read_bytes_per_s": per_second(read_bytes, elapsed_s),
+            "written_bytes_per_s": per_second(written_bytes, elapsed_s),
+        }
+
+    def _cpu_ns(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> int | None:
+        """CPU time of all processes, including ended children; in clock ticks if a shell reads. That of their own control group
+        includes processes that nobody has waited for."""
+        of_group = self._growth(("group", next(iter(running))), raw.numbers.get("group_cpu_ns"))
+        tick_ns = 1e9 / raw.ticks
+        used: dict[int, Used] = {}
+        for pid, stat in running.items():
+            text = parse.process_cpu(raw.files.get(f"/proc/{pid}/stat"))
+            own_ns = raw.numbers.get(f"cpu_ns:{pid}", round(text.ticks * tick_ns) if text is not None else None)
+            if own_ns is None:
+                return None
+            used[pid] = Used(own_ns, round(stat.reaped_ticks * tick_ns), stat.started_ticks / raw.ticks)
+        of_tree = self._cpu.grown_ns(used, raw.boot)
+        return of_tree if of_group is None else of_group
+
+    def _threads(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> Iterator[parse.Schedule]:
+        """Growth of each thread that was in the previous raw reading, too."""
+        for path, text in raw.files.items():
+            pid, name = _of_process(path)
+            now = parse.schedstat(text) if pid in running and name.endswith("/schedstat") else None
+            if now is None:
+                continue
+            grown = [self._growth((path, running[pid].started_ticks, index), value) for index, value in enumerate(now)]
+            on_cpu_ns, run_delay_ns, slices = grown
+            if on_cpu_ns is not None and run_delay_ns is not None and slices is not None and (on_cpu_ns or not slices):
+                yield parse.Schedule(on_cpu_ns, run_delay_ns, slices)
+
+    def _disk_bytes(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> tuple[int | None, int | None]:
+        """(read from, written to) storage; None if access is denied, and if a process ended, since its parent inherits its
+        counts."""
+        grown: list[list[int | None]] = [[], []]
+        for pid, stat in running.items():
+            table = parse.colon_table(raw.files.get(f"/proc/{pid}/io"))
+            for index, name in enumerate(("read_bytes", "write_bytes")):
+                growth = self._growth((name, pid, stat.started_ticks), table.get(name))
+                grown[index] += [None] if name not in table else [] if growth is None else [growth]
+        lost = set((self._before or {}).items()) - {(pid, stat.started_ticks) for pid, stat in running.items()}
+        if lost or not grown[0]:
+            return None, None
+        return complete_sum(grown[0]), complete_sum(grown[1])
+
+    def _of_group(self, elapsed_s: float) -> dict[str, Any]:
+        if self._group is None:
+            return {}
+        group = self._group[1]
+        return {
+            "throttled_ratio": group.throttled_ratio(elapsed_s),
+            "cpu_pressure_ratio": group.pressure_ratio("cpu", elapsed_s),
+            "memory_pressure_ratio": group.pressure_ratio("memory", elapsed_s),
+            "memory_limit_bytes": group.memory_limit_bytes(),
+        }
+
+    def read_cgroup(self, proc_cgroup: str) -> None:
+        """Read the control groups that /proc/PID/cgroup names: raw readings have their files from now on."""
+        if self._group is None or self._group[0] != proc_cgroup:
+            cpu, memory = (list(dict.fromkeys(cgroup_folders(proc_cgroup, name))) for name in ("cpu", "memory"))
+            self._group = proc_cgroup, Cgroup(cpu, memory, self._files.open)
+
+
+def _of_process(path: str) -> tuple[int, str]:
+    """(pid, rest) of a path below /proc/PID; pid 0 for any other path."""
+    parts = path.split("/", 3)
+    return (int(parts[2]), parts[3]) if len(parts) == 4 and parts[2].isdecimal() else (0, "")
+
+
+def _open_files(raw: RawReading, running: Mapping[int, parse.Stat]) -> dict[str, Any]:
+    """The sum, and the figures of the process nearest to its limit."""
+    each = [(raw.numbers.get(f"fds:{pid}"), _limit(raw, pid)) for pid in running]
+    known = [(fds, limit) for fds, limit in each if fds is not None]
+    if len(known) < len(each):
+        return {"fds_limit": min((limit for _, limit in each if limit is not None), default=None)}
+    fullest, limit = max(known, key=lambda pair: (pair[0] / pair[1] if pair[1] else 0.0, pair[0]))
+    return {"fds": sum(fds for fds, _ in known), "fds_fullest": fullest, "fds_limit": limit}
+
+
+def _limit(raw: RawReading, pid: int) -> int | None:
+    limit = raw.numbers.get(f"fds_limit:{pid}")
+    if limit is None:
+        return parse.soft_limit_of_open_files(raw.files.get(f"/proc/{pid}/limits"))
+    return limit if limit >= 0 else None
+
+
+def _accept_queue(raw: RawReading, port: int | None) -> dict[str, Any]:
+    """Connections that wait on its port, or on the listeners of its first processes, and how many may wait."""
+    all_rows = [row for piece in raw.listeners for row in _listeners(base64.b64decode(piece))]
+    rows = [row for row in all_rows if (row.inode in raw.sockets if port is None else row.port == port)]
+    if rows:
+        return {"listen_queue": sum(row.queue for row in rows), "listen_backlog": sum(row.backlog for row in rows)}
+    texts = [text for path, text in raw.files.items() if path.endswith(("/net/tcp", "/net/tcp6")) and text]
+    there = [row for text in texts for line in text.splitlines() if (row := parse.listening(line)) is not None]
+    queues = [queue for at, queue in there if port in (None, at)]
+    return {"listen_queue": sum(queues)} if queues else {}
+
+
+def _listeners(piece: bytes) -> Sequence[sockdiag.Listener]:
+    """The rows of one piece of a dump; none if it is the end of the dump, or an error."""
+    return list(sockdiag.listeners(sockdiag.rows_of(memoryview(piece))))
+
+
+def _fewer_cpus(allowed: int | None, cpus: int | None) -> int | None:
+    """Cores that a process may run on; None if it may use all of them."""
+    return allowed if allowed is not None and cpus is not None and allowed < cpus else None
+
 
 _DIAG = base64.b64encode(sockdiag.request([sockdiag.LISTEN])).decode()
 

@@ -12,8 +12,8 @@ import msgspec
 from ..model.readings import TargetReading
 from . import parse
 from .cgroup import cgroup_of
+from .generator import PAGE_BYTES, cpus_allowed, disk_free_bytes, open_files, soft_limit_of_open_files
 from .procfs import Growth, KeptFile, complete_sum, per_second
-from .syscalls import PAGE_BYTES, cpus_allowed, disk_free_bytes, open_files, soft_limit_of_open_files
 from .threads import Threads, core_share
 from .tree import Cpu, Process, Tree
 

@@ -6,13 +6,66 @@ the tree until it ends, also if its parent ends first. What else is read of a pr
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
+import struct
 import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import ending, parse
+from . import parse
 from .procfs import KeptFile, numbers, read_once
+
+# -- ending --------------------------------------------------------------------------------------------------------------------
+# How a process that is not our child ended: by a signal, or with an exit code.
+#
+# After its parent has waited for it, a pidfd that was opened earlier gives the status (PIDFD_GET_INFO with PIDFD_INFO_EXIT, since
+# Linux 6.15). Until then /proc/PID/stat gives it, on any kernel. Where neither works the status is None; it is never guessed.
+
+
+_INFO = struct.Struct("=Q52xi")
+"""struct pidfd_info, first version: mask, ids, exit_code."""
+_GET_INFO = 3 << 30 | _INFO.size << 16 | 0xFF << 8 | 11
+_EXIT = 1 << 3
+
+
+class ProcessEnding:
+    """How one process ended. To be created while the process runs."""
+
+    def __init__(self, pid: int) -> None:
+        self._fd: int | None = None
+        try:
+            self._fd = os.pidfd_open(pid)
+        except (OSError, AttributeError):  # gone, EMFILE, or a C library without it
+            pass
+
+    def wait_status(self) -> int | None:
+        """As waitpid returns it; None until the parent has waited for the process, and where the kernel does not report it."""
+        if self._fd is None:
+            return None
+        info = bytearray(_INFO.pack(_EXIT, 0))
+        try:
+            fcntl.ioctl(self._fd, _GET_INFO, info, True)
+        except OSError:
+            return None
+        mask, status = _INFO.unpack(info)
+        return int(status) if mask & _EXIT else None
+
+    def close(self) -> None:
+        """Close the descriptor. May be called twice."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def described(wait_status: int) -> str:
+    """`SIGKILL`, or `exit 1`."""
+    if not os.WIFSIGNALED(wait_status):
+        return f"exit {os.WEXITSTATUS(wait_status)}"
+    number = os.WTERMSIG(wait_status)
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
 
 _SCAN_EVERY_S = 3.0
 """Interval at which children of threads other than the first are looked for: a file per thread, or a walk over all processes,
@@ -38,7 +91,7 @@ class Process:
         self._stat = KeptFile(f"/proc/{pid}/stat")
         self._children = KeptFile(f"/proc/{pid}/task/{pid}/children")
         self.io = KeptFile(f"/proc/{pid}/io")
-        self._ending = ending.ProcessEnding(pid)
+        self._ending = ProcessEnding(pid)
         self.stat: parse.Stat | None = None
         self.refresh()
 
@@ -61,7 +114,7 @@ class Process:
         status = self._ending.wait_status()
         if status is None and self.stat is not None:
             status = self.stat.wait_status or None  # 0 is also shown to processes without permission
-        return None if status is None else ending.described(status)
+        return None if status is None else described(status)
 
     @property
     def children(self) -> list[int] | None:

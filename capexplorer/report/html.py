@@ -18,14 +18,204 @@ from markupsafe import Markup
 
 from .. import wording
 from ..analysis.target_process import version_of
-from ..model.timeline import Timeline
+from ..model.timeline import FailureCount, Timeline
 from ..wording import units
-from . import charts, figures, html_tables, knees, page_templates, rate_table
+from ..wording.quantities import latency_title
+from . import capacity, charts, figures, knees, page_templates, rate_table
+from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .listed_findings import ListedFinding, changes, findings, notes
 from .opening import opening
+from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
 from .summary import summarise
 from .svg import PAGE, rules
+
+# -- html tables ---------------------------------------------------------------------------------------------------------------
+# The tables of the HTML page: levels, endpoints, endpoints by level, failures. Each cell has an exact value to sort by.
+
+
+LEVEL_TITLES = (
+    ("epoch", ""), ("level", ""), ("users", ""), ("settled", "s"),
+    ("requests", ""), ("goodput", "/s"), ("±", "/s"), ("throughput", "/s"), ("p50", "ms"),
+    ("p95", "ms"), ("p99", "ms"), ("max", "ms"), ("failed", "%"), ("target CPU", "cores"), ("target RSS", "bytes"),
+    ("host CPU", "cores"), ("generator CPU", "cores"), ("generator lag p99", "ms"), ("ports used", ""),
+)  # fmt: skip
+"""Titles of columns with their units; `in_units` replaces `bytes` and `ms` by the user's."""
+
+_MEGABYTES = 2
+"""Index in `units.byte_names` of the unit of bytes in the table of levels."""
+ENDPOINT_TITLES = (("endpoint", ""), ("requests", ""), ("failed", ""), ("failed", "%"))
+_ENDPOINT_LEVEL_TITLES = (
+    ("endpoint", ""), ("epoch", ""), ("users", ""), ("requests", ""), ("goodput", "/s"), ("mean", "ms"), ("p50", "ms"),
+    ("p95", "ms"), ("p99", "ms"), ("failed", "%"),
+)  # fmt: skip
+_LEAVES_TITLE = ("degrades first", "")
+FAILURE_TITLES = (("failure", ""), ("endpoint", ""), ("count", ""), ("first", ""), ("last", ""))
+
+
+def _megabytes() -> str:
+    return units.byte_names()[_MEGABYTES]
+
+
+def in_units(titles: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Titles of columns with the chosen units in place of `bytes` and `ms`."""
+    named = {"bytes": _megabytes(), "ms": latency_title("", "")}
+    return [(title, named.get(unit, unit)) for title, unit in titles]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A figure as it is shown, and its exact value for sorting."""
+
+    shown: str
+    exact: str
+    """Empty without a figure."""
+    few: bool
+    """Whether it is based on too few values."""
+
+
+def _cell(value: float | None, sentence: str | None = None, *, few: bool = False, digits: int = 3) -> _Cell:
+    shown = figures.number(value, digits) if sentence is None else sentence
+    return _Cell(shown, "" if value is None else f"{round(value, 6):g}", few and value is not None)
+
+
+def _latency(value_ms: float | None, *, few: bool = False) -> _Cell:
+    return _cell(value_ms, figures.latency(value_ms), few=few)
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    drawing: Markup | None
+    rows: list[_Row]
+    epochs: bool
+    """Whether there are several epochs."""
+    ramp: bool
+    """Whether there are bins of a ramp."""
+    recovery: bool
+    disturbed: bool
+    """Whether there are levels that other processes disturbed."""
+    other_service: bool
+    changed: bool
+    """Whether there are levels of another state of the service, and levels during which it changed."""
+    p95_least: str = f"{P95_LEAST:,}"
+    p99_least: str = f"{P99_LEAST:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    level: int
+    bin: int | str
+    cells: list[_Cell]
+
+
+def levels(timeline: Timeline) -> _Levels | None:
+    """The capacity curve and one row for each level; None without levels of users."""
+    rows, drawn = user_rows(timeline), capacity.drawing(timeline)
+    if not rows:
+        return None
+    return _Levels(
+        drawing=None if drawn is None else Markup(drawn),  # each text in it is escaped by svg.text
+        rows=[_row(row) for row in rows],
+        epochs=len(epochs(rows)) > 1,
+        ramp=any(row.kind == "ramp" for row in rows),
+        recovery=any(row.kind == "recovery" for row in rows),
+        disturbed=any(row.kind == "disturbed" for row in rows),
+        other_service=any(row.kind == "other_service" for row in rows),
+        changed=any(row.kind == "changed" for row in rows),
+    )
+
+
+_SIGNS = {
+    "step": "", "ramp": "~", "rate": "", "recovery": "↓", "disturbed": "×", "other_service": "≠", "changed": "Δ",
+}  # fmt: skip
+"""Prefix of the users of a level by its kind. The note below the table explains each that it contains."""
+
+
+def _row(row: ReportedLevel) -> _Row:
+    shown, latency = row.figures, row.figures.latency_ms
+    rss = None if shown.target_rss_bytes is None else units.bytes_in(shown.target_rss_bytes, _megabytes())
+    percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
+    users = f"{_SIGNS[row.kind]}{figures.load(row.users, row.offered_per_s)}"
+    cells = [
+        _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
+        _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
+        _cell(shown.throughput_rps), _latency(latency.p50),
+        _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _latency(latency.max),
+        _cell(percent), _cell(shown.target_cpu_ratio), _cell(rss), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
+        _latency(shown.loop_lag_p99_ms), _cell(shown.ports_used),
+    ]  # fmt: skip
+    return _Row(row.opened.index, "" if row.bin is None else row.bin, cells)
+
+
+def endpoint(each: dict[str, object]) -> tuple[str, list[_Cell]]:
+    """Name and cells of an endpoint of the summary."""
+    requests, failures = int(str(each["requests"])), int(str(each["failures"]))
+    ratio = 100 * failures / requests if requests else None
+    return f"{each['method']} {each['name']}", [_cell(requests), _cell(failures), _cell(ratio)]
+
+
+@dataclass(frozen=True, slots=True)
+class _EndpointLevels:
+    titles: tuple[tuple[str, str], ...]
+    rows: list[_EndpointLevelRow]
+    leaves: bool
+    """Whether an endpoint was found to degrade first, which the last column then shows."""
+    epochs: bool
+    """Whether there are several epochs."""
+    recovery: bool
+    disturbed: bool
+    """Whether there are offered rates of recovery from overload, and some that other processes disturbed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _EndpointLevelRow:
+    name: str
+    cells: list[_Cell]
+    kinds: str
+    """Classes for the style sheet: `begins`: the first row of its endpoint; `leaves`: the endpoint that degrades first."""
+
+
+def levels_of_endpoints(timeline: Timeline) -> _EndpointLevels | None:
+    """None if there is only one endpoint, whose figures are in the table of levels."""
+    rows = endpoint_levels(timeline)
+    endpoints = by_endpoint(rows)
+    if len(endpoints) < 2:
+        return None
+    leaves = any(row.degrades_first for row in rows)
+    titles = (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves)
+    shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
+    marked = {row.level.marked_as for row in rows if row.level.kind == "rate"}
+    several = len(epochs([row.level for row in rows])) > 1
+    return _EndpointLevels(titles, shown, leaves, several, "recovery" in marked, "disturbed" in marked)
+
+
+def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _EndpointLevelRow:
+    level, latency = row.level, row.endpoint.latency_ms
+    percent = None if row.failure_ratio is None else 100 * row.failure_ratio
+    cells = [
+        _cell(level.opened.epoch),
+        _cell(level.users, f"{_SIGNS[level.marked_as]}{figures.load(level.users, level.offered_per_s)}"),
+        _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
+        _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _cell(percent),
+        *[_cell(None, "yes" if row.degrades_first else "")] * leaves,
+    ]  # fmt: skip
+    return _EndpointLevelRow(
+        f"{row.endpoint.method} {row.endpoint.name}".strip(),
+        cells,
+        " ".join(["begins"] * begins + ["leaves"] * row.degrades_first),
+    )
+
+
+def failures(timeline: Timeline) -> list[tuple[tuple[str, str], list[_Cell]]]:
+    """(texts, cells) of each failure of the whole session, the most frequent first."""
+    counts = sorted(timeline.failures.values(), key=lambda each: -each.count)
+    return [_failure(each, timeline.examples.get(each.signature)) for each in counts]
+
+
+def _failure(each: FailureCount, example: str | None) -> tuple[tuple[str, str], list[_Cell]]:
+    sentence = wording.failure(each.signature)
+    seen = [_cell(t_s, wording.session_time(t_s)) for t_s in (each.first_s, each.last_s)]
+    return (f"{sentence}; e.g. {example}" if example else sentence, f"{each.method} {each.name}"), [_cell(each.count), *seen]
 
 
 def render(timeline: Timeline) -> bytes:
@@ -39,17 +229,17 @@ def render(timeline: Timeline) -> bytes:
         title=_title(timeline),
         marks=_marks(timeline),
         knee_titles=[(title, "") for title in knees.TITLES],
-        levels=html_tables.levels(timeline),
+        levels=levels(timeline),
         rates=rate_table.lines(timeline),
         rate_titles=[(title, "") for title in rate_table.titles()],
         about_rates=rate_table.ABOUT,
-        level_titles=html_tables.in_units(html_tables.LEVEL_TITLES),
+        level_titles=in_units(LEVEL_TITLES),
         charts=len(timeline) > 0,
-        endpoints=[html_tables.endpoint(each) for each in summarise(timeline)["endpoints"]],
-        endpoint_titles=html_tables.ENDPOINT_TITLES,
-        endpoint_levels=html_tables.levels_of_endpoints(timeline),
-        failures=html_tables.failures(timeline),
-        failure_titles=html_tables.FAILURE_TITLES,
+        endpoints=[endpoint(each) for each in summarise(timeline)["endpoints"]],
+        endpoint_titles=ENDPOINT_TITLES,
+        endpoint_levels=levels_of_endpoints(timeline),
+        failures=failures(timeline),
+        failure_titles=FAILURE_TITLES,
         notes=[(wording.session_time(note.t_s), note.text) for note in notes(timeline)],
         conventions=wording.CONVENTIONS,
         environment=environment(timeline),

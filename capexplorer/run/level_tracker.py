@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..analysis.epoch.levels import LevelClock, TickCounts
-from ..analysis.epoch.rate_backlog import backlog_above
+from ..analysis.epoch.measured_rates import backlog_above
 from ..load.recorder import Tick
 from ..model.events import Arrivals, By, LevelClosed, LevelOpened, OfferedTick, Phase
 from ..model.level import Void

@@ -20,8 +20,7 @@ from .drivers.autopilots import Autopilots
 from .drivers.current_driver import CurrentDriver, EndedBy
 from .drivers.driver import Autopilot, Manual, Plan, Shape
 from .drivers.load_target import LoadTarget
-from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, SetRate, SetUsers
-from .drivers.plan_moves import PlanMoves
+from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, PlanMoves, SetRate, SetUsers
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink

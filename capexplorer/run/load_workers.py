@@ -14,7 +14,7 @@ from ..analysis.causes.occurrence import Occurrence
 from ..errors import InputError
 from ..load.engine import MakeEngine
 from ..load.load_host import LoadHost
-from ..load.worker_changes import WorkersChanged
+from ..load.load_reports import WorkersChanged
 from ..load.workers.master_engine import MasterEngine
 from ..model.events import By, Command, Event, Mark
 from ..model.load import Load

@@ -14,7 +14,7 @@ from ..analysis.causes.cause_detector import CauseDetector
 from ..errors import LogWriteError
 from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
-from ..load.worker_changes import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
+from ..load.load_reports import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
 from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log
 from ..model.param import Param
@@ -23,26 +23,23 @@ from ..probe.probes import Probes
 from ..session import kept_file
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport
-from .composed_parts import composed_parts
 from .drivers.load_target import LoadTarget
 from .event_sink import EventSink
-from .first_failures import FirstFailures
 from .header import build_header
 from .load_control import LoadControl
-from .no_workers import NoWorkers
+from .log_failures import FirstFailures
 from .options import RunOptions
 from .part_watch import PartWatch
 from .pump import Pump
 from .request_store import RequestStore
 from .run_failures import RunFailures
 from .run_log import RunLog
-from .run_outcome import RunOutcome
+from .run_outcome import RunOutcome, judge
 from .service import Service
-from .shortfall import judge
-from .target_lifecycle import TargetLifecycle
+from .target_lifecycle import TargetLifecycle, composed_parts
 from .tick_sampler import TickSampler
 from .user_error_marks import UnusableValueMarks, UserErrorMarks
-from .worker_reports import WorkerReports, Workers
+from .worker_reports import NoWorkers, WorkerReports, Workers
 
 STOP_USERS_S = 10.0
 

@@ -24,17 +24,360 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import selectors
 import signal
 import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeVar
 
-from capexplorer.target.process_tree import adopt_orphans
-from capexplorer.target.report_pipe import ReportPipe
-from capexplorer.target.supervised_run import CHUNK_BYTES, AuxiliaryRun, SupervisedRun, why_not_started
-from capexplorer.target.watcher import fork_supervisor
+from capexplorer.target.process_tree import (
+    adopt_orphans,
+    any_left,
+    descendants,
+    die_with_parent,
+    session_of,
+    signal_all,
+    signal_group,
+)
+
+# -- child ---------------------------------------------------------------------------------------------------------------------
+# Setup of a target's first process between fork and exec: binds it to the supervisor, resets signals, applies its limits.
+#
+# For the supervisor process alone: standard library only, one thread. The target's descendants inherit all of this.
+
+
+def prepare(limits: Mapping[str, Any]) -> Callable[[], None]:
+    """`preexec_fn` of a target. `limits`: `open_files` (soft and hard), `cpus`, each if set."""
+    bind = die_with_parent()
+    open_files, cpus = limits.get("open_files"), limits.get("cpus")
+
+    def between_fork_and_exec() -> None:
+        if bind:
+            bind()
+        _restore_signals()
+        if open_files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
+        if cpus is not None:
+            os.sched_setaffinity(0, cpus)
+
+    return between_fork_and_exec
+
+
+def _restore_signals() -> None:
+    """A shell may have started the app with signals ignored or blocked (`nohup`, a background job); the target gets the
+    defaults."""
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def described(limits: Mapping[str, Any]) -> str:
+    """The limits as text, for the error message of a start that they prevented."""
+    return ", ".join(f"{name} = {value}" for name, value in limits.items())
+
+
+# -- output lines --------------------------------------------------------------------------------------------------------------
+# A target's raw output as lines, bounded in rate and in memory for any output.
+#
+# Pure: no descriptors, no clock. Lines are data from the target and are escaped where they are shown, not here.
+
+
+LINES_PER_S = 200
+"""More than a person reads; a traceback of 200 lines still comes through whole."""
+
+LINE_BYTES = 2000
+"""Longer lines are cut here."""
+
+
+class OutputLines:
+    """Turns chunks of output into at most `LINES_PER_S` lines per second. If there are more, the last ones are kept and the
+    others counted.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[bytes] = deque(maxlen=LINES_PER_S)
+        self._partial = b""
+        self._dropped = 0
+        self._window_started_s = float("-inf")
+        self._taken_in_window = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Add output as it was read, in chunks of any length."""
+        *lines, partial = (self._partial + chunk).split(b"\n")
+        self._partial = partial[: LINE_BYTES + 1]  # one more byte remembers that it was too long
+        self._dropped += max(0, len(self._lines) + len(lines) - LINES_PER_S)
+        self._lines.extend(line[: LINE_BYTES + 1] for line in lines[-LINES_PER_S:])
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there are lines to take, now or within a second."""
+        return bool(self._lines)
+
+    def take(self, now_s: float) -> tuple[list[str], int] | None:
+        """(all waiting lines, number of lines dropped before them); None if there are none, or this second's lines are used
+        up."""
+        if now_s - self._window_started_s >= 1.0:
+            self._window_started_s, self._taken_in_window = now_s, 0
+        if not self._lines or self._taken_in_window + len(self._lines) > LINES_PER_S:
+            return None
+        self._taken_in_window += len(self._lines)
+        return self._hand_over()
+
+    def finish(self) -> tuple[list[str], int]:
+        """The remaining lines at the end of output, including a last line without its newline."""
+        if self._partial:
+            self.feed(b"\n")
+        return self._hand_over()
+
+    def _hand_over(self) -> tuple[list[str], int]:
+        lines, dropped = [_text(line) for line in self._lines], self._dropped
+        self._lines.clear()
+        self._dropped = 0
+        return lines, dropped
+
+
+def _text(line: bytes) -> str:
+    text = line[:LINE_BYTES].decode("utf-8", errors="replace").rstrip("\r")
+    return text + " [cut]" if len(line) > LINE_BYTES else text
+
+
+# -- report pipe ---------------------------------------------------------------------------------------------------------------
+# The pipe by which the supervisor reports to the app.
+#
+# For the supervisor process alone: standard library only, one thread.
+
+
+UNREAD_MOST_BYTES = 1_000_000
+"""If the app has left this much unread, output is held back; beyond its own bound it is dropped and counted."""
+
+
+class ReportPipe:
+    """Buffers reports. Writing never blocks. A reader that is gone is no error here: the command pipe ends with it."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+        self._bytes = bytearray()
+
+    @property
+    def unread(self) -> bool:
+        """Whether reports wait to be written."""
+        return bool(self._bytes)
+
+    @property
+    def full(self) -> bool:
+        """Whether so much is unread that output must be held back."""
+        return len(self._bytes) > UNREAD_MOST_BYTES
+
+    def send(self, report: dict[str, Any]) -> None:
+        """Append a report to the buffer; `flush` writes it."""
+        self._bytes += json.dumps(report).encode() + b"\n"
+
+    def flush(self) -> None:
+        """Write as much as the pipe takes now."""
+        try:
+            while self._bytes:
+                del self._bytes[: os.write(self._descriptor, self._bytes)]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self._bytes.clear()
+
+
+# -- supervised run ------------------------------------------------------------------------------------------------------------
+# One run under the supervisor: a program from its start to the end of its last descendant.
+#
+# For the supervisor process alone: standard library only, one thread.
+
+
+CHUNK_BYTES = 65_536
+"""A pipe's default capacity on Linux."""
+
+
+class SupervisedRun:
+    """The target."""
+
+    def __init__(self, number: int, argv: list[str], env: dict[str, str], cwd: str, limits: dict[str, Any]) -> None:
+        self.number = number
+        self.lines = OutputLines()
+        self.stopped = False
+        """Whether the supervisor asked it to end."""
+        self.least_grace_s = 0.0
+        """Lower bound of each grace period."""
+        self._process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=prepare(limits),  # safe: this process has one thread
+        )
+        assert self._process.stdout is not None
+        self.pid = self._process.pid
+        self.output = self._process.stdout.fileno()
+        os.set_blocking(self.output, False)
+        self._code: int | None = None
+        self._kill_at_s = float("inf")
+        self._descendants_signalled = False
+
+    @property
+    def ending(self) -> bool:
+        """Whether its first process has ended, or was asked to end."""
+        return self.stopped or self._code is not None
+
+    def stop(self, grace_s: float) -> None:
+        """Send SIGTERM, once; SIGKILL follows after the grace period. A later call can only shorten that period."""
+        self._kill_at_s = min(self._kill_at_s, monotonic() + max(grace_s, self.least_grace_s))
+        if not self.ending:
+            self.stopped = True
+            signal_group(self.pid, signal.SIGTERM)
+
+    def root_ended(self, code: int) -> None:
+        """Its first process was reaped, with this exit code; negative: by a signal."""
+        self._code = self._process.returncode = code
+
+    def is_over(self, groups: list[int]) -> bool:
+        """Whether all its processes are gone. Kills them when their grace period has ended, and at once after a crash.
+
+        `groups`: process groups of the auxiliary processes.
+        """
+        if self._code is not None and not self.any_left(groups):
+            return True
+        crashed = self._code is not None and not self.stopped
+        if crashed or monotonic() >= self._kill_at_s:
+            self.signal_all(signal.SIGKILL, groups)
+        elif self._code is not None and not self._descendants_signalled:
+            self._descendants_signalled = True
+            self.signal_all(signal.SIGTERM, groups)
+        return False
+
+    def any_left(self, groups: list[int]) -> bool:
+        """Whether processes below the supervisor live, other than those of `groups`."""
+        return any_left(self.pid, groups)
+
+    def signal_all(self, number: int, groups: Iterable[int] = ()) -> None:
+        """Send a signal to those processes."""
+        signal_all(self.pid, number, groups)
+
+    def read_output(self) -> bool:
+        """Read one chunk of output; False at the end of the output."""
+        try:
+            chunk = os.read(self.output, CHUNK_BYTES)
+        except BlockingIOError:
+            return True
+        self.lines.feed(chunk)
+        return bool(chunk)
+
+    def close(self) -> tuple[list[str], int]:
+        """Close its output; returns (last lines, number of dropped lines). No writer is left, so at most a full pipe is
+        unread."""
+        assert self._process.stdout is not None
+        with suppress(BlockingIOError):
+            while chunk := os.read(self.output, CHUNK_BYTES):
+                self.lines.feed(chunk)
+        self._process.stdout.close()
+        return self.lines.finish()
+
+    def how_it_ended(self) -> dict[str, Any]:
+        """The fields `signal` or `code` of its report."""
+        code = self._code
+        if code is not None and code < 0:
+            return {"signal": signal.Signals(-code).name}
+        return {"code": code}
+
+
+class AuxiliaryRun(SupervisedRun):
+    """An auxiliary process, with all of its session. Processes that left the session end with the supervisor."""
+
+    def any_left(self, groups: list[int]) -> bool:
+        """Whether its session has processes."""
+        return bool(session_of(self.pid)) if sys.platform == "linux" else super().any_left(groups)
+
+    def signal_all(self, number: int, groups: Iterable[int] = ()) -> None:
+        """Send a signal to every process of its session."""
+        signal_group(self.pid, number)
+        for pid in session_of(self.pid) if sys.platform == "linux" else ():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+
+def why_not_started(error: OSError | subprocess.SubprocessError, limits: dict[str, Any]) -> str:
+    """The reason in words. A SubprocessError means only that `preexec_fn` failed: the kernel refused a limit."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"the kernel refuses its limits ({described(limits)})"
+
+
+# -- watcher -------------------------------------------------------------------------------------------------------------------
+# The watcher: the supervisor's parent. It ends what a killed supervisor leaves behind, then itself.
+#
+#     app ── watcher ── supervisor ── target's first process ── its workers, its daemons
+#
+# If the supervisor is killed, the kernel ends only the target's first process with it. Its workers, and daemons that forked twice
+# and called setsid, get the nearest subreaper as their parent: the watcher (Linux). So the supervisor ends the target if the app
+# or the watcher has ended, and the watcher ends it if the supervisor has ended. App, watcher and supervisor have sessions of
+# their own, so that no signal to a process group reaches two of them. The standard library only, no threads.
+
+
+def fork_supervisor() -> int | None:
+    """This process becomes the watcher and ends with the supervisor; the call returns in the child, which is the supervisor.
+
+    Returns a descriptor that reaches its end when the watcher ends. None on systems other than Linux, where no process can adopt
+    orphans: there is no watcher.
+    """
+    if sys.platform != "linux":
+        return None
+    adopt_orphans()
+    reader, writer = os.pipe()
+    supervisor = os.fork()
+    if supervisor:
+        os.close(reader)
+        _watch(supervisor)
+    os.close(writer)
+    os.setsid()
+    return reader
+
+
+def _watch(supervisor: int) -> None:
+    """Never returns. On SIGTERM it kills the supervisor: the app's last resort if the supervisor does not end."""
+    _close_standard_streams()
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: _kill(supervisor))
+    status = os.waitpid(supervisor, 0)[1]
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _end_descendants()
+    os._exit(0 if status == 0 else 1)
+
+
+def _close_standard_streams() -> None:
+    """The app must see the supervisor's pipes end with the supervisor."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+
+
+def _end_descendants() -> None:
+    """Kill all, reap one, and repeat: a process that was forked meanwhile becomes our child when its parent has ended."""
+    with suppress(ChildProcessError):
+        while True:
+            for pid in descendants():
+                _kill(pid)
+            os.waitpid(-1, 0)
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
 
 R = TypeVar("R", bound=SupervisedRun)
 

@@ -11,8 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Click
 from textual.widgets import Static
 
-from .key import Key, ScreenName, name_of
-from .keys import KEYS, keys_of
+from .keys import KEYS, Key, ScreenName, keys_of, name_of
 
 BETWEEN = "  "
 """Space between two keys of the bar."""

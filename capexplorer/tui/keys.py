@@ -5,11 +5,298 @@ Each row, a `Key`: keys, action, the keys as printed, text in the key bar, prior
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from .key import CHARTS, INSPECT, LIVE, PICKER, REPLAY, Key, ScreenName
-from .load_keys import LOAD_KEYS
-from .time_keys import TIME_KEYS
+# -- key -----------------------------------------------------------------------------------------------------------------------
+# The type of one row of the table of keys (`keys`), and the names of keys.
+
+
+ScreenName = Literal["live", "replay", "inspect", "picker"]
+"""`inspect`: a live or replayed session while it has an inspection cursor; the keys of that screen work too."""
+
+LIVE: tuple[ScreenName, ...] = ("live",)
+REPLAY: tuple[ScreenName, ...] = ("replay",)
+CHARTS: tuple[ScreenName, ...] = ("live", "replay")
+"""The screens with charts."""
+INSPECT: tuple[ScreenName, ...] = ("inspect",)
+PICKER: tuple[ScreenName, ...] = ("picker",)
+
+REPLACED = {
+    "solidus": "slash", "reverse_solidus": "backslash", "commercial_at": "at", "hyphen_minus": "minus", "plus_sign": "plus",
+    "low_line": "underscore",
+}  # fmt: skip
+"""Names of characters for which Textual has shorter ones, as in its `KEY_NAME_REPLACEMENTS`: the table of keys is also read by
+commands without a screen, which do not import Textual."""
+
+
+def name_of(character: str) -> str:
+    """Textual's name of the key that types a character: `plus`; a letter or a digit is its own name."""
+    if character.isalnum():
+        return character
+    name = unicodedata.name(character, "").lower().replace(" ", "_").replace("-", "_")
+    return REPLACED.get(name, name)
+
+
+_PRINTED = {name_of(chr(code)): chr(code) for code in range(ord("!"), ord("~") + 1)}
+
+
+def character_of(name: str) -> str:
+    """The character of a key that `name_of` names; beyond ASCII its name where that does not lead back to it."""
+    try:
+        return _PRINTED.get(name) or unicodedata.lookup(name.replace("_", " "))
+    except KeyError:
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One action with its keys, on some screens."""
+
+    keys: str
+    """The keys by Textual's names, separated by commas; empty if Textual binds them itself."""
+    action: str
+    """The action; `{index}` is replaced by the index of the pressed key in `keys`."""
+    shown: str
+    """The keys as they are printed on a keyboard, separated by spaces."""
+    bar: str
+    """Text in the key bar; empty: the key is not shown there."""
+    priority: int
+    """In a narrow key bar, keys with the highest number are left out first; those with 0 stay."""
+    help: str
+    """What the key does, as an imperative: "go to the next pane"."""
+    screens: tuple[ScreenName, ...]
+    named: str = ""
+    """Its name in a configuration file; empty: the action's name. An action with arguments needs one."""
+
+    @property
+    def name(self) -> str:
+        """The name by which a configuration file assigns other keys."""
+        return self.named or self.action.partition("(")[0].removeprefix("app.")
+
+    @property
+    def can_be_rebound(self) -> bool:
+        """Whether a configuration file may assign other keys: not for keys that are numbers, or that Textual binds itself."""
+        return bool(self.keys) and "{index}" not in self.action
+
+
+# -- time keys -----------------------------------------------------------------------------------------------------------------
+# Keys that move through a session's time: those of the inspection cursor, and those of a replay.
+
+
+TIME_KEYS = (
+    # while there is an inspection cursor
+    Key(
+        "left",
+        "cursor(-1)",
+        "←",
+        "←→ 1 s",
+        0,
+        "move the cursor one second back; in the capacity curve, to the point on its left",
+        INSPECT,
+        named="cursor_back",
+    ),
+    Key(
+        "right",
+        "cursor(1)",
+        "→",
+        "",
+        0,
+        "move the cursor one second forward; in the capacity curve, to the point on its right",
+        INSPECT,
+        named="cursor_forward",
+    ),
+    Key(
+        "shift+left",
+        "leap(-1)",
+        "Shift+←",
+        "Shift+←→ 10 s",
+        6,
+        "move the cursor 10 s back, or a thirtieth of the time shown if that is more",
+        INSPECT,
+        named="leap_back",
+    ),
+    Key("shift+right", "leap(1)", "Shift+→", "", 0, "move the cursor forward by as much", INSPECT, named="leap_forward"),
+    Key("up", "cursor_level(1)", "↑", "↑↓ level", 0, "move the cursor to the next level", INSPECT, named="cursor_next_level"),
+    Key("down", "cursor_level(-1)", "↓", "", 0, "move the cursor to the previous level", INSPECT, named="cursor_previous_level"),
+    Key(
+        "i",
+        "open_level",
+        "i",
+        "i open level",
+        0,
+        "open the level at the cursor: latency histogram, endpoints, resources, marks; Esc closes it",
+        INSPECT,
+    ),
+    # moving through a replay
+    Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", REPLAY),
+    Key("left", "skip(-10)", "←", "←→ 10 s", 0, "go 10 s back", REPLAY, named="back"),
+    Key("right", "skip(10)", "→", "", 0, "go 10 s forward", REPLAY, named="forward"),
+    Key("shift+left", "skip(-60)", "Shift+←", "", 0, "go 1 min back", REPLAY, named="minute_back"),
+    Key("shift+right", "skip(60)", "Shift+→", "", 0, "go 1 min forward", REPLAY, named="minute_forward"),
+    Key("comma", "step(-1)", ",", ", . second", 5, "pause, and go one second back", REPLAY, named="second_back"),
+    Key("full_stop", "step(1)", ".", "", 0, "pause, and go one second forward", REPLAY, named="second_forward"),
+    Key("left_square_bracket", "speed(-1)", "[", "[ ] speed", 0, "play slower", REPLAY, named="slower"),
+    Key("right_square_bracket", "speed(1)", "]", "", 0, "play faster: 0.5x to 64x", REPLAY, named="faster"),
+    Key("up", "jump('level', 1)", "↑", "↑↓ level", 0, "go to the next level", REPLAY, named="next_level"),
+    Key(
+        "down",
+        "jump('level', -1)",
+        "↓",
+        "",
+        0,
+        "go to the start of this level; at its start, to the previous level",
+        REPLAY,
+        named="previous_level",
+    ),
+    Key("m", "jump('mark', 1)", "m", "m mark", 0, "go to the next mark", REPLAY, named="next_mark"),
+    Key("M", "jump('mark', -1)", "M", "", 0, "go to the previous mark", REPLAY, named="previous_mark"),
+    Key("n", "jump('note', 1)", "n", "n note", 4, "go to the next note", REPLAY, named="next_note"),
+    Key("N", "jump('note', -1)", "N", "", 0, "go to the previous note", REPLAY, named="previous_note"),
+    Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; relative: +5m, -30s", REPLAY),
+    Key("less_than_sign,home", "edge(-1)", "< Home", "< > ends", 5, "go to the beginning", REPLAY, named="beginning"),
+    Key(
+        "greater_than_sign,end",
+        "edge(1)",
+        "> End",
+        "",
+        0,
+        "go to the end; with --follow the display stays at the end",
+        REPLAY,
+        named="end",
+    ),
+)
+
+
+# -- load keys -----------------------------------------------------------------------------------------------------------------
+# The keys of the live screen, which steer the load, the target and the run.
+
+
+STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""Step sizes of + and -: users, or iterations a second."""
+
+LOAD_KEYS = (
+    Key("enter", "take_step", "Enter", "", 0, "take the next step that the line NEXT proposes", LIVE),
+    Key(
+        "plus,equals_sign,up",
+        "step(1)",
+        "+ = ↑",
+        "+/- load",
+        0,
+        "add one step of users, or of the offered rate",
+        LIVE,
+        named="more_users",
+    ),
+    Key(
+        "minus,underscore,down",
+        "step(-1)",
+        "- _ ↓",
+        "",
+        0,
+        "take one step of users, or of the offered rate, away",
+        LIVE,
+        named="fewer_users",
+    ),
+    Key(
+        "left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", LIVE, named="smaller_step"
+    ),
+    Key(
+        "right_square_bracket,full_stop",
+        "resize_step(1)",
+        "] .",
+        "",
+        0,
+        f"make the step larger: {', '.join(map(str, STEPS))} users, or iterations a second",
+        LIVE,
+        named="larger_step",
+    ),
+    Key(
+        "g",
+        "go",
+        "g",
+        "g go",
+        0,
+        "go to a number of users, or to a rate; asks for confirmation above 50 if that is more than twice the highest so far",
+        LIVE,
+    ),
+    Key(
+        "u",
+        "unit",
+        "u",
+        "u unit",
+        2,
+        "switch the step's unit: users who wait for replies, or an offered rate: iterations a second, however late replies are",
+        LIVE,
+    ),
+    Key("x", "zero", "x", "x zero", 0, "go to zero users at once", LIVE),
+    Key(
+        "a",
+        "autopilot",
+        "a",
+        "a autopilot",
+        0,
+        "start or stop the autopilot, which finds and verifies the knee; after u, which finds the capacity as a rate",
+        LIVE,
+    ),
+    Key(
+        "v",
+        "verify",
+        "v",
+        "v verify",
+        5,
+        "verify the knee: soak at 70% of it, go 20% beyond it, return to the first level",
+        LIVE,
+    ),
+    Key(
+        "p",
+        "plan",
+        "p",
+        "p plan",
+        2,
+        "start a plan from the profile, or one that you type; changing the users by hand ends it",
+        LIVE,
+    ),
+    Key("m", "new_level", "m", "m level", 5, "begin a new level with the same users (after a warm-up or a deployment)", LIVE),
+    Key("r", "spawn_rate", "r", "r rate", 6, "set how many users are started per second", LIVE),
+    Key(
+        "W",
+        "worker(1)",
+        "W",
+        "W worker",
+        4,
+        "run users in one more worker process; the first time in two, and no longer in this process",
+        LIVE,
+        named="add_worker",
+    ),
+    Key("ctrl+w", "worker(-1)", "Ctrl+W", "", 0, "end one worker process; its users run in the others", LIVE, named="end_worker"),
+    Key("n", "note", "n", "n note", 3, "write a note at this moment", LIVE),
+    Key("h", "watch_part", "h", "", 0, "watch one more part: a database, a proxy, another host", LIVE),
+    Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", LIVE),
+    Key(
+        "c",
+        "controls",
+        "c",
+        "",
+        0,
+        "ask for the controls of a run that has several screens; the screen that has them hands them over",
+        LIVE,
+    ),
+    Key("space", "pause_display", "space", "space pause", 4, "pause or resume the display (load continues)", LIVE),
+    Key(
+        "left",
+        "cursor(-1)",
+        "← →",
+        "",
+        0,
+        "inspect: move a cursor through all charts, one second a key",
+        LIVE,
+        named="cursor_back",
+    ),
+    Key("right", "cursor(1)", "", "", 0, "", LIVE, named="cursor_forward"),
+)
+
 
 KEYS = (
     *LOAD_KEYS,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from .. import configuration
 from ..configuration import Configuration, Markers
-from .key import Key
-from .keys import KEYS
+from .keys import KEYS, Key
 from .rebinding import rebound
 
 

@@ -9,8 +9,7 @@ from typing import get_args
 
 from ..errors import InputError
 from ..toml import nearest, shown
-from .key import Key, ScreenName, character_of, name_of
-from .keys import KEYS
+from .keys import KEYS, Key, ScreenName, character_of, name_of
 
 RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
 """Keys with the same meaning on every screen, and those that scroll panes."""

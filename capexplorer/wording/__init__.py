@@ -29,10 +29,23 @@ from .knee_sentences import (
     short_missing,
     verified,
 )
-from .marks import BLAMES, MARK_KINDS, at_load, change, journal_mark, mark, reanalysed, revised, short_sentence, stop_rule, title
+from .marks import (
+    BLAMES,
+    MARK_KINDS,
+    at_load,
+    change,
+    figures_of_server,
+    journal_mark,
+    mark,
+    reanalysed,
+    revised,
+    short_sentence,
+    stop_rule,
+    title,
+)
 from .next_step import NextStep, is_autopilots, next_step, under_way, until_next
+from .numbers import session_time, wall_time
 from .occurrences import VOID, command, failure, journal, target
-from .part_names import figures_of_server
 from .rate_sentences import (
     rate_capacity,
     rate_level,
@@ -41,9 +54,7 @@ from .rate_sentences import (
     rates,
     short_rate_capacity,
 )
-from .times import session_time, wall_time
-from .verdict import Judgement, epoch_name, judgement, judgements, verdict
-from .warm_users import warm
+from .verdict import Judgement, epoch_name, judgement, judgements, verdict, warm
 
 __all__ = [
     "BLAMES",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..model.verdicts import RegimeVerdict
 from . import numbers, quantities
 from .knee_sentences import knee_alone
-from .times import during, session_time
+from .numbers import during, session_time
 
 A_FAULT = "a fault at that time, not a load limit"
 ANOTHER_SERVICE = "the service changed at that time, independently of load"

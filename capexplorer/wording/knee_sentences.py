@@ -6,7 +6,7 @@ import msgspec
 
 from ..model.verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, Missing, SloVerdict, VerificationStep
 from . import numbers, quantities
-from .times import session_time
+from .numbers import session_time
 
 LIMITS = {
     "queueing": "queueing",

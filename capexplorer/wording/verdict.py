@@ -2,14 +2,313 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 from ..analysis.conclusion import conclude, epochs_with_findings
-from ..analysis.epoch_view import epochs
+from ..analysis.epoch_view import epochs, last_s, since_s
+from ..model import conclusions as found
 from ..model.conclusions import Clause, Conclusion, CpuUsedByOthers, NoKneeYet, ServiceLimited, ThinkTimeLimit, UsersTooNew
+from ..model.coverage import are_warm
+from ..model.events import Mark
+from ..model.figures import LevelFigures
+from ..model.findings import Blame, Cause, Leak
 from ..model.grades import Severity
 from ..model.timeline import Timeline
-from .clauses import clause, think_time_in_full
+from . import numbers, quantities
+from .cause_texts import limiter
+from .changes_in_time import changes
+from .knee_sentences import capacity, first_endpoint, knee, knee_alone
+from .marks import at_load, figures_of_server, title
+from .numbers import during, session_time
+from .quantities import rate
+from .rate_sentences import rates
+
+# -- warm users ----------------------------------------------------------------------------------------------------------------
+# Text about levels whose users had not all completed a cycle: how many levels, and which share of their users or requests.
+
+
+def warm(figures: LevelFigures) -> str:
+    """`40% of its users warm`; empty if enough were warm for the level to settle, or if that is unknown."""
+    return "" if are_warm(figures) else f"{_share(figures.warm_ratio or 0.0)} of its users warm"
+
+
+def levels_of(users: Sequence[int]) -> str:
+    """`1 level (20 users)`, `2 levels (20 to 30 users)`; `users` has one entry for each level."""
+    least, most = min(users), max(users)
+    counts = numbers.counted(most) if least == most else f"{numbers.users(least)} to {numbers.counted(most)}"
+    return f"{len(users)} level{'s' * (len(users) != 1)} ({counts})"
+
+
+def shares(ratios: Sequence[float]) -> str:
+    """`40%`, `10–40%`."""
+    least, most = _share(min(ratios)), _share(max(ratios))
+    return least if least == most else f"{least.removesuffix('%')}–{most}"
+
+
+def _share(ratio: float) -> str:
+    return f"{ratio:.0%}"
+
+
+# -- clauses -------------------------------------------------------------------------------------------------------------------
+# Clauses of the verdict line: failures, limits, leaks and the capacity curve, each with its time and users.
+#
+# A clause is lower case without a full stop, or one or more whole sentences. `verdict` joins the clauses.
+
+
+WHOLE_SECOND_MOST_S = 2.0
+"""A second counts if it began after settling: it begins up to a second later, and lasts one."""
+
+
+@singledispatch
+def clause(each: found.Clause) -> str:
+    """The text of one clause."""
+    raise TypeError(f"no words for {type(each).__name__}")
+
+
+@clause.register
+def _(each: found.RunInvalid) -> str:
+    clean = [numbers.counted(each.clean_users)] if each.clean_users is not None else []
+    clean += [rate(each.clean_per_s)] if each.clean_per_s is not None else []
+    results = f"results above {' and '.join(clean)}" if clean else "the results"
+    what = f"{limiter(each.cause.id)}{_blocked_at(each.cause)}"
+    words = f"limited by {what} {_since(each.cause)}: {results} do not describe the service"
+    return words if each.knee is None else f"{words}; up to there {knee_alone(each.knee)}"
+
+
+@clause.register
+def _(each: found.KneeFound) -> str:
+    return capacity(each.capacity, " and ".join(title(mark) + logged(mark) for mark in each.blamed))
+
+
+@clause.register
+def _(each: found.EndpointDegrades) -> str:
+    return first_endpoint(each.first)
+
+
+@clause.register
+def _(each: found.CpuUsedByOthers) -> str:
+    """`other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service`."""
+    names = f" ({', '.join(each.names)})" if each.names else ""
+    share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)}" if each.cores else "CPU time"
+    users, rates = each.left_out_users, each.left_out_per_s
+    loads = [f"{_between([numbers.users(one) for one in users])} user{'s' * (users != (1.0,))}"] if users else []
+    loads += [f"{_between([rate(one) for one in rates])} offered"] if rates else []
+    left_out = f": results at {' and '.join(loads)} do not describe the service" if loads else ""
+    return f"other processes{names} use {share}{left_out}"
+
+
+def _between(loads: Sequence[str]) -> str:
+    """`4 and 8`, `4 to 16`."""
+    return " and ".join(loads) if len(loads) < 3 else f"{loads[0]} to {loads[-1]}"
+
+
+# -- failures
+
+
+@clause.register
+def _(each: found.TargetDied) -> str:
+    """`the target crashed at 03:05 and 82 users`."""
+    return f"{title(each.mark)} at {session_time(since_s(each.mark))}{at_load(each.mark, ' and ')}{logged(each.mark)}"
+
+
+@clause.register
+def _(each: found.RequestsFailed) -> str:
+    """`client errors (HTTP 4xx), 4.6% of requests, from 03:05 to 03:20 at 5 users`; without an end while they go on."""
+    part = f", {numbers.percent(each.share_ratio)} of requests," if each.share_ratio is not None else ""
+    when = "at every load" if each.at_every_load else _during(each.mark)
+    return f"{title(each.mark)}{part} {when}{logged(each.mark)}" + ": this is its capacity" * each.is_capacity
+
+
+# -- limits
+
+
+@clause.register
+def _(each: found.ServiceLimited) -> str:
+    """`the disk is saturated at 82 users`."""
+    is_known = each.users or each.offered_per_s is not None
+    at = f" at {quantities.load(each.users, each.offered_per_s)}" if is_known else ""
+    return " and ".join(map(title, each.marks)) + at
+
+
+@clause.register
+def _(each: found.ThinkTimeLimit) -> str:
+    return f"{title(each.mark)} up to {numbers.counted(each.mark.users)}"
+
+
+def think_time_in_full(each: found.ThinkTimeLimit) -> str:
+    """`not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput`."""
+    if _pacing_s(each.mark) is not None:
+        rate = f" ({quantities.rate(each.throughput_rps)})" if each.throughput_rps else ""
+        every = f"one task every {numbers.number(_pacing_s(each.mark))} s"
+        return f"not saturated at {numbers.counted(each.mark.users)}{rate}: {title(each.mark)}, {every}"
+    think = f" ({each.wait_s:.{1 if each.wait_s >= 0.95 else 2}f} s)" if each.wait_s else ""
+    rate = f" ({quantities.rate(each.throughput_rps)})" if each.throughput_rps else ""
+    return f"not saturated at {numbers.counted(each.mark.users)}{rate}: the users' think time{think} sets the throughput"
+
+
+def _pacing_s(mark: Mark) -> float | None:
+    return mark.finding.reading("pacing_s") if isinstance(mark.finding, Blame) else None
+
+
+@clause.register
+def _(each: found.Leaking) -> str:
+    """`the target leaks file descriptors: 7,200 per hour, 4 min to its limit`."""
+    assert isinstance(each.mark.finding, Leak)
+    return f"{title(each.mark)}: {', '.join(_growth(each.mark.finding))}"
+
+
+def _growth(leak: Leak) -> Iterator[str]:
+    per_hour = leak.growth_per_hour
+    yield f"{numbers.number(round(per_hour)) if leak.unit == 'fds' else quantities.size(per_hour)} per hour"
+    if leak.limit_in_s is not None:
+        yield f"{numbers.span(leak.limit_in_s)} to its limit"
+
+
+@clause.register
+def _(each: found.FiguresOfUserCode) -> str:
+    """`users end by themselves: StopUser (shop.py:12 in checkout)`."""
+    return " and ".join(map(title, each.marks))
+
+
+@clause.register
+def _(each: found.MachineShared) -> str:
+    at = quantities.load(each.users, each.offered_per_s)
+    return f"from {at} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
+
+
+@clause.register
+def _(each: found.PartsNotRead) -> str:
+    """`db cannot be read (Connection refused): nothing is known of it`."""
+    names = [f"{name} cannot be read" + (f" ({why})" if why else "") for name, why in each.parts]
+    return f"{' and '.join(names)}: nothing is known of {'it' if len(names) == 1 else 'them'}"
+
+
+@clause.register
+def _(each: found.PartsShowLess) -> str:
+    """`of db, a postgres, only the process is read: its connections and lock waits need `postgres = URL``."""
+    words = [f"of {name} only the processes are read: {figures_of_server(program, kind)}" for name, program, kind in each.parts]
+    return "; ".join(words)
+
+
+@clause.register
+def _(each: found.ServiceChanged) -> str:
+    return changes(each.regimes, each.named)
+
+
+@clause.register
+def _(each: found.ShortStall) -> str:
+    """`at 01:40 and 20 users no reply came for at least 2 s, which the level's figures contain`."""
+    where = f"at {session_time(each.at_s)} and {quantities.load(each.users, each.offered_per_s)}"
+    longest = f"no reply came for at least {each.seconds} s, which the level's figures contain"
+    return f"{where} {longest}" + (f"; it happened {each.times} times" if each.times > 1 else "")
+
+
+# -- the curve
+
+
+@clause.register
+def _(each: found.NoKneeUpTo) -> str:
+    """`no knee up to 74 users`, `scaling flattens from 60 users`."""
+    return knee(each.knee)
+
+
+@clause.register
+def _(each: found.RatesFound) -> str:
+    return rates(each.rates, " and ".join(map(title, each.blamed)))
+
+
+@clause.register
+def _(each: found.NoKneeYet) -> str:
+    return "no knee yet"
+
+
+@clause.register
+def _(each: found.CurveAlone) -> str:
+    return capacity(each.capacity)
+
+
+@clause.register
+def _(each: found.NotJudged) -> str:
+    if each.best is None:
+        return "no level settled: the capacity is unknown"
+    best = each.best
+    levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
+    measured = f"{levels}; the highest goodput was {quantities.rate(best.figures.goodput_rps)}"
+    return f"{measured} at {numbers.counted(best.users)}{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
+
+
+@clause.register
+def _(each: found.UsersTooNew) -> str:
+    return "the capacity is unknown"
+
+
+@clause.register
+def _(each: found.PartlyCounted) -> str:
+    """`the figures of 2 levels (20 to 30 users) cover only 40–62% of the requests: ...`."""
+    counted = f"the figures of {levels_of(each.users)} cover only {shares(each.counted_ratios)} of the requests"
+    return f"{counted}: the users were still in their first task"
+
+
+@clause.register
+def _(each: found.UsersNotWarm) -> str:
+    """`2 levels (20 to 30 users) did not settle: only 10–40% of the users had completed a task cycle`."""
+    return f"{levels_of(each.users)} did not settle: only {shares(each.warm_ratios)} of the users had completed a task cycle"
+
+
+@clause.register
+def _(each: found.LevelsTooShort) -> str:
+    """`2 levels (4 to 8 users) ended after 5 s, before they could settle: two cycles of the users take 9 s, so hold ...`."""
+    lasted, settling = numbers.span(each.longest_s), numbers.span(each.settling_s)
+    if each.settling_s + WHOLE_SECOND_MOST_S < each.longest_s:
+        return f"{levels_of(each.users)} did not settle: too few of the users ran at the same time"
+    if each.settling_s < each.longest_s:
+        ended = f"{levels_of(each.users)} ended after {lasted}, before a whole second had followed"
+        return f"{ended} the {settling} in which users settle, so hold each level for longer"
+    ended = f"{levels_of(each.users)} ended after {lasted}, before they could settle"
+    return f"{ended}: two cycles of the users take {settling}, so hold each level for longer"
+
+
+@clause.register
+def _(each: found.HoldLevels) -> str:
+    return "hold each level until its users have completed one"
+
+
+def _p95(figures: LevelFigures) -> str:
+    p95_ms = figures.latency_ms.p95
+    return "" if p95_ms is None else f" (p95 {quantities.latency(p95_ms)})"
+
+
+# -- when, where and why
+
+
+def _blocked_at(mark: Mark) -> str:
+    """`, at pay.py:12 in pay (timers are up to 52 ms late),`: a call of user code and what it does; empty for other causes."""
+    readings = mark.finding.readings if isinstance(mark.finding, Cause) else {}
+    place, late_ms = readings.get("blocked_at"), readings.get("loop_lag_p99_ms")
+    if not isinstance(place, str):
+        return ""
+    late = f" (timers are up to {quantities.latency(float(late_ms))} late)" if isinstance(late_ms, int | float) else ""
+    return f", at {place}{late},"
+
+
+def logged(mark: Mark) -> str:
+    """` (its log: TimeoutError: QueuePool limit of size 5 overflow 10 reached)`; empty if its log says nothing."""
+    text = mark.finding.logged if isinstance(mark.finding, Cause) else ""
+    return f" (its log: {text})" if text else ""
+
+
+def _during(mark: Mark) -> str:
+    """`from 03:05 to 03:20 at 82 users`; without an end while the cause goes on."""
+    if mark.state != "closed":
+        return _since(mark)
+    return f"{during(since_s(mark), last_s(mark))}{at_load(mark)}"
+
+
+def _since(mark: Mark) -> str:
+    """`from 03:05 at 82 users`, in the session's time."""
+    return f"from {session_time(since_s(mark))}{at_load(mark)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from capexplorer.analysis.knee.capacity_curve import curve_of
+from capexplorer.analysis.knee.confidence import broken_line
 from capexplorer.analysis.knee.crossing import crossing
 from capexplorer.analysis.knee.detector import judge
-from capexplorer.analysis.knee.second_opinions import broken_line
 from capexplorer.analysis.ladder import LadderLevel, pooled
 from capexplorer.model.verdicts import KneeVerdict
 from lab.simulation.ladders import KINDS, Ladder, ladder, linear_ladder

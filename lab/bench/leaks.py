@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from capexplorer.analysis.leaks.growth import WARM_UP_S, lasting_growth
 from capexplorer.analysis.leaks.leak_kinds import KINDS, LeakKind
+from capexplorer.analysis.leaks.leaks import WARM_UP_S, lasting_growth
 from lab.simulation.growth import HEALTHY, descriptors, leaking
 
 TIMES = np.arange(1.0, 601.0)

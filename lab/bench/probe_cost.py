@@ -25,12 +25,11 @@ import psutil
 
 from capexplorer.probe.app import AppProbe
 from capexplorer.probe.cgroup import cgroup_of
-from capexplorer.probe.generator import GeneratorProbe
+from capexplorer.probe.generator import GeneratorProbe, disk_free_bytes
 from capexplorer.probe.host import HostProbe
 from capexplorer.probe.other_processes import snapshot
 from capexplorer.probe.ports import PortsProbe
 from capexplorer.probe.probes import Probes
-from capexplorer.probe.syscalls import disk_free_bytes
 from capexplorer.probe.target import TargetProbe
 from capexplorer.probe.tcp import NamespaceListeners, TcpProbe
 

@@ -13,7 +13,7 @@ import msgspec
 
 from capexplorer import paths
 from capexplorer.commands.session_folder import SessionFolder
-from capexplorer.session.catalog_cache import NAME
+from capexplorer.session.catalog import NAME
 from capexplorer.session.digest import Digest, path_of
 from capexplorer.session.files import write_whole
 from capexplorer.tui.picker_app import PickerApp

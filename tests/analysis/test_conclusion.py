@@ -43,7 +43,7 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
-from capexplorer.wording.clauses import clause
+from capexplorer.wording.verdict import clause
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
 FAILURES = mark("server_error", count=9)

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from capexplorer import paths, wording
-from capexplorer.commands.headless import Progress, how_far, level_line
+from capexplorer.commands.exploring import Progress, how_far, level_line
 from capexplorer.load.plan import parse
 from capexplorer.model.events import Drops, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
 from capexplorer.model.figures import Latency, LevelBin, LevelFigures

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from capexplorer.commands.signals import SIGNALS
+from capexplorer.commands.error_output import SIGNALS
 from capexplorer.model.events import Ended, Event, LevelClosed, Sample
 
 from .pty_rig import on_terminal

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
-from capexplorer.load.plan import Step, parse
-from capexplorer.load.plan_cursor import PlanCursor
+from capexplorer.load.plan import PlanCursor, Step, parse
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.load.plan import parse
-from capexplorer.load.plan_start import check_start
+from capexplorer.load.plan import check_start, parse
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.load.user_cycle import WARM_MOST_S, UserCycle
+from capexplorer.load.user_activity import WARM_MOST_S, UserCycle
 
 
 def in_tasks(now_s: float = 0.0) -> UserCycle:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.histogram_sum import MOST_WAITING, HistogramSum
+from capexplorer.model.histogram import MOST_WAITING, HistogramSum, LatencyHistogram
 
 
 def second(value_us: float) -> LatencyHistogram:

@@ -14,9 +14,8 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
-from capexplorer.probe.generator import GeneratorProbe
+from capexplorer.probe.generator import GeneratorProbe, open_files
 from capexplorer.probe.parse import Schedule
-from capexplorer.probe.syscalls import open_files
 from capexplorer.probe.threads import Thread
 
 from .python_processes import NO_SUCH_PID

@@ -15,8 +15,8 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.model.readings import TargetReading
+from capexplorer.probe.generator import soft_limit_of_open_files
 from capexplorer.probe.program import program_of
-from capexplorer.probe.syscalls import soft_limit_of_open_files
 from capexplorer.probe.target import TargetProbe
 
 from .python_processes import IDLE, NO_SUCH_PID, SLEEPER, python, resume

@@ -12,7 +12,7 @@ import pytest
 
 from capexplorer.report.compare import Comparison, Session, compare, markdown, page
 from capexplorer.report.compare import json as json_form
-from capexplorer.report.compare.curves import capacity, latency
+from capexplorer.report.compare.page import capacity, latency
 
 from .compared import LevelSpec, knee, timeline
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer import cli
-from capexplorer.commands.headless import level_line
+from capexplorer.commands.exploring import level_line
 from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import Session, compare

@@ -10,7 +10,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report import csv as csv_report
 from capexplorer.report import iterations
-from capexplorer.report.series import points
+from capexplorer.report.charts import points
 from capexplorer.report.summary import summarise
 
 from .exported_sessions import ramp, session

@@ -8,7 +8,7 @@ import re
 from capexplorer.model.columns import COLUMNS
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import charts, html
-from capexplorer.report.series import points
+from capexplorer.report.charts import points
 
 from .exported_sessions import HOSTILE, session
 

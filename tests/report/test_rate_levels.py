@@ -29,10 +29,10 @@ from capexplorer.model.rate_verdicts import RateLevelVerdict, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
 from capexplorer.report import capacity, csv, hgrm, html, iterations, markdown
-from capexplorer.report.html_tables import levels_of_endpoints
+from capexplorer.report.html import levels_of_endpoints
 from capexplorer.report.rows import level_kinds, level_rows
 from capexplorer.report.summary import summarise
-from capexplorer.tui.panes.latency_levels import level_latencies
+from capexplorer.tui.panes.latency import level_latencies
 
 
 def histogram(*values_ms: float) -> str:

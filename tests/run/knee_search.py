@@ -9,7 +9,7 @@ from capexplorer.model.events import Command, LevelOpened
 from capexplorer.model.param import Param
 from capexplorer.model.readings import NeighboursReading, TargetReading
 from capexplorer.run.current_epoch import CurrentEpoch
-from capexplorer.run.drivers.autopilot import AutopilotDriver
+from capexplorer.run.drivers.autopilots import AutopilotDriver
 from capexplorer.run.drivers.driver import Autopilot
 from capexplorer.run.drivers.load_target import LoadTarget
 

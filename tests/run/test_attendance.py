@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capexplorer.run.attendance import Attendance
 from capexplorer.run.run_outcome import Failure
+from capexplorer.run.unattended import Attendance
 
 FAILURE = Failure("target: died", 4)
 

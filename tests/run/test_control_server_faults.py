@@ -23,7 +23,7 @@ from capexplorer.model.kept_request import NoRequests
 from capexplorer.remote import run_sockets
 from capexplorer.remote.frames import frame
 from capexplorer.remote.protocol import PROTOCOL, Hello, Refused, encode
-from capexplorer.run import control_peer
+from capexplorer.run import control_server
 from capexplorer.run.control_server import PEERS_MOST, ControlServer
 from capexplorer.run.screens import Screens
 
@@ -101,7 +101,7 @@ def test_a_screen_that_was_dropped_reconnects_and_steers(served_run: ServedRun, 
     screen.set_users(2)
     wait_until_screen_shows(screen, lambda: screen.holds, "the screen has the controls")
     with monkeypatch.context() as no_patience:
-        no_patience.setattr(control_peer, "UNREAD_WITHIN_S", -1.0)
+        no_patience.setattr(control_server, "UNREAD_WITHIN_S", -1.0)
         wait_until_screen_shows(screen, lambda: not screen.connected, "the screen is disconnected")
     wait_until_screen_shows(screen, lambda: screen.holds, "the controls on a new connection")
     screen.set_users(6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from capexplorer.model import outside
 from capexplorer.model.events import FailureSignature, FailureTick
-from capexplorer.run.first_failures import MOST, FirstFailures
+from capexplorer.run.log_failures import MOST, FirstFailures
 from capexplorer.run.run_log import LINES_A_TICK, RunLog
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode, encode

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from capexplorer import wording
 from capexplorer.model.verdicts import KneeVerdict
-from capexplorer.run.drivers.autopilot import AutopilotDriver
+from capexplorer.run.drivers.autopilots import AutopilotDriver
 from capexplorer.run.drivers.driver import Autopilot
 
 from .knee_search import KneeSearch

@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer import paths
 from capexplorer.model.session_entry import SessionEntry
-from capexplorer.session import catalog, catalog_cache
+from capexplorer.session import catalog
 from capexplorer.session.catalog import list_sessions
 
 SAMPLES = sorted(paths.sample_sessions().values())
@@ -67,7 +67,7 @@ def test_a_log_without_an_end_is_read_each_time(folder: Path, monkeypatch: pytes
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version":99,"sessions":{"s0.jsonl":[1]}}', b"\xff\xfe"])
 def test_a_damaged_catalog_is_ignored(folder: Path, content: bytes) -> None:
     expected = list_sessions(folder)
-    (folder / catalog_cache.NAME).write_bytes(content)
+    (folder / catalog.NAME).write_bytes(content)
     assert list_sessions(folder) == expected
 
 
@@ -75,5 +75,5 @@ def test_a_folder_that_cannot_be_written_to_is_listed(folder: Path, monkeypatch:
     def refuse(*arguments: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(catalog_cache, "write_whole", refuse)
+    monkeypatch.setattr(catalog, "write_whole", refuse)
     assert len(list_sessions(folder)) == 3

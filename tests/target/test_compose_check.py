@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.target.compose.compose_check import check, uses_port
-from capexplorer.target.compose.docker import compose_command, error_in
-from capexplorer.target.compose.project_removal import left_behind, project_of
+from capexplorer.target.compose.containers_process import left_behind, project_of
+from capexplorer.target.compose.docker import check, compose_command, error_in, uses_port
 
 ALL_WELL = """case "$*" in
 *"config --services") echo web ;;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.target.output_lines import LINE_BYTES, LINES_PER_S, OutputLines
+from capexplorer.target.supervisor_process import LINE_BYTES, LINES_PER_S, OutputLines
 
 
 def test_lines_are_the_same_however_the_output_was_split_into_chunks() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.tui.actions.answers import load_of, offered_rate_error, spawn_rate_error, users_error
+from capexplorer.tui.actions.steering import load_of, offered_rate_error, spawn_rate_error, users_error
 
 
 @pytest.mark.parametrize("answer", ["", "10", "0.5", "0.001", "100000"])

@@ -16,10 +16,8 @@ from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_ax
 from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag
 from capexplorer.tui.render.draw import draw_chart
 from capexplorer.tui.render.legend import DASHED, DOTTED, SOLID, Legend, legend_segments
-from capexplorer.tui.render.plot import Plotter
-from capexplorer.tui.render.raster import Pattern, Shape
-from capexplorer.tui.render.reduce import pieces
-from capexplorer.tui.render.spans import spans
+from capexplorer.tui.render.plot import Plotter, pieces
+from capexplorer.tui.render.raster import Pattern, Shape, spans
 
 PALETTE = Palette()
 RED, BLUE = "#ff0000", "#0000ff"

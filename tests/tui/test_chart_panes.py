@@ -15,8 +15,7 @@ from textual.strip import Strip
 from capexplorer.model.events import LevelOpened, Phase, Sample
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.panes.curve import CurvePane
-from capexplorer.tui.panes.curve_points import LevelPoint, level_points
+from capexplorer.tui.panes.curve import CurvePane, LevelPoint, level_points
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane, changed_span
 from capexplorer.tui.panes.throughput import ThroughputPane

@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Static
 
 from capexplorer.tui.keybar import clickable
-from capexplorer.tui.screens.endpoints import EndpointScreen, EndpointsScreen
+from capexplorer.tui.screens.detail_screens import EndpointScreen, EndpointsScreen
 from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.overlay import ListOverlay
 

@@ -13,7 +13,8 @@ from textual.geometry import Size
 
 from capexplorer.report.compare import Comparison, Session, compare
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.screens import compare_charts, compare_text
+from capexplorer.tui.screens import compare as compare_screen
+from capexplorer.tui.screens import compare_charts
 from capexplorer.tui.screens.compare import CompareApp
 
 pytestmark = pytest.mark.anyio
@@ -94,11 +95,11 @@ async def test_nothing_is_cut_off_at_80x24(keys: tuple[str, ...]) -> None:
 
 
 def test_the_level_table_reads_without_colour() -> None:
-    text = compare_text.levels(sample(), PALETTE).plain
+    text = compare_screen.levels(sample(), PALETTE).plain
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "50 goodput/s 90.0 70.0 -20.0 -22.2% 3.73 ▼ worse" in lines
     assert "80 goodput/s 95.0 120.0 +25.0 +26.3% unknown noise unknown" in lines
-    assert all(len(line) <= compare_text.TABLE_CELLS for line in text.splitlines())
+    assert all(len(line) <= compare_screen.TABLE_CELLS for line in text.splitlines())
 
 
 @pytest.mark.parametrize("size", [(1, 1), (10, 3), (40, 8), (118, 20)])

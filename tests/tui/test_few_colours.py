@@ -20,9 +20,8 @@ from capexplorer.tui.panes.resource_row import Row, row_lines
 from capexplorer.tui.render.axis import Axis
 from capexplorer.tui.render.chart import Band, Boundary, Chart, Point, Series
 from capexplorer.tui.render.draw import draw_chart
-from capexplorer.tui.render.ink import blend
-from capexplorer.tui.render.octants import octants
-from capexplorer.tui.render.raster import Pattern, Raster, Shape
+from capexplorer.tui.render.plot import blend
+from capexplorer.tui.render.raster import Pattern, Raster, Shape, octants
 from capexplorer.tui.themes import DARK, SIXTEEN, dress, palette_of
 
 from .fake_source import FakeSource

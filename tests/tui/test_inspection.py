@@ -13,7 +13,7 @@ from capexplorer.model.events import Header, LevelOpened, Mark, Sample
 from capexplorer.model.findings import Recovered
 from capexplorer.model.readings import HostReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts.service_changes import Recovery
+from capexplorer.model.verdicts import Recovery
 from capexplorer.tui import inspection
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane

@@ -11,17 +11,15 @@ from textual.binding import Binding
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.actions.view_only import ViewOnlyActions
-from capexplorer.tui.key import ScreenName
 from capexplorer.tui.keybar import bindings, key_bar, rows
-from capexplorer.tui.keys import keys_of
+from capexplorer.tui.keys import ScreenName, keys_of
 from capexplorer.tui.screens.arrangement import Arrangement
 from capexplorer.tui.screens.baseline_choice import BaselineChoice
 from capexplorer.tui.screens.detail_screens import DetailScreens
 from capexplorer.tui.screens.explorer import ExplorerScreen
-from capexplorer.tui.screens.exporting import Exporting
 from capexplorer.tui.screens.inspecting import Inspecting
 from capexplorer.tui.screens.picker import Picker
-from capexplorer.tui.screens.view_options import ViewOptions
+from capexplorer.tui.screens.view_options import Exporting, ViewOptions
 
 SCREENS: tuple[ScreenName, ...] = ("live", "replay", "inspect", "picker")
 WORDS = {"play": "pause", "open": "replays", "other": "sessions", "leave": "quit"}

@@ -16,8 +16,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Missing, Peak, SloVerdict, UslFit
 from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.frozen_timeline import frozen_copy
-from capexplorer.tui.panes.curve import CurvePane
-from capexplorer.tui.panes.curve_points import level_points
+from capexplorer.tui.panes.curve import CurvePane, level_points
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.status_view import View

@@ -12,8 +12,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.frozen_timeline import frozen_copy
-from capexplorer.tui.panes.latency_histogram import histogram_lines, shares
-from capexplorer.tui.panes.level_page import LevelPage, part_at
+from capexplorer.tui.panes.level_page import LevelPage, histogram_lines, part_at, shares
 from capexplorer.wording.quantities import rate_cell
 
 from . import gallery

@@ -8,7 +8,7 @@ from capexplorer.model.events import LevelOpened, Proposed
 from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.banners import next_step
+from capexplorer.tui.panes.status import next_step
 from capexplorer.tui.panes.status_view import View
 
 from .session_events import session

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.tui.picker_app import PickerApp
-from capexplorer.tui.screens.entries import Entries
 from capexplorer.tui.screens.help import Help
+from capexplorer.tui.screens.picker import Entries
 from capexplorer.tui.screens.profiles import ProfileEntry
 
 from .fake_sessions import ROWS, FakeSessions, row

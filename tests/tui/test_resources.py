@@ -22,9 +22,8 @@ from capexplorer.model.readings import (
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.panes.resource_history import ResourceHistory
 from capexplorer.tui.panes.resource_row import Row, row_lines
-from capexplorer.tui.panes.resources import ResourcesPane, spark_cells, tcp_rows
+from capexplorer.tui.panes.resources import ResourceHistory, ResourcesPane, spark_cells, tcp_rows
 from capexplorer.wording import units
 from capexplorer.wording.units import LatencyUnits, Units
 

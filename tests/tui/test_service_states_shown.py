@@ -8,9 +8,8 @@ from textual.geometry import Size
 
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.panes.curve import CurvePane
-from capexplorer.tui.panes.curve_points import level_points
-from capexplorer.tui.panes.latency_levels import level_latencies
+from capexplorer.tui.panes.curve import CurvePane, level_points
+from capexplorer.tui.panes.latency import level_latencies
 from capexplorer.tui.panes.level_page import LevelPage
 from capexplorer.tui.panes.pane import Pane
 

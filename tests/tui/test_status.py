@@ -16,9 +16,7 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.banners import alarms, verdict
-from capexplorer.tui.panes.groups import Group, group_line
-from capexplorer.tui.panes.status_groups import accuracy
+from capexplorer.tui.panes.status import Group, accuracy, alarms, group_line, verdict
 from capexplorer.tui.panes.status_view import View
 
 from .drawn import status_lines, with_last

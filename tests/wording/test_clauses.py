@@ -1,4 +1,4 @@
-"""Every kind of clause of the verdict line has its words in `capexplorer/wording/clauses.py`."""
+"""Every kind of clause of the verdict line has its words in `capexplorer/wording/verdict.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from capexplorer.model import conclusions
-from capexplorer.wording.clauses import clause
+from capexplorer.wording.verdict import clause
 
 
 @pytest.mark.parametrize("kind", get_args(conclusions.Clause), ids=lambda kind: kind.__name__)

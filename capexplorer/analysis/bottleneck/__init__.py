@@ -15,13 +15,12 @@ from ..causes import catalogue
 from ..epoch.epoch import Epoch
 from ..ladder import pooled
 from ..target_process import pid_of
-from . import backlog, reply_rate
+from . import backlog, rate_limit
 from .found import FindingKey, Found
 from .level_judgement import LevelJudgement, judge_level, judge_unexplained
 from .load_kinds import JudgedLoadKind, load_kinds
 from .measured_level import MeasuredLevel, measured_levels
-from .sharing import NEIGHBOURS
-from .watched_parts import watched_parts
+from .watched_parts import NEIGHBOURS, watched_parts
 
 SHOWN_AT_MOST_USERS = ("think_time_limited", "not_saturated", NEIGHBOURS)
 """Ids whose mark has the most users at which they were found; marks of all other ids have the fewest."""
@@ -96,7 +95,7 @@ def _judged(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
     levels = [each for each in measured_levels(load_kind.ladder) if each.level.opened.index not in load_kind.limited_by_generator]
     fit = pooled(load_kind.ladder.split.fit)
     for level in levels:
-        known_backlog, known_output = backlog.backlog_of(timeline, level), reply_rate.reply_rate_of(timeline, level)
+        known_backlog, known_output = backlog.backlog_of(timeline, level), rate_limit.reply_rate_of(timeline, level)
         found = judge_level(level, levels, fit, load_kind.knee, known_backlog, known_output, watched_parts(level, timeline))
         if found.findings is not None:
             yield found

@@ -8,30 +8,273 @@ whose goodput other processes lowered gives only that finding, and full disks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...model.findings import Readings
 from ...model.verdicts import KneeVerdict
+from ..causes.generator_saturation import little_ratio
 from ..ladder import LadderLevel
-from . import (
-    busiest,
-    idle_parts,
-    part_rules,
-    queue_rules,
-    rate_limit,
-    request_holder,
-    resource_rules,
-    sharing,
-    waits,
-    watched_parts,
-)
+from . import part_rules, queue_rules, rate_limit, resource_rules, watched_parts
 from .backlog import Backlog, counts_work, queue_growth
 from .found import FindingKey, Found
 from .gate import NO_GATE, Gate, gate_of
-from .measured_level import MeasuredLevel
-from .reply_rate import ReplyRate
+from .measured_level import FAILURES_MOST, MeasuredLevel
+from .rate_limit import ReplyRate
 from .resource_rules import Rule
 from .watched_parts import WatchedParts
+
+# -- busiest -------------------------------------------------------------------------------------------------------------------
+# The finding that no resource is near its limit, with the resource that is used most.
+
+
+BUSY_MOST = 0.90
+"""A level is not saturated if no resource is used above this share of its limit."""
+
+BUSIEST_REQUESTS_LEAST = 30
+SECONDS_LEAST = 3.0
+"""A level with fewer requests or settled seconds is not judged. One second at the whole capacity of a service, whose accept queue
+was empty by chance, was taken for no limit (measured)."""
+
+
+def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLevel] = ()) -> Found | None:
+    """ "Not saturated": requests succeed, goodput grows with users, readings were taken, and none is near its limit."""
+    if (
+        gate.stalls
+        or level.figures.requests < BUSIEST_REQUESTS_LEAST
+        or level.figures.settled_seconds < SECONDS_LEAST
+        or level.failure_ratio > FAILURES_MOST
+        or not (level.target_is_here or parts)
+        or level.rates.goodput_rps <= 0
+    ):
+        return None
+    found = max((ratio for each in (level, *parts) for ratio in _ratios(each)), key=lambda each: each[1], default=None)
+    if found is None or found[1] > BUSY_MOST:
+        return None
+    name, ratio = found
+    return Found("not_saturated", {"busiest": f"{name} {ratio:.2f}"})
+
+
+def _ratios(level: MeasuredLevel) -> Iterator[tuple[str, float]]:
+    """(name, share of its limit that is used) of each measured resource."""
+    cpu = level.read("target.cpu_ratio")
+    pairs = (
+        ("cpu of the service", cpu, 1.0 if level.is_one_python_process else level.cores_allowed),
+        ("busiest thread", level.read("target.busiest_thread_ratio"), 1.0),
+        ("cpu of the host", level.read("host.cpu_ratio"), level.host.cpus),
+        ("disk", level.read("host.disk_busy_ratio"), 1.0),
+        ("open files of the service", level.read("target.fds_fullest"), level.read("target.fds_limit")),
+        ("accept queue", level.read("target.listen_queue"), level.read("target.listen_backlog")),
+    )
+    of = f" of {level.part}" if level.part is not None else ""
+    for name, used, most in pairs:
+        if used is not None and most:
+            yield f"{name.removesuffix(' of the service').removesuffix(' of the host')}{of}" if of else name, used / most
+
+
+# -- request holder ------------------------------------------------------------------------------------------------------------
+# Which of several idle parts holds the waiting requests, by the counts of the servers in front of it and behind it.
+#
+# A proxy with open requests waits for the part behind it. A database that works on few of them is not what they wait for. The one
+# part between both holds the others: in a lock or a pool of its own, or waiting for a party that is not watched.
+
+
+MAJORITY = 0.5
+"""A part holds most of the requests if it holds at least this share of those inside the service."""
+
+HELD_REQUESTS_LEAST = 2.0
+"""Least mean number of requests inside: one that waits for another is no queue."""
+
+IN_PROXY, IN_DATABASE = "server.writing", "server.active"
+"""Requests that nginx has open, and sessions that a database works for."""
+
+
+def located(found: Found | None, level: MeasuredLevel, levels: Sequence[MeasuredLevel], parts: WatchedParts) -> Found | None:
+    """Name the part that holds the requests, if the counts of the servers show which one it is.
+
+    `found`: a lock or pool, or an unwatched party; other findings are returned as they are. `levels`: all of the epoch. Returns
+    None if a watched database holds the requests: then the service has no lock or pool at its limit.
+    """
+    inside = level.requests_inside
+    if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party"):
+        return found
+    if inside is None or inside < HELD_REQUESTS_LEAST:
+        return found
+    if _has_most(parts.levels, IN_DATABASE, inside):
+        return found if found.id == "unwatched_party" else None
+    holder = _between(parts.levels) if _has_most(parts.levels, IN_PROXY, inside) else None
+    may_be_limiter = "rate_limit" in found.competing
+    if holder is None or (may_be_limiter and not _has_connections_of_waiting_requests(holder, inside, levels)):
+        return found
+    kept: Readings = {name: value for name, value in found.readings.items() if name in ("idle_parts", "little_ratio")}
+    return replace(
+        found,
+        id="lock_or_pool_limit",
+        part=holder.part,
+        readings={**queue_rules.idleness(holder), "requests_inside": inside, **kept},
+        competing=(*(("rate_limit",) if may_be_limiter else ()), "unwatched_party"),
+    )
+
+
+def _has_most(levels: Sequence[MeasuredLevel], name: str, inside: float) -> bool:
+    return sum(level.read(name) or 0.0 for level in levels) >= MAJORITY * inside
+
+
+def _has_connections_of_waiting_requests(holder: MeasuredLevel, inside: float, levels: Sequence[MeasuredLevel]) -> bool:
+    """Whether `holder` has opened at least MAJORITY as many files, since the level with the fewest users, as there are additional
+    requests inside.
+
+    A proxy that delays requests by a rate limit counts them as open too, but does not pass them on.
+    """
+    low_load = min(levels, key=lambda each: each.users, default=holder)
+    fds_now, fds_before, inside_before = (
+        holder.read("target.fds"),
+        replace(low_load, part=holder.part).read("target.fds"),
+        low_load.requests_inside,
+    )
+    if fds_now is None or fds_before is None or inside_before is None or inside - inside_before < HELD_REQUESTS_LEAST:
+        return False
+    return fds_now - fds_before >= MAJORITY * (inside - inside_before)
+
+
+def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:
+    """The only part that is neither a proxy nor a database, if a database is watched and its processes are read; else None."""
+    others = [level for level in levels if level.read(IN_PROXY) is None and level.read(IN_DATABASE) is None]
+    has_database = any(level.read(IN_DATABASE) is not None for level in levels)
+    return others[0] if has_database and len(others) == 1 and others[0].target_is_read else None
+
+
+# -- waits ---------------------------------------------------------------------------------------------------------------------
+# Whether the users' think time, not the service, sets the throughput.
+#
+# By Little's law X = N / (R + Z). If Z is most of the cycle and R does not grow, more users bring more throughput: the limit of
+# the service was not reached.
+
+
+WAIT_LEAST = 3.0
+"""Least ratio of the mean pause between two requests to the mean response time."""
+
+LITTLE_WITHIN = 0.05
+"""Greatest relative difference between X and N / (R + Z)."""
+
+WAITS_REQUESTS_LEAST = 100
+"""With fewer requests X and Z are too noisy: with 100 requests at waits of 0.5 to 1.5 s both have an error of 3%."""
+
+FLAT_GROWTH = 0.25
+"""R is flat if since the level with the fewest users it grew by at most this share."""
+
+FLAT_OF_CYCLE = 0.05
+"""R is flat as well if it grew by at most this share of the cycle: 1 ms more does not matter to users that wait for a second."""
+
+
+def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
+    """The finding that think time sets the throughput. `levels`: all settled levels with this kind of load.
+
+    Paced users wait less when responses take longer, so their throughput is compared with their pace, and R may grow.
+    """
+    figures = level.figures
+    wait_s, response_ms, little = figures.pause_s, figures.response_ms, little_ratio(figures)
+    if wait_s is None or response_ms is None or little is None or figures.requests < WAITS_REQUESTS_LEAST:
+        return None
+    throughput = figures.throughput_rps or 0.0
+    readings: Readings = {"wait_s": wait_s, "response_ms": response_ms, "throughput_rps": throughput}
+    if level.pacing_s is not None:
+        paced_rps = level.users / level.pacing_s * (figures.requests_per_task or 1.0)
+        is_paced = abs(throughput / paced_rps - 1) <= LITTLE_WITHIN and not gate.flat and level.failure_ratio <= FAILURES_MOST
+        return (
+            Found("think_time_limited", {**readings, "pacing_s": level.pacing_s, "expected_rps": paced_rps}) if is_paced else None
+        )
+    waits = wait_s >= WAIT_LEAST * response_ms / 1000 and abs(1 / little - 1) <= LITTLE_WITHIN
+    if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > FAILURES_MOST or not _is_flat(level, levels):
+        return None
+    return Found("think_time_limited", {**readings, "expected_rps": throughput * little})
+
+
+def _bent(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:
+    return knee is not None and knee.kind in ("knee", "at_or_below", "bend") and level.users > (knee.users or 0.0)
+
+
+def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
+    """Whether R is the same as at the level with the fewest users."""
+    low_load = min(others, key=lambda other: other.users, default=level)
+    now_ms, then_ms = level.figures.response_ms, low_load.figures.response_ms
+    if now_ms is None or then_ms is None:
+        return False
+    cycle_ms = now_ms + 1000 * (level.figures.pause_s or 0.0)
+    return now_ms - then_ms <= max(FLAT_GROWTH * then_ms, FLAT_OF_CYCLE * cycle_ms)
+
+
+# -- idle parts ----------------------------------------------------------------------------------------------------------------
+# Where requests may wait if every watched part is idle: in a lock or pool of one of them, or in something not watched.
+
+
+SESSIONS_LEAST = 0.5
+"""Requests wait in a server if its active sessions are at least this share of the requests inside the whole service (Little's
+law)."""
+
+INSIDE_LEAST = 4.0
+"""Least mean number of requests inside, for most of them to wait for one party: of fewer, each part may work on one."""
+
+QUEUE_SEEN_LEAST = 0.25
+"""Requests may wait in a part if the mean number of connections in its accept queue is at least this, as if one was there in a
+quarter of the seconds. From `queue_rules.QUEUE_LEAST` on they do; in between nothing is reported."""
+
+
+def _idle_names(parts: WatchedParts) -> tuple[str, ...] | None:
+    """Names of the parts whose use is known, if none of them is busy; None if one is."""
+    return tuple(part.part or "" for part in parts.with_use) if all(map(_is_idle, parts.with_use)) else None
+
+
+def _is_idle(level: MeasuredLevel) -> bool:
+    disk = level.read("host.disk_busy_ratio")
+    if level.withheld is not None or (disk is not None and disk > queue_rules.DISK_LOW):
+        return False
+    return queue_rules.is_idle(level) if level.target_is_read else queue_rules.is_idle_machine(level)
+
+
+def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Found | None:
+    """Requests wait for something that is not watched: more users bring no more goodput, every part is idle, and the target
+    itself is not read.
+
+    An idle part may also have a lock or a pool at its limit, unless it counts its sessions: the reading `may_wait_in` names
+    such parts.
+    """
+    idle = _idle_names(parts)
+    if not idle or level.target_is_here or not gate.is_open:
+        return None
+    if not queue_rules.generator_has_spare_time(level) or not queue_rules.accounts_for_users(level):
+        return None
+    if level.requests_inside is None or level.requests_inside < INSIDE_LEAST:
+        return None
+    if any((part.read("target.listen_queue") or 0.0) >= QUEUE_SEEN_LEAST for part in parts.levels):
+        return None
+    inside = ", ".join(part.part or "" for part in parts.with_use if not _counts_few_sessions(part))
+    readings: Readings = {"idle_parts": ", ".join(idle), **({"may_wait_in": inside} if inside else {})}
+    return Found("unwatched_party", readings, parts.use_unknown, ("lock_or_pool_limit",))
+
+
+def _counts_few_sessions(level: MeasuredLevel) -> bool:
+    """Whether a server's own counts show that most requests wait elsewhere: a request in a database has an active session."""
+    active, inside = level.read("server.active"), level.requests_inside
+    return active is not None and inside is not None and active < SESSIONS_LEAST * inside
+
+
+def with_idle_parts(found: Found, parts: WatchedParts) -> Found | None:
+    """The finding of a lock or pool, given the watched parts: None if one of them is busy. If they are idle too, requests may
+    also wait for something that is not watched. Other findings are returned as they are.
+    """
+    if found.id != "lock_or_pool_limit" or not (parts.levels or parts.unread):
+        return found
+    idle = _idle_names(parts)
+    if idle is None:
+        return None
+    return replace(
+        found,
+        readings={**found.readings, **({"idle_parts": ", ".join(idle)} if idle else {})},
+        unavailable=(*found.unavailable, *parts.use_unknown),
+        competing=(*found.competing, "unwatched_party"),
+    )
+
 
 NOT_IF_CPU_WITHHELD: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules.cpu_steal)
 """Rules that are not applied if other processes made the service wait for a core: that may be why they would find something."""
@@ -94,7 +337,7 @@ def judge_level(
     if level.generator_saturated:
         return LevelJudgement(level, gate, None)
     if level.goodput_disturbed:
-        return LevelJudgement(level, gate, full_disks(level, parts), sharing.noisy_neighbours(level))
+        return LevelJudgement(level, gate, full_disks(level, parts), watched_parts.noisy_neighbours(level))
     found = [rule(level) for rule in resource_rules.UNGATED] + [queue_growth(backlog)]
     if gate.is_open:
         found += [rule(level) for rule in resource_rules.GATED if level.withheld is None or rule not in NOT_IF_CPU_WITHHELD]
@@ -107,7 +350,7 @@ def judge_level(
     may_queue = counts_work(level) and (backlog is None or backlog.may_grow)
     if not findings and not may_queue:
         findings = _nothing_limits(level, gate, levels, knee, parts)
-    of_run = sharing.noisy_neighbours(level) or sharing.generator_shares_host(level)
+    of_run = watched_parts.noisy_neighbours(level) or watched_parts.generator_shares_host(level)
     return LevelJudgement(level, gate, tuple(findings), of_run)
 
 
@@ -147,21 +390,17 @@ def _queues(
         return full
     found = queue_rules.worker_pool(level, gate)
     if knee is None or knee.evidence.return_agrees is not False:  # else the service may have become slower without more load
-        found = (
-            found
-            or rate_limit.delays_or_waits(level, gate, levels, knee, reply_rate)
-            or idle_parts.unwatched_party(level, gate, parts)
-        )
-    found = idle_parts.with_idle_parts(found, parts) if found is not None else None
-    found = request_holder.located(found, level, levels, parts)
+        found = found or rate_limit.delays_or_waits(level, gate, levels, knee, reply_rate) or unwatched_party(level, gate, parts)
+    found = with_idle_parts(found, parts) if found is not None else None
+    found = located(found, level, levels, parts)
     return [found] if found is not None else []
 
 
 def _nothing_limits(
     level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, parts: WatchedParts
 ) -> list[Found]:
-    waiting = waits.think_time(level, gate, levels, knee)
-    found = waiting or (None if _may_be_at_limit(level, knee) else busiest.not_saturated(level, gate, parts.levels))
+    waiting = think_time(level, gate, levels, knee)
+    found = waiting or (None if _may_be_at_limit(level, knee) else not_saturated(level, gate, parts.levels))
     return [found] if found is not None else []
 
 

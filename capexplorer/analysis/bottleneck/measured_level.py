@@ -17,12 +17,10 @@ from ...model.level import Level
 from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
-from ..epoch.failed_replies import refused_status
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbour_seconds import withheld_from
-from ..epoch.neighbours import NeighbourCheck, Withheld
-from ..epoch.part_figures import seconds_of_part
-from ..epoch.service_program import is_one_python_process, program_of
+from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of
+from ..epoch.part_figures import refused_status, seconds_of_part
 from ..ladder import LadderLevel
 
 FAILURES_MOST = 0.05

@@ -26,7 +26,7 @@ from ...model.figures import LevelFigures
 from ...model.load import Load, load_of
 from .catalogue import ENTRIES
 from .conditions import current_conditions
-from .episodes import Episodes
+from .episode import Episodes
 from .failure_classes import FailureClasses
 from .generator_saturation import time_outside_requests_ms
 from .occurrence import Occurrence, occurrence_of, second_of, statuses_of

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...model.coverage import counted_ratio
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.rate_verdicts import RateVerdict
@@ -24,17 +25,51 @@ from ..causes.generator_saturation import is_saturated, time_outside_requests_ms
 from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
-from .failed_replies import replied_shares
 from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
 from .measured_rates import RateLadder, rate_ladder
 from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck, disturbance_of
 from .onset import halves_of, parts_of
-from .outgrown import outgrown_levels
-from .partial import is_partial
+from .part_figures import replied_shares
 from .rate_verdict import rate_verdict
 from .recovery import conclude
 from .regime_verdicts import regime_verdicts
+
+# -- outgrown ------------------------------------------------------------------------------------------------------------------
+# Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service.
+
+
+def outgrown_levels(levels: Sequence[Level], outside_requests_ms: float) -> tuple[int, ...]:
+    """Ascending indices of levels that saturated fewer workers than a later level has.
+
+    `outside_requests_ms`: the result of `generator_saturation.time_outside_requests_ms`.
+    """
+    found, most = [], 0
+    for level in reversed(levels):
+        if level.opened.workers < most and level.figures.settled and is_saturated(level.figures, outside_requests_ms):
+            found.append(level.opened.index)
+        most = max(most, level.opened.workers)
+    return tuple(reversed(found))
+
+
+# -- partial -------------------------------------------------------------------------------------------------------------------
+# Levels whose figures cover only a part of their users. The curve does not use them (docs/knee.md, section 2).
+#
+# A level settles when its users are warm. Older logs do not record that, and have settled levels whose users were still in their
+# first task: the service received those requests, but the figures do not count them.
+
+
+COUNTED_LEAST = 0.9
+"""Least share of the requests in settled seconds that a level's figures must count."""
+
+
+def is_partial(timeline: Timeline, level: Level) -> bool:
+    """Whether the level's figures leave out more than a tenth of the service's requests."""
+    if level.opened.ramp or level.figures.warm_ratio is not None:
+        return False
+    counted = counted_ratio(timeline, level)
+    return counted is not None and counted < COUNTED_LEAST
+
 
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 """Metrics for which a profile may set an objective."""

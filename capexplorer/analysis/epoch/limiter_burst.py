@@ -14,8 +14,8 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ..knee.limit import FAILURES_MORE
 from ..ladder import JudgedPart, LadderLevel, Measured, parts
-from .failed_replies import refused_status
 from .level_comparison import failure_ratio_of
+from .part_figures import refused_status
 from .recovery import is_surely_less
 
 LIMITED = 429

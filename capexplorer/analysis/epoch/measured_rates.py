@@ -5,7 +5,7 @@ Levels are cut where the service changed inside them, as levels of users are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,8 +20,7 @@ from ..causes.generator_saturation import is_saturated
 from ..ladder import JudgedPart, Measured
 from ..rates.level_state import LOST_LEAST, LowLoad, state_of
 from ..rates.on_ladder import on_ladder
-from ..rates.rate_level import RateLevel
-from .failed_replies import replied_shares
+from ..rates.rate_level import SAME_RATE, RateLevel
 from .failing_seconds import FAULTY_MOST, faulty_last_seconds
 from .judgeable import is_invalidated
 from .level_comparison import FAILING
@@ -29,9 +28,67 @@ from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
 from .neighbour_seconds import withheld_from
 from .neighbours import NeighbourCheck
 from .onset import cut, halves_of, parts_of, queue_filled
-from .part_figures import seconds_of_part
-from .rate_ramps import chronological, growth_of_rate, slope_of
-from .rate_recovery import after_left_out
+from .part_figures import replied_shares, seconds_of_part
+from .rate_recovery import IN_FLIGHT_MORE, IN_FLIGHT_TIMES, after_left_out
+
+# -- rate ramps ----------------------------------------------------------------------------------------------------------------
+# Ramps of an offered rate: the order of their bins, and how much the change of the rate itself adds to the work in flight.
+#
+# Bins are made as for ramps of users (`ladder.parts`). The arrivals of each bin were counted, so it is judged like a level: below
+# the capacity all arrivals are served, and above it goodput is the capacity, since a growing queue never leaves a server idle.
+
+
+FINISHED_LEAST = 20
+"""Finished iterations from which a bin's mean time from plan is used."""
+
+
+def slope_of(timeline: Timeline, level: Level) -> float:
+    """Change of the offered rate per second, in 1/s per second; 0 for a constant rate."""
+    rates, times = timeline.columns["offered_per_s"], timeline.columns["t_s"]
+    ticks = [tick for tick in timeline.seconds_of(level, settled=False) if rates[tick] == rates[tick]]
+    return (rates[ticks[-1]] - rates[ticks[0]]) / (times[ticks[-1]] - times[ticks[0]]) if len(ticks) > 1 else 0.0
+
+
+def chronological(bins: Sequence[JudgedPart], slope: float) -> list[JudgedPart]:
+    """Bins in the order they ran. `bins`: by ascending rate; `slope`: as of `slope_of`."""
+    return list(bins if slope >= 0 else reversed(bins))
+
+
+def growth_of_rate(bins: Sequence[JudgedPart], slope: float) -> list[float]:
+    """Growth of the iterations in flight during each bin that the change of the rate alone explains, by Little's law: the change
+    of the rate times the mean time from plan at the lowest rate.
+    """
+    known = [
+        (offered.offered_per_s, offered.from_plan_ms.mean / 1000)
+        for offered in (part.figures.offered for part in bins)
+        if offered is not None and offered.finished >= FINISHED_LEAST and offered.from_plan_ms.mean is not None
+    ]
+    time_in_service_s = min(known)[1] if known else 0.0
+    return [slope * part.figures.settled_seconds * time_in_service_s for part in bins]
+
+
+# -- rate backlog --------------------------------------------------------------------------------------------------------------
+# How many iterations in flight are a backlog at the start of an offered rate, by the levels before it.
+#
+# By Little's law iterations in flight are the rate times the time from plan. So another rate shows how many a rate needs.
+
+
+def backlog_above(levels: Iterable[Level], rate_per_s: float, in_flight: int) -> float | None:
+    """Iterations in flight above which a service at `rate_per_s` works off a backlog. None: not known, or there is none.
+
+    `levels`: those before, of one epoch. `in_flight`: at the start of this rate. The measure is the nearest rate that is not
+    higher, since a higher one may have been overload; without one, the level with the shortest time from plan.
+    """
+    settled = (level for level in levels if level.offered_per_s and not level.opened.ramp and level.figures.settled)
+    known = [level.figures.offered for level in settled if level.figures.offered and level.figures.offered.offered_per_s > 0]
+    needed_s = [(each.offered_per_s, each.in_flight_mean / each.offered_per_s) for each in known]
+    below = [each for each in needed_s if each[0] <= (1 + SAME_RATE) * rate_per_s]
+    seconds = max(below)[1] if below else min((each[1] for each in needed_s), default=None)
+    if seconds is None:
+        return None
+    above = IN_FLIGHT_TIMES * seconds * rate_per_s + IN_FLIGHT_MORE
+    return above if in_flight > above else None
+
 
 QUEUED_MOST = 0.1
 """The pool is at its cap if more than this share of the iterations in flight waits for a user; while users start, few do."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...model.events import HostFacts
+from ...model.events import HostFacts, Target
 from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import others_cpu, readings_at_level
@@ -20,7 +20,28 @@ from ..causes.saturation_readings import OTHERS_LEAST
 from ..knee.capacity_curve import curve_of
 from ..knee.crossing import LINEAR_LIKELY, crossing
 from ..ladder import LadderLevel, pooled
-from .service_program import is_one_python_process, program_of
+
+# -- service program -----------------------------------------------------------------------------------------------------------
+# Which program the target runs, and whether one Python interpreter lock limits the whole target.
+
+
+PROCESSES_MOST = 2.5
+"""A Python target with fewer processes in the mean is a single process: a second one may be a supervisor."""
+
+
+def program_of(timeline: Timeline) -> str | None:
+    """File name of the target's program, as reported by the system, else from its command; None if not known."""
+    reported = [entry.program for entry in timeline.journal if isinstance(entry, Target) and entry.program]
+    if reported:
+        return reported[-1]
+    command: Sequence[str] = timeline.header.target.command if timeline.header is not None else ()
+    return command[0].replace("\\", "/").rpartition("/")[2] if command else None
+
+
+def is_one_python_process(program: str | None, processes: float | None) -> bool:
+    """Whether one global interpreter lock limits the whole target."""
+    return (program or "").startswith("python") and (processes or 1.0) < PROCESSES_MOST
+
 
 WITHHELD_LEAST = 0.15
 """CPU time that others withheld from the service is relevant from this share of the CPU time that it had: without them it could

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ...model.machine import Machine
-from .check import Check, Needs, State
+from .check import Check, Needs, State, namespaces, other_users, pressure, programs
 from .hardware import cgroup_cpus, cores, memory, neighbours
 from .open_files import fds_of_generator, fds_of_system, fds_of_target, kept_connections
-from .rights import namespaces, other_users, pressure, programs
 from .sockets import accept_queue, conntrack, new_connections, ports, syn_backlog
 
 __all__ = ["Needs", "Check", "State", "checks"]

@@ -7,20 +7,114 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
 
-from ...model.verdicts import KneeEvidence, KneeVerdict
+from ...model.intervals import ONE_SIDED_95
+from ...model.verdicts import KneeEvidence, KneeVerdict, Peak
 from ..ladder import LadderLevel
 from .capacity_curve import CapacityCurve
 from .confidence import ConfidenceFigures, confidence_of
-from .crossing import LINEAR_LIKELY, Crossing, efficiency, interval
+from .crossing import LINEAR_LIKELY, Crossing, efficiency, interval, scatter
 from .curve_gates import BENT_MOST, Gates
-from .limit import REPLIED_LEAST, limit_of, may_be_generator
+from .limit import FAILURES_MORE, REPLIED_LEAST, limit_of, may_be_generator
 from .missing_levels import LEVELS_LEAST
-from .peak import peak_of
-from .refusals import raised_to_refusals, unevenness
+
+# -- peak ----------------------------------------------------------------------------------------------------------------------
+# The greatest goodput, where goodput falls significantly after it.
+
+
+PEAK_ERRORS = 2.5
+"""Standard errors by which the last level must lie below the capacity."""
+
+PEAK_ERRORS_BEFORE = 0.5
+"""Standard errors by which the level before it must lie below the capacity too."""
+
+PEAK_ERRORS_ALONE = 4.0
+"""Standard errors by which the last level must lie under the capacity if the level before it does not."""
+
+PEAK_FALL = 0.05
+"""Share of the capacity by which the last level must lie under it: a smaller fall is not reported."""
+
+COLLAPSE = 0.5
+"""Share of goodput lost beyond which a fall is called a collapse."""
+
+
+def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
+    """The greatest goodput, if goodput falls significantly after it; else None.
+
+    The last level is compared with the mean of the plateau, because the greatest of many equal levels is high by chance.
+    """
+    best, last = int(curve.goodput.argmax()), len(curve.goodput) - 1
+    if best == last:
+        return None
+    falls = found.capacity - curve.goodput[best + 1 :]
+    errors = np.hypot(found.capacity_error, curve.error[best + 1 :]) * scatter(curve, found)
+    alone = falls[-1] > PEAK_ERRORS_ALONE * errors[-1]
+    before = (
+        best == last - 1 or falls[-2] + curve.selection_bias[-2] > PEAK_ERRORS_BEFORE * errors[-2]
+    )  # a short bin is high by chance
+    trend = falls[-1] > PEAK_ERRORS * errors[-1] and before
+    if not (alone or trend) or falls[-1] < PEAK_FALL * found.capacity:
+        return None
+    share = 1 - float(curve.goodput[best + 1 :].min() / curve.goodput[best])
+    return Peak(
+        users=float(curve.users[best]),
+        goodput_rps=float(curve.goodput[best]),
+        shape="collapse" if share > COLLAPSE else "retrograde",
+        fall_ratio=share,
+    )
+
+
+# -- refusals ------------------------------------------------------------------------------------------------------------------
+# N* (users at the knee) of a service that refuses requests and accepts a number that varies from level to level (docs/knee.md,
+# section 6).
+#
+# Where arrivals come in bursts, part of a rate limiter's allowance stays unused. Goodput beyond the knee then differs from level
+# to level, and is a lower bound of the limit: N* is not below the crossing. It is also not above the first level with refusals.
+# The geometric mean of both is reported.
+
+
+UNEVEN_LEAST = 0.05
+"""Goodput beyond the knee is only a lower bound if it scatters by at least this share beyond its own errors: 0.15 was recorded
+behind nginx with a small `burst`."""
+
+
+def unevenness(curve: CapacityCurve, found: Crossing) -> float:
+    """Standard deviation of goodput among levels from N* on, beyond their own errors, as a share of its mean; 0 if it may be
+    chance (chi-square test at 5%).
+    """
+    beyond = curve.users >= found.users
+    freedom = int(beyond.sum()) - 1
+    if freedom < 1:
+        return 0.0
+    variance, noise = float(curve.goodput[beyond].var(ddof=1)), float((curve.error[beyond] ** 2).mean())
+    if freedom * variance <= noise * _chi_square_95(freedom):
+        return 0.0
+    return math.sqrt(variance - noise) / float(curve.goodput[beyond].mean())
+
+
+def _chi_square_95(freedom: int) -> float:
+    """The 95% quantile of chi-square, within 3% (Wilson & Hilferty 1931)."""
+    return freedom * (1 - 2 / (9 * freedom) + ONE_SIDED_95 * math.sqrt(2 / (9 * freedom))) ** 3
+
+
+def raised_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: float) -> Crossing:
+    """The crossing, moved half of the way (in log users) to the first level with refusals if goodput is only a lower bound.
+
+    The capacity is not raised above the upper bound of any level's goodput. Its error then includes `uneven`, the result of
+    `unevenness`, as the interval of N* does.
+    """
+    first = next((level.users for level in ladder if (level.failure_ratio or 0.0) >= FAILURES_MORE), found.users)
+    if uneven < UNEVEN_LEAST or first <= found.users:
+        return found
+    most_rps = max(level.goodput_rps + ONE_SIDED_95 * level.goodput_error_rps for level in ladder)
+    factor = max(1.0, min(math.sqrt(first / found.users), most_rps / found.capacity))
+    error = math.hypot(found.capacity_error, uneven * found.capacity)
+    return replace(found, capacity=factor * found.capacity, capacity_error=factor * error)
+
 
 AT_OR_BELOW = 1.15
 """A knee under this many times the users of the lowest level has no measured level below it: the verdict is "at or below"."""

@@ -4,8 +4,8 @@ analysed in one way for users and rates."""
 from __future__ import annotations
 
 from ..ladder import LadderLevel
+from .level_state import steady_latency_error_ms
 from .rate_level import RateLevel
-from .steady_latency import steady_latency_error_ms
 
 
 def on_ladder(

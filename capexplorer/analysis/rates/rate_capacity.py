@@ -17,8 +17,19 @@ from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import Limit, RateCapacity
 from .level_state import LowLoad, failure_bounds, is_overloaded, low_load, slower, state_of
-from .overload import FALL_ERRORS, fall_ratio, falls, overload_of
-from .plateau import JudgedLevel, has_ramp, is_constant, least_goodput, plateau, rises_with_rate, without_selection_bias
+from .plateau import (
+    FALL_ERRORS,
+    JudgedLevel,
+    fall_ratio,
+    falls,
+    has_ramp,
+    is_constant,
+    least_goodput,
+    overload_of,
+    plateau,
+    rises_with_rate,
+    without_selection_bias,
+)
 from .rate_level import RateLevel, pooled
 
 BENT_MOST = 0.85

@@ -22,12 +22,11 @@ from ...model.kept_request import PlacedRequest
 from ...model.offered import Arrivals
 from ..bounded_waits import STALLED_S, Stalled
 from ..engine import Drained, EngineContext
+from ..load_reports import SecondReported
 from ..offered.pool import FIRST_MOST, SPARE_S
 from ..offered.pool_users import BEGIN_PER_S
 from ..user_code import KEPT, UserError
-from ..worker_changes import SecondReported
-from .busiest_worker import busiest, workers_reading
-from .gathering import Gathering
+from .gathering import Gathering, busiest, workers_reading
 from .job import Job
 from .master import Master
 from .merging import Merging

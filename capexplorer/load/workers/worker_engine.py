@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import astuple
-from typing import Any
+from typing import Any, NoReturn
 
+import gevent
 import msgspec
+from gevent.event import Event
+from locust import __version__
 from locust.env import Environment
+from locust.rpc import Message
+from locust.runners import STATE_INIT, STATE_RUNNING, WorkerRunner
 
 from ...model.offered import Arrivals
 from ...model.readings import GeneratorReading, PortsReading
@@ -19,8 +25,128 @@ from ..offered.pool import Pool
 from ..offered.pool_users import WorkerUsers
 from ..user_code import UserError, UserErrors
 from .offered_rate import RATE_BEGAN, from_message
-from .second import USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
-from .worker_runner import Worker
+from .second import KEY, USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
+from .worker_registry import CLOCK, WHO
+
+# -- worker runner -------------------------------------------------------------------------------------------------------------
+# Locust's WorkerRunner, which in addition identifies itself, reports each second, and stops its users if the master is
+# silent.
+
+
+ABANDONED_S = 3.0
+"""Seconds without a message of the master, which answers each heartbeat, after which users stop: their load is not measured."""
+
+GIVEN_UP_S = 15.0
+"""Seconds without a message of the master after which the worker ends."""
+
+
+class Worker(WorkerRunner):
+    """The runner. `report` sends the report on one second."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        host: str,
+        port: int,
+        hello: bytes,
+        on_boundary: Callable[[float], None],
+        on_rate: Callable[[Worker, object], None],
+        *,
+        on_level: Callable[[int], None],
+        keeps_users: Callable[[], bool],
+    ) -> None:
+        """`hello`: the same as in its request for a job. `on_boundary` gets a boundary between ticks, by this machine's clock.
+        `on_rate` gets this runner and the message of a rate to offer; None ends the rate. `on_level` gets the index of a level
+        that begins. `keeps_users` returns whether a rate is offered, whose pool the master's messages must not reduce.
+        """
+        self._on_rate, self._on_level, self._keeps_users = on_rate, on_level, keeps_users
+        self.ended_because = ""
+        """Why the master ended this worker; empty before that, and at the normal end of the run."""
+        self.has_ended = False
+        self._hello, self._on_boundary = hello, on_boundary
+        self._waiting: deque[bytes] = deque(maxlen=60)
+        self._news = Event()
+        self._heard_s = time.monotonic()
+        super().__init__(environment, host, port)
+
+    def report(self, second: bytes) -> None:
+        """Send this report now, in a `stats` message of Locust."""
+        self._waiting.append(second)
+        self._news.set()
+
+    def stats_reporter(self) -> NoReturn:
+        """Send waiting reports as soon as there are any, in place of Locust's fixed period."""
+        while True:
+            self._news.wait()
+            self._news.clear()
+            while self._waiting:
+                data: dict[str, Any] = {KEY: self._waiting.popleft()}
+                self.environment.events.report_to_master.fire(client_id=self.client_id, data=data)  # type: ignore[no-untyped-call]
+                self.send_message("stats", data)
+
+    def connect_to_master(self) -> None:
+        """Identify this worker, and then report that it is ready."""
+        self.send_message(WHO, self._hello)  # type: ignore[arg-type]
+        super().connect_to_master()  # type: ignore[no-untyped-call]
+
+    def handle_message(self, msg: Message) -> None:
+        """Handle our own kinds of messages, and let Locust handle its own."""
+        self._heard_s = time.monotonic()
+        match msg.type:
+            case "capexplorer_clock":
+                self.send_message(CLOCK, {**msg.data, "worker_s": time.monotonic()})
+            case "capexplorer_grid":
+                self._on_boundary(msg.data["boundary_s"])
+            case "capexplorer_level":
+                self._on_level(int(msg.data))
+            case "capexplorer_rate":
+                self._on_rate(self, msg.data)
+            case "capexplorer_rate_ended":
+                self._on_rate(self, None)
+            case "capexplorer_refused":
+                self.ended_because = str(msg.data)
+            case "quit":
+                self.has_ended = True  # the main thread sees this and ends the process gracefully
+            case "stop":
+                self._stop_for_now()
+            case _:
+                super().handle_message(msg)
+
+    def _stop_for_now(self) -> None:
+        """Stop the test as Locust does, since the run's locustfile has stopped it. `Worker.stop` is not called on the instance,
+        where it would count as a call by this worker's user code.
+        """
+        self._on_rate(self, None)
+        type(self).stop(self)
+        self.send_message("client_stopped")
+        self.client.send(Message("client_ready", __version__, self.client_id))  # type: ignore[no-untyped-call]
+        self.worker_state = STATE_INIT
+
+    def start_worker(self, user_classes_count: dict[str, int], **kwargs: Any) -> None:
+        """Start and stop users as the master requests, but keep those that a pool has added, which the master does not know."""
+        if self._keeps_users():
+            present = self.target_user_classes_count
+            user_classes_count = {kind: max(count, present.get(kind, 0)) for kind, count in user_classes_count.items()}
+        super().start_worker(user_classes_count, **kwargs)
+
+    def spawning_complete(self, user_count: int) -> None:
+        """Report the users of the step, of whom some may have died meanwhile: they are replaced."""
+        present = self.target_user_classes_count
+        self.send_message("spawning_complete", {"user_classes_count": present, "user_count": sum(present.values())})
+        self.worker_state = STATE_RUNNING
+
+    def heartbeat_timeout_checker(self) -> NoReturn:
+        """Check how long the master has been silent, in place of Locust's check for a minute of silence."""
+        while True:
+            gevent.sleep(0.5)
+            silent_s = time.monotonic() - self._heard_s
+            if silent_s > GIVEN_UP_S:
+                self.ended_because, self.has_ended = f"the run has not answered for {GIVEN_UP_S:g} s", True
+                self.stop_users(self.user_classes_count)
+            elif silent_s > ABANDONED_S and self.user_count:
+                self._on_rate(self, None)
+                self.target_user_classes_count, self.target_user_count = {}, 0
+                self.stop_users(self.user_classes_count)
 
 
 class WorkerEngine(InProcessEngine):

@@ -18,8 +18,7 @@ from locust.rpc import Message
 from ...errors import InputError
 from ...model import outside
 from ...model.offered import Arrivals
-from ..load_reports import Report, RunnerEnded, Spawned
-from ..worker_changes import Change, WorkerRefused, WorkersChanged
+from ..load_reports import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
 from . import job as jobs
 from . import plain
 from .clock import ClockOffset

@@ -9,21 +9,128 @@ session removes the project (`project_removal.py`). The last line of its output 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import selectors
 import signal
+import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
 from ...errors import TargetError
-from .compose_check import services_of
+from ..alive import is_alive
 from .containers import Container, Readiness, changes, described, masked, run_readiness, start_readiness
-from .docker import ask, compose_command, error_in, of_project
-from .project_removal import project_of, remove, remove_left_behind
+from .docker import ask, compose_command, error_in, of_project, services_of
 from .reported import write
-from .running_command import RunningCommand
+
+# -- running command -----------------------------------------------------------------------------------------------------------
+# A command in the background whose output is read line by line.
+
+
+_CONTROL = re.compile(r"\r|\x1b\[[0-9;]*[A-Za-z]")
+"""Compose prints control sequences that clear a line even if its output is not a terminal."""
+
+
+class RunningCommand:
+    """It has a session of its own, so that a signal to the target's process group does not end it before its services stop."""
+
+    def __init__(self, words: list[str]) -> None:
+        environment = {**os.environ, "COMPOSE_MENU": "false", "COMPOSE_PROGRESS": "plain"}
+        try:
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TargetError(f"cannot run {words[0]}: {error.strerror}") from None
+        assert self._process.stdout is not None
+        self.fileno = self._process.stdout.fileno()
+        self.has_ended = False
+        self._partial = b""
+
+    def lines(self) -> list[str]:
+        """The lines that have arrived; to be called when `fileno` is readable."""
+        piece = os.read(self.fileno, 1 << 16)
+        self.has_ended = not piece
+        *lines, self._partial = (self._partial + piece + b"\n" * (not piece and bool(self._partial))).split(b"\n")
+        return [_CONTROL.sub("", line.decode("utf-8", "replace")).rstrip() for line in lines]
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """Send SIGKILL, and wait until it has ended."""
+        self._process.kill()
+        self._process.wait()
+
+
+# -- project removal -----------------------------------------------------------------------------------------------------------
+# Removes what a project left: its containers with their anonymous volumes, its networks, volumes and built images.
+#
+# They are selected by label, not by the Compose file. So nothing of other projects is removed (`compose down --volumes` removes a
+# volume with a fixed `name:` even if it belongs to another project), and the next session finds what a killed one left.
+
+
+_KINDS = (
+    (("docker", "ps", "-aq"), ("docker", "rm", "--force", "--volumes")),
+    (("docker", "network", "ls", "-q"), ("docker", "network", "rm")),
+    (("docker", "volume", "ls", "-q"), ("docker", "volume", "rm", "--force")),
+    (("docker", "images", "-q"), ("docker", "rmi", "--force")),
+)
+"""(list, remove), in the order in which they can be removed."""
+
+
+def project_of(pid: int) -> str:
+    """The project's name of the session whose supervisor is `pid`; it is unique."""
+    return f"capexplorer-{_machine()}-{pid}"
+
+
+def _machine() -> str:
+    """An id of this boot and process-id namespace: other machines, and containers, may use the same daemon."""
+    boot, namespace = socket.gethostname(), 0
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+    return hashlib.sha256(f"{boot} {namespace}".encode()).hexdigest()[:8]
+
+
+def remove(project: str) -> list[str]:
+    """Remove a project. Returns a line for each kind of thing that could not be removed."""
+    errors = []
+    for listed, removed in _KINDS:
+        try:
+            found = set(ask([*listed, *of_project(project)]).split())
+            if found:
+                ask([*removed, *sorted(found)])
+        except TargetError as error:
+            errors.append(f"{' '.join(removed[:2])}: {error}")
+    return errors
+
+
+def remove_left_behind() -> None:
+    """Remove the projects of this machine's sessions that have ended: all processes of such a session were killed."""
+    label = "com.docker.compose.project"
+    with suppress(TargetError):
+        there = ask(["docker", "ps", "-a", "--filter", f"label={label}", "--format", f'{{{{.Label "{label}"}}}}'])
+        for project in set(there.split()):
+            if left_behind(project):
+                remove(project)
+
+
+def left_behind(project: str) -> bool:
+    """Whether a project is that of a session of this machine which has ended."""
+    found = re.fullmatch(rf"capexplorer-{_machine()}-(\d+)", project)
+    return found is not None and not is_alive(int(found[1]))
+
 
 STOP_S = 20.0
 """Services may take this long to stop, then they are killed. Docker's own default is 10 s."""

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from ...model.timeline import Timeline
 from ..display_options import Palette
-from ..key import ScreenName
+from ..keys import ScreenName
 from ..panes.status_view import View
 
 Answer = TypeVar("Answer")

@@ -3,23 +3,189 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from textual.widget import Widget
 
 from ... import wording
-from ...model.controls import Controls
+from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Controls
 from ...model.controls_lock import ControlsLock, OnlyScreen
+from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ...model.proposals import GoTo, Proposal
+from ...model.watched import parsed_part
+from ...wording import quantities
 from ...wording.numbers import counted, iterations
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.target_form import TargetForm
 from ..display_options import Palette
-from ..key import ScreenName
+from ..keys import STEPS, ScreenName
 from ..panes.status_view import View
 from . import controls_text
-from .answers import load_of, note_error, part_error, spawn_rate_error
-from .load_steps import UNASKED, LoadSteps, StepAnswer
 from .protocols import ScreenAccess
+
+# -- answers -------------------------------------------------------------------------------------------------------------------
+# Checks of typed answers: why an answer is invalid, as a sentence; None if it is valid.
+
+
+def users_error(answer: str, max_users: int) -> str | None:
+    """What is wrong with a number of users."""
+    if answer.endswith("/s"):
+        return "expected users, not a rate; Esc, then u changes the unit to an offered rate"
+    if not (answer.isascii() and answer.isdigit()):
+        return f"expected a whole number, 0 to {max_users:,}"
+    return f"the limit is {max_users:,} users (guards.max_users)" if int(answer) > max_users else None
+
+
+def spawn_rate_error(answer: str) -> str | None:
+    """What is wrong with a spawn rate."""
+    try:
+        right = not answer or SPAWN_RATE_LEAST <= float(answer) <= SPAWN_RATE_MOST
+    except ValueError:
+        right = False
+    bounds = f"{SPAWN_RATE_LEAST:g} to {SPAWN_RATE_MOST:,.0f}"
+    return None if right else f"expected users a second, {bounds} (for example 10 or 0.5), or nothing for automatic"
+
+
+def load_of(answer: str) -> float:
+    """The number of users or the rate in an answer: `60`, `60/s`. Raises ValueError if it is neither."""
+    return float(answer.removesuffix("/s"))
+
+
+def offered_rate_error(answer: str) -> str | None:
+    """What is wrong with an offered rate: `60` or, as the screen writes it, `60/s`."""
+    try:
+        right = load_of(answer) == 0 or RATE_LEAST_PER_S <= load_of(answer) <= RATE_MOST_PER_S
+    except ValueError:
+        right = False
+    bounds = f"{RATE_LEAST_PER_S:g} to {RATE_MOST_PER_S:,.0f}"
+    return None if right else f"expected iterations a second, {bounds} (for example 200 or 0.5), or 0"
+
+
+def part_error(answer: str) -> str | None:
+    """What is wrong with a part to watch."""
+    try:
+        parsed_part(answer)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def note_error(answer: str) -> str | None:
+    """What is wrong with a note."""
+    return None if answer else "the note is empty"
+
+
+# -- load steps ----------------------------------------------------------------------------------------------------------------
+# Steps of the load in one of two units: users, or iterations a second. Each becomes one call of the controls.
+
+
+Unit = Literal["users", "rate"]
+
+UNASKED = {"users": 50, "rate": 50}
+"""Load up to which a step needs no confirmation; nor does one up to twice the highest load so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepAnswer:
+    """The message that the screen shows after a step; empty: none. `alarm`: the step was refused."""
+
+    words: str = ""
+    alarm: bool = False
+
+
+class LoadSteps:
+    """The step's size and its unit."""
+
+    def __init__(self, controls: Controls) -> None:
+        self.controls = controls
+        self.size = STEPS[0]
+        self._chosen: tuple[Unit, Unit] | None = None
+        """The unit that was chosen, and the unit of the load at that time."""
+        self._last: Unit = "users"
+        """The unit of the latest load."""
+
+    @property
+    def unit(self) -> Unit:
+        """The unit chosen by key, until a plan, the autopilot or another screen changes that of the load. Otherwise the unit of
+        the load, or of the last load if there is none now."""
+        if self.controls.offered_per_s is not None:
+            self._last = "rate"
+        elif self.controls.wanted:
+            self._last = "users"
+        chosen, unit_of_load = self._chosen or (self._last, self._last)
+        return chosen if unit_of_load == self._last else self._last
+
+    def switch(self) -> StepAnswer:
+        """Change to the other unit from the next step on. The load itself stays."""
+        now: Unit = "rate" if self.unit == "users" else "users"
+        self._chosen = now, self._last
+        if now == "users":
+            return StepAnswer(f"steps are users: + goes to {self._wanted + self.size:,} users")
+        return StepAnswer(f"steps are an offered rate: + offers {iterations(self._wanted + self.size)}")
+
+    def follow(self) -> None:
+        """Forget the chosen unit, because a plan or the autopilot starts: from now on the unit is that of the load."""
+        self._chosen = None
+
+    def resize(self, direction: int) -> StepAnswer:
+        """Make the step smaller (-1) or larger (1)."""
+        sizes = [size for size in STEPS if (size > self.size if direction > 0 else size < self.size)]
+        if sizes:
+            self.size = sizes[0] if direction > 0 else sizes[-1]
+            self.controls.set_step(self.size)
+        unit = "" if self.unit == "users" else "/s"
+        return StepAnswer(f"step {self.size}{unit}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
+
+    def step(self, direction: int) -> StepAnswer:
+        """One step up (1) or down (-1) from the requested load, so that steps typed quickly add up."""
+        return self.go_to(max(0.0, self._wanted + direction * self.size))
+
+    @property
+    def _wanted(self) -> float:
+        return self.controls.wanted if self.unit == "users" else self.controls.offered_per_s or 0.0
+
+    def go_to(self, load: float) -> StepAnswer:
+        """Set this many users, or this rate."""
+        return self._users(int(load)) if self.unit == "users" else self._rate(load)
+
+    def question(self) -> Ask:
+        """The dialog's question for a load."""
+        most = self.controls.max_users
+        if self.unit == "users":
+            return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_error(answer, most))
+        return Ask(
+            "Offer which rate?", "iterations a second, on a schedule that waits for no reply; 0 ends it", offered_rate_error
+        )
+
+    def in_words(self, load: float) -> str:
+        """`50 users`, `200 iterations a second`."""
+        return counted(load) if self.unit == "users" else iterations(load)
+
+    def _users(self, users: int) -> StepAnswer:
+        controls, before = self.controls, self.controls.wanted
+        if controls.autopilot and min(users, controls.max_users) == before:
+            controls.set_autopilot(False)  # a step that changes nothing ends the driver as well
+        if users == before and controls.offered_per_s is None:
+            return StepAnswer("there are no users" if users == 0 else f"already at {users:,} users")
+        full = before >= controls.max_users and users > before
+        if full or controls.set_users(users) < users:
+            return StepAnswer(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
+        return StepAnswer()
+
+    def _rate(self, per_s: float) -> StepAnswer:
+        controls, before = self.controls, self.controls.offered_per_s
+        if controls.autopilot and per_s == before:
+            controls.set_autopilot(False)
+        if per_s == (before or 0.0):
+            return StepAnswer("no rate is offered" if per_s == 0 else f"{quantities.offered_rate(per_s)} is offered already")
+        if per_s == 0:
+            controls.zero()
+        else:
+            refused = controls.set_rate(per_s) == (before or 0.0)
+            return StepAnswer("no rate is offered: the log (o) says why" if refused else "", alarm=refused)
+        return StepAnswer()
+
 
 PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
 """The keys of proposals other than Enter, with their actions: Enter performs these as well."""

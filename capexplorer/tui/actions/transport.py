@@ -13,7 +13,7 @@ from ... import wording
 from ...model.recording import Landmark
 from ..dialogs.ask import Ask
 from ..display_options import Palette
-from ..key import ScreenName
+from ..keys import ScreenName
 from ..panes.status_view import View, watched
 from ..panes.transport_bar import TransportBar, TransportView
 from ..playback import WANTED, parse_position

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from ...model.controls_lock import ControlsLock, OnlyScreen
 from ..display_options import Palette
-from ..key import ScreenName
+from ..keys import ScreenName
 from ..panes.status_view import View, watched
 from . import controls_text
 from .protocols import ScreenAccess

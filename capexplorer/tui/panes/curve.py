@@ -8,27 +8,282 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from textual.geometry import Size
 
 from ... import wording
 from ...model.events import Verdict
+from ...model.figures import LevelFigures
+from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ...report.rows import Kind
+from ...model.verdicts import CurveFit, KneeVerdict, UslFit
+from ...report.rows import Kind, bin_kind, level_kinds
 from ...wording import quantities
 from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
 from ..render.axis import Axis, count_axis, linear_axis
-from ..render.chart import Chart, Point, Series, note_rows, y_ticks
-from ..render.legend import DOTTED, Legend
+from ..render.chart import Band, Boundary, Chart, Point, Series, Tag, note_rows, y_ticks
+from ..render.legend import DASHED, DOTTED, Legend
 from ..render.raster import Pattern, Shape
-from . import baseline_curve, curve_verdict
-from .chart_pane import ChartPane
-from .curve_points import LevelPoint, inspected_point, level_points
+from . import baseline_curve
+from .pane import ChartPane
 from .rate_curve import rate_chart
+
+# -- curve points --------------------------------------------------------------------------------------------------------------
+# The measured points of the capacity curve: one for each level or bin of a ramp, and the current level so far.
+
+
+SO_FAR_TICKS = 5
+"""Number of latest ticks whose mean goodput is drawn for a level that has not settled. More would lag behind while users start.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPoint:
+    """A level on the curve, or one bin of a ramp."""
+
+    level: int
+    """Index of the level."""
+    epoch: int
+    users: float
+    goodput_rps: float
+    half_rps: float
+    """Half of the 95% interval; NaN when settled seconds are too few for one, or the imported table has none."""
+    settled: bool
+    current: bool
+    kind: Kind = "step"
+    imported: bool = False
+    """Whether it was imported from a table of rates, which counts as measured."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether it has settled, for long enough for a standard error, or was imported from a table."""
+        return self.settled and (self.imported or not math.isnan(self.half_rps))
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it is part of the curve: certain, and of no kind that is off the curve (`report.rows.OffCurve`)."""
+        return self.certain and self.kind in ("step", "ramp")
+
+    @property
+    def top_rps(self) -> float:
+        """The highest value that the scale must include: the top of its error bar; for the current level, whose error bar still
+        changes, the point itself.
+        """
+        bar = self.certain and not self.current and not math.isnan(self.half_rps)
+        return self.goodput_rps + (self.half_rps if bar else 0.0)
+
+
+def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> list[LevelPoint]:
+    """The points in the order of the session. Levels that ended before they settled have none."""
+    kinds = level_kinds(timeline)
+    points = []
+    for level in levels:
+        current = level is levels[-1] and level.figures.counted
+        kind = kinds.get(level.opened.index)
+        points += [_point(level, part.users, part.figures, bin_kind(kind)) for part in level.bins]
+        so_far_rps = _so_far_rps(timeline, level, cursor) if current and not level.figures.settled else None
+        if not (level.opened.ramp and level.bins):
+            points.append(_point(level, level.users, level.figures, kind or "step", current, so_far_rps))
+    return [point for point in points if math.isfinite(point.goodput_rps)]
+
+
+def inspected_point(timeline: Timeline, points: Sequence[LevelPoint], tick: int | None) -> LevelPoint | None:
+    """The point of the level at this tick; for a ramp, the bin nearest to the tick's users. None if there is none."""
+    level = None if tick is None else timeline.level_at(tick)
+    if level is None or tick is None:
+        return None
+    users = timeline.columns["users"][tick] if level.opened.ramp else level.users
+    own = [point for point in points if point.level == level.opened.index]
+    return min(own, key=lambda point: abs(point.users - users), default=None)
+
+
+def _point(
+    level: Level,
+    users: float,
+    figures: LevelFigures,
+    kind: Kind,
+    current: bool = False,
+    so_far_rps: float | None = None,
+) -> LevelPoint:
+    goodput_rps = figures.goodput_rps if figures.settled else so_far_rps
+    return LevelPoint(
+        level=level.opened.index,
+        epoch=level.opened.epoch,
+        users=users,
+        goodput_rps=math.nan if goodput_rps is None else goodput_rps,
+        half_rps=math.nan if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps,
+        settled=figures.settled,
+        current=current,
+        kind=kind,
+        imported=not figures.counted,
+    )
+
+
+def _so_far_rps(timeline: Timeline, level: Level, cursor: int) -> float | None:
+    first = max(level.first_index, cursor + 1 - SO_FAR_TICKS)
+    values = [value for value in timeline.columns["goodput_rps"][first : cursor + 1] if math.isfinite(value)]
+    return sum(value / len(values) for value in values) if values else None
+
+
+# -- curve verdict -------------------------------------------------------------------------------------------------------------
+# The parts that a verdict adds to the capacity curve: lines, the knee with its interval, other findings, and missing levels.
+#
+# Pure. The verdict is that of the detector, and its sentences come from `wording`; nothing is computed from levels here.
+
+
+USL_POINTS = 60
+"""Number of segments of the USL curve."""
+
+ADVICE_KEY, KNEE_KEY, LATENCY_KEY, PEAK_KEY = "→", "┃", "◆", "▵"
+
+UNRELIABLE_WORDS = {"few_levels": "too few levels", "no_bend": "no saturation yet", "poor_fit": "fits poorly"}
+"""The words for each reason why a USL fit is not reliable, and is drawn in grey."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictParts:
+    """The parts of the chart that the verdict adds."""
+
+    legend: tuple[Legend, ...] = ()
+    notes: tuple[tuple[Legend, ...], ...] = ()
+    lines: tuple[Series, ...] = ()
+    bands: tuple[Band, ...] = ()
+    boundaries: tuple[Boundary, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+
+def parts_of(verdict: Verdict, users: Axis, options: DisplayOptions) -> VerdictParts:
+    """All parts of a verdict, for this axis of users."""
+    palette, knee = options.palette, verdict.capacity.knee
+    beyond = knee is not None and knee.kind == "at_or_below"
+    curve = None if beyond else verdict.capacity.curve  # if all levels are beyond the knee, no line shows low load
+    notes = (_advice(verdict, palette), _line_keys(verdict, curve, palette), *_usl_and_objectives(verdict, curve, palette))
+    return VerdictParts(
+        legend=_verdict_legend(knee, palette),
+        notes=tuple(line for line in notes if line),
+        lines=_lines(curve, users, palette) if curve is not None else (),
+        bands=tuple(_bands(knee, palette)) if knee is not None else (),
+        boundaries=_boundaries(verdict, palette),
+        tags=tuple(sorted(_tags(verdict, palette), key=lambda tag: tag.x)),
+    )
+
+
+def _verdict_legend(knee: KneeVerdict | None, palette: Palette) -> tuple[Legend, ...]:
+    if knee is None:
+        return ()
+    if knee.kind == "no_knee":
+        return (Legend("", wording.knee(knee), "", palette.muted),)
+    return (Legend(KNEE_KEY, wording.knee(knee), "", color_of(knee, palette), short=wording.short_knee(knee), strong=True),)
+
+
+def color_of(knee: KneeVerdict, palette: Palette) -> str:
+    """The colour of a knee; a bend has that of a warning."""
+    return palette.warning if knee.kind == "bend" else palette.error
+
+
+# -- on the plot
+
+
+def _lines(curve: CurveFit, users: Axis, palette: Palette) -> tuple[Series, ...]:
+    """The lines of low load, capacity and USL fit. A cell shows the colour of the last line in it: the USL fit, unless it is
+    grey.
+    """
+    usl_line = [_usl_line(curve.usl, users, palette)] if curve.usl is not None else []
+    top = curve.low_load_rps_per_user * users.high
+    lines = [Series((0.0, users.high), (0.0, top), palette.muted, Pattern.DOTTED)]
+    if curve.capacity_rps is not None:
+        lines.append(Series((0.0, users.high), (curve.capacity_rps,) * 2, palette.error, Pattern.DASHED))
+    return (*usl_line, *lines) if curve.usl is not None and curve.usl.unreliable_why is not None else (*lines, *usl_line)
+
+
+def _usl_line(usl: UslFit, users: Axis, palette: Palette) -> Series:
+    counts = [users.high * step / USL_POINTS for step in range(USL_POINTS + 1)]
+    rates = [usl.lambda_rps * n / max(1 + usl.sigma * (n - 1) + usl.kappa * n * (n - 1), 1e-9) for n in counts]
+    return Series(counts, rates, palette.primary if usl.unreliable_why is None else palette.faint, Pattern.DOTTED)
+
+
+def _bands(knee: KneeVerdict, palette: Palette) -> list[Band]:
+    """The band of the knee's 90% interval; for a knee at or below the lowest level, of all users below it."""
+    if knee.kind == "knee" and knee.users_low is not None and knee.users_high is not None:
+        return [Band(knee.users_low, knee.users_high, palette.error)]
+    if knee.kind == "at_or_below" and knee.users is not None:
+        return [Band(0.0, knee.users, palette.error)]
+    return []
+
+
+def _boundaries(verdict: Verdict, palette: Palette) -> tuple[Boundary, ...]:
+    knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
+    found = []
+    if knee is not None and knee.kind != "no_knee" and knee.users is not None:
+        word = "knee at or below" if knee.kind == "at_or_below" else knee.kind
+        found.append(Boundary(knee.users, word, color_of(knee, palette), solid=knee.kind == "knee"))
+    if latency_knee is not None and latency_knee.users is not None:
+        found.append(Boundary(latency_knee.users, "", palette.accent))
+    return tuple(found)
+
+
+def _tags(verdict: Verdict, palette: Palette) -> list[Tag]:
+    """The tags on the axis line: the latency knee, and the peak if it is apart from the knee."""
+    knee, latency_knee = verdict.capacity.knee, verdict.capacity.latency_knee
+    found = []
+    if latency_knee is not None and latency_knee.users is not None:
+        found.append(Tag(latency_knee.users, LATENCY_KEY, palette.accent, "latency climbs"))
+    if knee is not None and knee.peak is not None:
+        found.append(Tag(knee.peak.users, PEAK_KEY, palette.text, "peak"))
+    return found
+
+
+# -- in words
+
+
+def _advice(verdict: Verdict, palette: Palette) -> tuple[Legend, ...]:
+    """Which further levels would make the verdict more certain, the most useful first, with the reasons if there is space."""
+    wanted = verdict.capacity.missing
+    return tuple(
+        Legend(ADVICE_KEY if not index else "", wording.missing(each), "", palette.text, short=wording.short_missing(each))
+        for index, each in enumerate(wanted)
+    )
+
+
+def _line_keys(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> tuple[Legend, ...]:
+    latency_knee = verdict.capacity.latency_knee
+    keys = []
+    if curve is not None:
+        words = f"low load {quantities.rate_figure(curve.low_load_rps_per_user)} per user"
+        keys.append(Legend(DOTTED, words, "", palette.muted, short="low load"))
+    if curve is not None and curve.capacity_rps is not None:
+        keys.append(Legend(DASHED, f"capacity {quantities.rate_figure(curve.capacity_rps)}", "", palette.error, short="capacity"))
+    if latency_knee is not None and latency_knee.users is not None:
+        keys.append(Legend(LATENCY_KEY, f"latency climbs from {latency_knee.users:.0f}", "", palette.accent))
+    peak = verdict.capacity.knee.peak if verdict.capacity.knee is not None else None
+    if peak is not None:
+        words = f"peak {quantities.rate_figure(peak.goodput_rps)} at {peak.users:.0f}, then it {wording.FALLS[peak.shape]}"
+        keys.append(Legend(PEAK_KEY, words, "", palette.text))
+    return tuple(keys)
+
+
+def _usl_and_objectives(verdict: Verdict, curve: CurveFit | None, palette: Palette) -> list[tuple[Legend, ...]]:
+    """The USL fit's figures, then the objectives."""
+    lines: list[tuple[Legend, ...]] = []
+    usl = curve.usl if curve is not None else None
+    if usl is not None:
+        lines.append((_usl_legend(usl, palette),))
+    if verdict.slo:
+        lines.append(tuple(Legend("", wording.objective(each), "", palette.muted) for each in verdict.slo))
+    return lines
+
+
+def _usl_legend(usl: UslFit, palette: Palette) -> Legend:
+    peak = "no peak" if usl.peak_users is None else f"peak {usl.peak_users:.0f} users"
+    why = "" if usl.unreliable_why is None else f" (grey: {UNRELIABLE_WORDS[usl.unreliable_why]})"
+    words = f"λ {quantities.rate(usl.lambda_rps)}  σ {usl.sigma:.3g}  κ {usl.kappa:.2g}  {peak}"
+    color = palette.primary if usl.unreliable_why is None else palette.faint
+    return Legend(DOTTED, f"USL fit  {words}{why}", "", color, short=f"USL {words}")
+
 
 KNOWN_WELL_RATIO = 0.05
 """Largest ratio of half the interval to goodput with which a level may be extrapolated. Ten seconds of a single user give a
@@ -93,7 +348,7 @@ def _chart(
     epoch, palette = levels[-1].opened.epoch, options.palette
     most_users = max(*(point.users for point in points), levels[-1].users, *baseline_curve.loads(options, by_offered_rate=False))
     users_axis = count_axis(most_users * 1.05, max(size.width // 8, 2))
-    found = curve_verdict.parts_of(verdict, users_axis, options) if verdict is not None else None
+    found = parts_of(verdict, users_axis, options) if verdict is not None else None
     linear = _first_settled(points, epoch) if found is None or not found.lines else None
     notes = found.notes if found is not None else ()
     lines_of_notes = min(len(notes), note_rows(size.height))
@@ -178,7 +433,7 @@ def _legend(
     inspected: LevelPoint | None,
     levels: Sequence[Level],
     linear: LevelPoint | None,
-    found: curve_verdict.VerdictParts | None,
+    found: VerdictParts | None,
     palette: Palette,
 ) -> tuple[Legend, ...]:
     """The figures of the level at the inspection cursor, or of the current one, and of the knee, then the other series."""

@@ -9,17 +9,54 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.strip import Strip
 
 from ... import wording
-from ...model.timeline import Timeline
-from ..display_options import DisplayOptions
-from . import blocks, failure_causes, raw_errors
+from ...model.kept_request import BRIEF_TEXT_MOST
+from ...model.timeline import FailureCount, Timeline
+from ...wording import numbers
+from ..display_options import DisplayOptions, Palette
+from ..render import text
+from . import blocks, failure_causes
+from .blocks import Block
 from .request_table import Subset
 from .scrolling import ScrollingPane
+
+# -- raw errors ----------------------------------------------------------------------------------------------------------------
+# Raw errors by endpoint, as blocks of lines: count, endpoint, error and times.
+
+
+def error_blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
+    """The blocks of wrapped lines, the most frequent error first."""
+    failures = sorted(timeline.failures.items(), key=lambda pair: -pair[1].count)
+    if not failures:
+        return [Block((text.line([("  no request failed", Style(color=palette.muted))], width),))]
+    return [_block(key, failure, timeline.examples.get(failure.signature), palette, width) for key, failure in failures]
+
+
+def _block(key: Hashable, failure: FailureCount, example: str | None, palette: Palette, width: int) -> Block:
+    words = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
+    count = text.pad(f"{numbers.count(failure.count)} ×", 9, right=True) + " "
+    indent, muted = " " * len(count), Style(color=palette.muted)
+    named = [
+        text.line([(indent if index else count, Style(color=palette.error, bold=True)), (part, Style(color=palette.text))], width)
+        for index, part in enumerate(text.wrap(words, width - len(count)))
+    ]
+    shown = text.wrap(text.safe(f"e.g. {example}"), width - len(count) - 1) if example else []
+    shown = [*shown, f"{wording.session_time(failure.first_s)} to {wording.session_time(failure.last_s)}"]
+    return Block((*named, *(text.line([(indent + line, muted)], width) for line in shown)), key, len(named))
+
+
+def requests_of(failure: FailureCount) -> Subset:
+    """The kept requests that failed with this error."""
+    here = (failure.method, failure.name, failure.signature.kind[:BRIEF_TEXT_MOST])
+    title = f"{failure.method} {failure.name}: {failure.signature.kind}"
+    return Subset(title, lambda timeline: lambda brief: (brief.method, brief.name, brief.kind[:BRIEF_TEXT_MOST]) == here)
+
 
 CAUSES = ("Failures by cause   ↑↓ choose   R requests   d raw errors", "Failures by cause   ↑↓ R d")
 RAW = ("Raw errors by endpoint   ↑↓ choose   R requests   d causes", "Raw errors by endpoint   ↑↓ R d")
@@ -56,7 +93,7 @@ class FailuresPane(ScrollingPane):
 
     def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """Lines from the verdict down to where scrolling has reached."""
-        listed = raw_errors.blocks if self.raw else failure_causes.blocks
+        listed = error_blocks if self.raw else failure_causes.blocks
         self._blocks = listed(timeline, options.palette, size.width)
         lines = blocks.lines(self._blocks, self.chosen, options.palette, size.width)
         self._first, last = self.window(len(lines), size.height)
@@ -89,7 +126,7 @@ class FailuresPane(ScrollingPane):
             return None
         if self.raw:
             failure = next((each for key, each in timeline.failures.items() if key == self.chosen), None)
-            return None if failure is None else raw_errors.requests_of(failure)
+            return None if failure is None else requests_of(failure)
         key = str(self.chosen)
         mark = timeline.marks.get(key)
         if mark is None:

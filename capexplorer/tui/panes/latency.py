@@ -2,21 +2,245 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from textual.geometry import Size
 
+from ...model.events import LevelOpened
+from ...model.figures import LevelFigures
+from ...model.latency_seconds import BUCKETS, EDGES_MS
+from ...model.percentiles import Latency
 from ...model.timeline import Timeline
-from ...wording.quantities import latency_title
+from ...report.rows import level_kinds
+from ...wording.quantities import latency_title, offered_rate
 from ..display_options import DisplayOptions, LatencyForm, Palette
-from ..render.axis import Axis, duration_axis, latency_tick, linear_axis, log_axis
-from ..render.chart import Chart, Series, y_ticks
+from ..render import text
+from ..render.axis import Axis, count_axis, duration_axis, latency_tick, linear_axis, log_axis
+from ..render.chart import Chart, Heat, Point, Series, plot_rows, y_ticks
 from ..render.legend import DASHED, DOTTED, SOLID, Legend, latency_legend
-from ..render.raster import Pattern
+from ..render.raster import Pattern, Shape
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
-from .chart_pane import ChartPane
-from .latency_heatmap import heatmap
-from .latency_levels import LETTERS, latency_by_level
+from . import baseline_curve
+from .pane import ChartPane
+
+# -- latency heatmap -----------------------------------------------------------------------------------------------------------
+# Latency as a heatmap: x is time, y is latency on a logarithmic scale, and the shade is the share of a column's requests. Pure.
+#
+# While there is an inspection cursor, the right scale gives the share of each row in its second.
+
+
+SECONDS_PER_CELL = 4
+"""The most seconds that are drawn in one column; of a longer time one second of n is, which the legend then states."""
+
+
+def heatmap(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
+    """The chart of one page, or a sentence if there is nothing to draw."""
+    shown, seconds = page_of(timeline, cursor, options), timeline.latency_seconds
+    if shown is None:
+        return NOTHING
+    if seconds is None:
+        return "the latencies of each second are not kept here"
+    first = min(shown.first + 1, shown.stop - 1) if shown.first else 0
+    step = max(1, math.ceil((shown.stop - first) / (SECONDS_PER_CELL * max(size.width, 1))))
+    ticks = range(first, shown.stop, step)
+    counts = np.array([seconds.counts(tick) for tick in ticks])
+    filled = np.flatnonzero(counts.sum(axis=0))
+    if not filled.size:
+        return "no request has succeeded in this time"
+    axis = log_axis(EDGES_MS[filled[0]], EDGES_MS[filled[-1] + 1], y_ticks(size.height), latency_tick)
+    unsettled, settled = phases(shown)
+    times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
+    return Chart(
+        x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
+        y=axis,
+        right=None if shown.inspected_s is None else _shares(seconds.counts(shown.read), axis, size),
+        legend=_heatmap_legend(shown, options, step),
+        heat=Heat(lambda columns, rows: _cells(counts, times, shown, axis, columns, rows)),
+        boundaries=boundaries(shown, options.palette),
+        tags=tags(shown, options.palette, words=options.large),
+        unsettled=unsettled,
+        settled=settled,
+        cursor=shown.inspected_s,
+        cursor_label=shown.inspected_label,
+    )
+
+
+def _cells(
+    counts: NDArray[np.int64], times: NDArray[np.float64], shown: TimePage, axis: Axis, columns: int, rows: int
+) -> NDArray[np.float64]:
+    """Share of each column's requests in each row, [row, column]; row 0 is the top one."""
+    placed = np.floor((times - shown.start_s) / (shown.end_s - shown.start_s) * columns).astype(np.int64)
+    inside = (placed >= 0) & (placed <= columns)
+    by_column = np.zeros((columns, rows), np.int64)
+    in_rows = counts[inside] @ _rows_of(axis, rows)
+    np.add.at(by_column, np.minimum(placed[inside], columns - 1), in_rows)
+    totals = by_column.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = by_column / np.maximum(totals, 1)
+    return shares.T
+
+
+def _rows_of(axis: Axis, rows: int) -> NDArray[np.int64]:
+    """Matrix [bucket, row] that is 1 if the bucket's middle is in the row, else 0."""
+    middles = np.sqrt(EDGES_MS[:-1] * EDGES_MS[1:])
+    fractions = np.log(middles / axis.low) / math.log(axis.high / axis.low)
+    places = np.clip(np.floor((1 - fractions) * rows), 0, rows - 1).astype(np.int64)
+    found = np.zeros((BUCKETS, rows), np.int64)
+    found[np.arange(BUCKETS), places] = 1
+    return found
+
+
+def _shares(counts: NDArray[np.int64], axis: Axis, size: Size) -> Axis:
+    """The right scale: the share of the second's requests in each row of the plot."""
+    rows = plot_rows(size.height)
+    in_rows, total = counts @ _rows_of(axis, rows), int(counts.sum())
+    heights = [axis.low * (axis.high / axis.low) ** (1 - (row + 0.5) / rows) for row in range(rows)]
+    found = [(height, text.percent(count / total)) for height, count in zip(heights, in_rows.tolist(), strict=True) if count]
+    return Axis(axis.low, axis.high, tuple(found), log=True)
+
+
+def _heatmap_legend(shown: TimePage, options: DisplayOptions, step: int) -> tuple[Legend, ...]:
+    """Percentiles of the second whose values are shown, then the meaning of the shades."""
+    palette = options.palette
+    percentiles = (("p50", palette.primary), ("p95", palette.secondary), ("p99", palette.accent))
+    shades = "".join(Heat.shades(palette.markers))
+    bounds = " ".join(f"{100 * share:g}" for share in Heat.SHARES)
+    return (
+        *(latency_legend("", name, shown.latest(f"{name}_ms"), color) for name, color in percentiles),
+        Legend(shades, f"{bounds}% of requests or more", "", palette.primary, short=f"{bounds}%"),
+        *((Legend("", f"one second of {step}", "", palette.muted),) if step > 1 else ()),
+    )
+
+
+# -- latency levels ------------------------------------------------------------------------------------------------------------
+# Latency of each settled level against its load: p50, p95, p99, with those of the baseline behind. Pure.
+
+
+LETTERS = {"p50": "a", "p95": "b", "p99": "c"}
+"""The letter of each line on a screen without colours."""
+LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99", DOTTED, Pattern.DOTTED))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelLatency:
+    """A settled level, or the bin of a ramp."""
+
+    level: int
+    epoch: int
+    load: float
+    latency: Latency
+    off_curve: bool
+    """Whether it is off the curve (`report.rows.OffCurve`), or of an earlier epoch."""
+    of_other_state: bool = False
+    """Whether it is off the curve because the service was in another state, or changed during the level."""
+
+
+def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
+    """The chart of levels of users or, while a rate is offered, of rates, with the time from plan."""
+    points = list(level_latencies(timeline))
+    values = [value for point in points for value in _values(point.latency)]
+    if not values:
+        return "no settled level yet"
+    palette, by_offered_rate = options.palette, timeline.offered_per_s is not None
+    inspected = _inspected_point(timeline, points, options.inspected)
+    baseline = baseline_curve.latencies(options.baseline, by_offered_rate=by_offered_rate)
+    values += [value for _, latency in baseline for value in latency.values()]
+    loads = [*(point.load for point in points), *(load for load, _ in baseline)]
+    most, high = y_ticks(size.height), 1.05 * max(loads)
+    ticks = max(size.width // 8, 2)
+    curve = sorted((point for point in points if not point.off_curve), key=lambda point: (point.load, point.level))
+    colors = dict(zip(("p50", "p95", "p99"), (palette.primary, palette.secondary, palette.accent), strict=True))
+    return Chart(
+        x=linear_axis(high, ticks) if by_offered_rate else count_axis(high, ticks),
+        y=_levels_axis(values, most, log=options.log_latency),
+        legend=_levels_legend(inspected, points[-1], by_offered_rate, options, colors),
+        series=(*baseline_curve.latency_series(baseline, palette), *_series(curve, colors)),
+        points=tuple(_points(points, inspected, colors, palette)),
+        cursor=None if inspected is None else inspected.load,
+        cursor_label="" if inspected is None else f"{inspected.load:g}",
+    )
+
+
+def _levels_axis(values_ms: Sequence[float], most_ticks: int, *, log: bool) -> Axis:
+    if log:
+        return log_axis(min(values_ms), max(values_ms), most_ticks, latency_tick)
+    return linear_axis(max(values_ms), most_ticks, latency_tick)
+
+
+def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
+    """The points in the order of the session."""
+    by_offered_rate, kinds = timeline.offered_per_s is not None, level_kinds(timeline)
+    epoch = timeline.levels[-1].opened.epoch if timeline.levels else 0
+    for level in timeline.levels:
+        if (level.offered_per_s is not None) is not by_offered_rate:
+            continue
+        parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
+        kind = kinds.get(level.opened.index)
+        off_curve, of_other_state = kind is not None or level.opened.epoch != epoch, kind in ("other_service", "changed")
+        for users, figures in parts:
+            if figures.settled and _latency(figures).p50 is not None:
+                load = _load(level.opened, users, figures)
+                yield LevelLatency(level.opened.index, level.opened.epoch, load, _latency(figures), off_curve, of_other_state)
+
+
+def _load(opened: LevelOpened, users: float, figures: LevelFigures) -> float:
+    if opened.offered_per_s is None or figures.offered is None:
+        return users
+    return figures.offered.offered_per_s
+
+
+def _latency(figures: LevelFigures) -> Latency:
+    return figures.latency_ms if figures.offered is None else figures.offered.from_plan_ms
+
+
+def _values(latency: Latency) -> list[float]:
+    return [value for value in (latency.p50, latency.p95, latency.p99) if value is not None and value > 0]
+
+
+def _inspected_point(timeline: Timeline, points: Sequence[LevelLatency], tick: int | None) -> LevelLatency | None:
+    """The point of the level at the inspection cursor; for a ramp, that of the nearest bin."""
+    level = None if tick is None else timeline.level_at(tick)
+    if level is None or tick is None:
+        return None
+    column = timeline.columns["users" if level.offered_per_s is None else "offered_per_s"]
+    own = [point for point in points if point.level == level.opened.index]
+    return min(own, key=lambda point: abs(point.load - column[tick]) if column[tick] == column[tick] else 0.0, default=None)
+
+
+def _series(curve: Sequence[LevelLatency], colors: dict[str, str]) -> Iterator[Series]:
+    loads = [point.load for point in curve]
+    for name, _, pattern in LINES:
+        yield Series(loads, [_percentile_ms(point, name) for point in curve], colors[name], pattern, letter=LETTERS[name])
+
+
+def _points(
+    points: Sequence[LevelLatency], inspected: LevelLatency | None, colors: dict[str, str], palette: Palette
+) -> Iterator[Point]:
+    for point in points:
+        for name, _, _ in LINES:
+            color = palette.text if point is inspected else palette.muted if point.off_curve else colors[name]
+            shape = Shape.TRIANGLE if point.of_other_state else Shape.SALTIRE if point.off_curve else Shape.FILLED
+            yield Point(point.load, _percentile_ms(point, name), shape, color, bold=point is inspected)
+
+
+def _percentile_ms(point: LevelLatency, name: str) -> float:
+    value: float | None = getattr(point.latency, name)
+    return float("nan") if value is None else value
+
+
+def _levels_legend(
+    inspected: LevelLatency | None, last: LevelLatency, by_offered_rate: bool, options: DisplayOptions, colors: dict[str, str]
+) -> tuple[Legend, ...]:
+    shown = inspected or last
+    load = offered_rate(shown.load) if by_offered_rate else f"{shown.load:g} users"
+    values = (
+        latency_legend(key, name, _percentile_ms(shown, name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES
+    )
+    return (Legend("", load, "", options.palette.text, strong=True), *values, *baseline_curve.legend(options))
+
 
 FROM_PLAN = "from_plan_"
 """Prefix of columns with the time from plan: from the moment at which an iteration was due to its end."""

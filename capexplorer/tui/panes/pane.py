@@ -13,6 +13,7 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -20,7 +21,10 @@ from textual.widget import Widget
 from ...errors import SessionError
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
-from ..messages import FeedFailed
+from ..messages import ChartClicked, FeedFailed
+from ..render.chart import Chart, x_at
+from ..render.draw import draw_chart, message
+from ..render.plot import Plotter
 
 BORDER_CELLS = 4
 """Cells of the border that a title cannot use."""
@@ -130,3 +134,40 @@ def _cells(segments: Iterable[Segment]) -> list[tuple[str, object]]:
             for character in text:
                 cells += [(character, style)] * cell_len(character)
     return cells
+
+
+# -- chart pane ----------------------------------------------------------------------------------------------------------------
+# The base of panes that show one chart: subclasses define the chart, and the base draws it and reports clicks.
+
+
+class ChartPane(Pane):
+    """Draws the chart of a subclass."""
+
+    AT_CURSOR = True
+    by_load = False
+    """Whether x is the load of levels, not time."""
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self._plotter = Plotter()
+
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
+        """The chart, or a sentence if there is nothing to draw yet. Pure."""
+        raise NotImplementedError
+
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
+        """The lines of the chart at this cursor."""
+        chart = self.chart(timeline, cursor, options, size)
+        if isinstance(chart, str):
+            return message(chart, options.palette, size)
+        return draw_chart(chart, options.palette, size, self._plotter)
+
+    def on_click(self, event: events.Click) -> None:
+        """Report a click by its x, to which the inspection cursor then moves. Only with the mouse enabled."""
+        offset = event.get_content_offset(self)
+        if offset is None or self.timeline is None:
+            return
+        chart = self.chart(self.timeline, self.cursor, self.options, self.size)
+        x = None if isinstance(chart, str) else x_at(chart, self.size, offset.x)
+        if x is not None:
+            self.post_message(ChartClicked(x, by_load=self.by_load))

@@ -7,8 +7,11 @@ The most important rows come first. A low pane leaves out the last rows, a narro
 from __future__ import annotations
 
 import errno
+import math
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
@@ -25,9 +28,94 @@ from ..render.timepage import page_of
 from .pane import Pane
 from .part_rows import part_rows
 from .ports import port_rows
-from .resource_history import ResourceHistory
 from .resource_row import Row, cores, lag, number_and_unit, row_lines
-from .second_rows import second_rows
+
+# -- resource history ----------------------------------------------------------------------------------------------------------
+# The recent past of a resource, binned for a spark line. Pure.
+
+
+class ResourceHistory:
+    """Columns binned to one value per cell, over the window or, in a younger session, over all of it. Bins have fixed times, so a
+    spark line changes once per bin, not every second.
+    """
+
+    def __init__(self, timeline: Timeline, cursor: int, window_s: float | None, cells: int) -> None:
+        self._columns, self._end, self._cells = timeline.columns, cursor + 1, cells
+        times = timeline.columns["t_s"]
+        self._now_s = times[cursor] if 0 <= cursor < len(times) else 0.0
+        shown_s = self._now_s if window_s is None else min(window_s, self._now_s)
+        self._bin_s = max(1.0, math.ceil(shown_s / cells))
+        self._first_bin = math.floor(self._now_s / self._bin_s) - cells + 1
+        self._start = timeline.index_at(self._first_bin * self._bin_s) + 1
+        self._filled, self._starts = self._bins()
+
+    def _bins(self) -> tuple[list[int], list[int]]:
+        """(cells that have ticks, index of the first tick of each in the past)."""
+        cells = np.floor(self._past("t_s") / self._bin_s).astype(np.int64) - self._first_bin
+        cuts = np.searchsorted(cells, np.arange(self._cells + 1))
+        filled = np.flatnonzero(np.diff(cuts))
+        return filled.tolist(), cuts[filled].tolist()
+
+    def _past(self, name: str) -> NDArray[np.float64]:
+        return np.asarray(self._columns[name][max(self._start, 0) : self._end])
+
+    def spark(self, name: str, top: float | None = None) -> str:
+        """The greatest value of each bin, on a scale from 0 to `top`, or to the greatest value of all."""
+        bins = [math.nan] * self._cells
+        greatest = np.fmax.reduceat(self._past(name), self._starts).tolist() if self._starts else ()
+        for cell, value in zip(self._filled, greatest, strict=True):
+            bins[cell] = value
+        known = [value for value in bins if not math.isnan(value)]
+        return text.spark(bins, top if top else max(known, default=0.0))
+
+    def cell_at(self, tick: int) -> int | None:
+        """The cell of this tick; None if the spark line does not include it."""
+        cell = math.floor(self._columns["t_s"][tick] / self._bin_s) - self._first_bin
+        return cell if 0 <= cell < self._cells else None
+
+    @property
+    def cells(self) -> int:
+        """Width of a spark line in cells."""
+        return self._cells
+
+
+# -- second rows ---------------------------------------------------------------------------------------------------------------
+# The rows of the resources in one past second, from the timeline's columns. They have no details, which only the newest second
+# has.
+
+
+def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
+    """The rows in the same order as those of the newest second; spark lines highlight the cell of this second."""
+    columns, cell, cpus = timeline.columns, history.cell_at(tick), facts.cpus
+
+    def value(name: str) -> float | None:
+        found = columns[name][tick]
+        return None if found != found else found
+
+    def cpu(label: str, name: str, color: str, of: int | None) -> Row:
+        return Row(label, history.spark(name, of), *cores(value(name), of), color=color, marked=cell)
+
+    def amount(label: str, name: str, color: str, unit: str = "") -> Row:
+        number, of = number_and_unit(quantities.size(value(name)))
+        return Row(label, history.spark(name), number, f"{of}{unit}", color=color, marked=cell)
+
+    def share(label: str, name: str, color: str, whole: int | None) -> Row:
+        number = number_and_unit(quantities.size(value(name), largest=whole))[0]
+        return Row(label, history.spark(name, whole), number, f"of {quantities.size(whole)}", color=color, marked=cell)
+
+    yield cpu("target cpu", "target_cpu_ratio", palette.primary, cpus)
+    yield amount("target mem", "target_rss_bytes", palette.primary)
+    yield cpu("host cpu", "host_cpu_ratio", palette.secondary, cpus)
+    yield share("host mem", "host_memory_bytes", palette.secondary, facts.memory_bytes)
+    if value("others_cpu_ratio") is not None:
+        yield cpu("others cpu", "others_cpu_ratio", palette.secondary, cpus)
+    yield cpu("generator", "generator_cpu_ratio", palette.accent, 1)
+    yield Row("loop lag", history.spark("loop_lag_p99_ms"), *lag(value("loop_lag_p99_ms")), color=palette.accent, marked=cell)
+    used, capacity = value("ports_used"), value("ports_capacity")
+    unit, spark = f"of {numbers.count(capacity)}", history.spark("ports_used", capacity)
+    yield Row("ports", spark, numbers.count(used), unit, color=palette.secondary, marked=cell)
+    yield amount("network", "received_bytes_per_s", palette.secondary, "/s in")
+
 
 BUSY_RATIO = 0.9
 """Used share of a core, or of all cores of the host, from which it counts as full, and its row is yellow."""

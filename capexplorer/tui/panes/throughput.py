@@ -14,7 +14,7 @@ from ..render.chart import Chart, Series, y_ticks
 from ..render.legend import BARS, DOTTED, SOLID, STAIRCASE, Legend
 from ..render.raster import Pattern
 from ..render.timepage import NOTHING, TimePage, boundaries, offered_staircase, page_of, phases, staircase, tags
-from .chart_pane import ChartPane
+from .pane import ChartPane
 
 Steps = tuple[Sequence[float], Sequence[float]]
 """(times, loads)."""

@@ -17,9 +17,8 @@ from textual.strip import Strip
 from ..display_options import Palette
 from .axis import Axis
 from .chart import Chart, Layout, layout
-from .ink import faded, style
 from .legend import legend_segments
-from .plot import Plotter, tick_rows
+from .plot import Plotter, faded, style, tick_rows
 from .raster import DOTS_X, Raster
 
 CURSOR = "║"

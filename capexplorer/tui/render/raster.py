@@ -18,8 +18,92 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ...configuration import Markers
-from .octants import octants
-from .spans import Dots, spans
+
+# -- octants -------------------------------------------------------------------------------------------------------------------
+# Block octants (Unicode 16): 2 x 4 dots per cell as in braille, but filled, for terminals whose font has them.
+#
+# 26 of the 256 combinations were in Unicode before (space, quadrants, quarter blocks, ...). The block of octants, from U+1CD00
+# on, contains only the other 230, ordered by the number that their dots make in binary.
+
+
+_FIRST = 0x1CD00
+"""Code point of the first octant."""
+
+_QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
+"""The older characters by filled quadrants: bit 0 upper left, 1 upper right, 2 lower left, 3 lower right."""
+_QUADRANT_DOTS = (0x05, 0x0A, 0x50, 0xA0)
+"""The dots of each quadrant; bit 0 is the upper left dot, then from left to right and downwards."""
+_OTHERS = {
+    0x01: 0x1CEA8, 0x02: 0x1CEAB, 0x40: 0x1CEA3, 0x80: 0x1CEA0,
+    0x03: 0x1FB82, 0x3F: 0x1FB85, 0xC0: 0x2582, 0xFC: 0x2586,
+    0x14: 0x1FBE6, 0x28: 0x1FBE7,
+}  # fmt: skip
+"""The other older characters by their dots: single dots at the corners, rows at the top or at the bottom, and the middle of a
+side.
+"""
+
+_BRAILLE_BITS = (0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80)
+"""The bit of braille for each dot, in the order of octants."""
+
+
+def octants() -> Sequence[str]:
+    """The 256 characters, indexed by their dots as bits of braille."""
+    older = {mask: chr(code) for mask, code in _OTHERS.items()}
+    for bits, character in enumerate(_QUADRANTS):
+        older[sum(dots for index, dots in enumerate(_QUADRANT_DOTS) if bits >> index & 1)] = character
+    by_dots: list[str] = []
+    code = _FIRST
+    for dots in range(256):
+        by_dots.append(older[dots] if dots in older else chr(code))
+        code += dots not in older
+    found = [""] * 256
+    for dots, character in enumerate(by_dots):
+        found[sum(bit for index, bit in enumerate(_BRAILLE_BITS) if dots >> index & 1)] = character
+    return found
+
+
+# -- spans ---------------------------------------------------------------------------------------------------------------------
+# A line through dots as one vertical span a dot column; neighbouring spans touch.
+
+
+Dots = NDArray[np.float64]
+"""Whole numbers, as floats, since NaN lifts the pen."""
+
+_BEYOND = 1 << 30
+"""No dot is as far from the first one."""
+
+
+def spans(xs: Dots, ys: Dots, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The line through the dots (xs, ys), in order of x, as (tops, bottoms) of the dot columns 0..width-1. Where the line does
+    not cross a column, its top lies below its bottom.
+    """
+    tops, bottoms = np.full(width, _BEYOND), np.full(width, -_BEYOND)
+    inside = ~np.isnan(ys) & (xs >= 0) & (xs < width)
+    _cover(tops, bottoms, xs[inside], ys[inside], ys[inside])
+    joined = np.flatnonzero(~np.isnan(ys[:-1]) & ~np.isnan(ys[1:]) & (xs[1:] > xs[:-1]))
+    if joined.size:
+        _cover(tops, bottoms, *_segments(xs[joined], ys[joined], xs[joined + 1], ys[joined + 1], width))
+    return tops, bottoms
+
+
+def _segments(x0: Dots, y0: Dots, x1: Dots, y1: Dots, width: int) -> tuple[Dots, Dots, Dots]:
+    """(columns, from, to) of segments from (x0, y0) to (x1, y1): each column takes the part within half a dot of it."""
+    first = np.maximum(x0, 0)
+    counts = np.maximum(np.minimum(x1, width - 1) - first + 1, 0).astype(np.int64)
+    each = np.repeat(np.arange(len(x0)), counts)
+    x = first[each] + np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
+    x0, y0, x1, slope = x0[each], y0[each], x1[each], ((y1 - y0) / (x1 - x0))[each]
+    a = np.rint(y0 + slope * (np.maximum(x - 0.5, x0) - x0))
+    b = np.rint(y0 + slope * (np.minimum(x + 0.5, x1) - x0))
+    thinner = (a != b) & (x != x1)  # the dot where columns meet belongs to the later one
+    return x, a, np.where(thinner, b - np.sign(b - a), b)
+
+
+def _cover(tops: NDArray[np.int64], bottoms: NDArray[np.int64], xs: Dots, a: Dots, b: Dots) -> None:
+    columns = xs.astype(np.int64)
+    np.minimum.at(tops, columns, np.minimum(a, b).astype(np.int64))
+    np.maximum.at(bottoms, columns, np.maximum(a, b).astype(np.int64))
+
 
 DOTS_X, DOTS_Y = 2, 4
 """Dots of a cell, across and down."""

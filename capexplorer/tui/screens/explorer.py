@@ -24,25 +24,22 @@ from ..actions.protocols import Actions
 from ..base_app import SignalledApp
 from ..display_options import Palette
 from ..feed import Change, Feed
-from ..key import ScreenName
 from ..keybar import perform_bindings
+from ..keys import ScreenName
 from ..messages import ChartClicked, FeedFailed
-from ..panes.chart_pane import ChartPane
 from ..panes.inspected import InspectArea
-from ..panes.pane import Pane
+from ..panes.pane import ChartPane, Pane
 from ..panes.status_view import View
 from ..preferences import Preferences
 from ..themes import palette_of
 from ..typeahead import TypeAhead
 from .arrangement import FAILURES, JOURNAL, Arrangement, Form
 from .baseline_choice import BaselineChoice, Baselines
-from .detail_screens import DetailScreens
-from .exporting import Exporting
+from .detail_screens import DetailScreens, LevelScreen
 from .help import Help
 from .inspecting import Inspecting
-from .level_screen import LevelScreen
 from .status_lines import StatusLines
-from .view_options import ViewOptions
+from .view_options import Exporting, ViewOptions
 
 Answer = TypeVar("Answer")
 

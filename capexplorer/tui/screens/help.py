@@ -15,9 +15,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ... import wording
-from ..key import Key, ScreenName
 from ..keybar import LIKE_LESS, rows
-from ..keys import KEYS
+from ..keys import KEYS, Key, ScreenName
 
 CHARTS = (
     (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.commands.compare import rendered
-from capexplorer.commands.judging import judged
+from capexplorer.commands.sessions import judged
 from capexplorer.errors import CapexplorerError, InputError
 from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from capexplorer.errors import InputError
-from capexplorer.load.plan import Step, parse
-from capexplorer.load.plan_cursor import PlanCursor
+from capexplorer.load.plan import PlanCursor, Step, parse
 
 from .cases import Result, run_cases
 

@@ -12,7 +12,7 @@ from session.samples import HEADER
 from analysis.loads import FACTS
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.measured_level import measured_levels
-from capexplorer.analysis.bottleneck.reply_rate import chi_square_low, reply_rate_of
+from capexplorer.analysis.bottleneck.rate_limit import chi_square_low, reply_rate_of
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Mark, Sample, Target
 from capexplorer.model.findings import Bottleneck

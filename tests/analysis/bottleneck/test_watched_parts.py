@@ -11,8 +11,8 @@ import pytest
 from analysis.loads import FACTS, READINGS, Load, closed_session
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.found import Found
+from capexplorer.analysis.bottleneck.level_judgement import located
 from capexplorer.analysis.bottleneck.measured_level import MeasuredLevel, measured_levels
-from capexplorer.analysis.bottleneck.request_holder import located
 from capexplorer.analysis.bottleneck.watched_parts import watched_parts
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import FailureSignature, FailureTick, Mark, PartState, Sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.causes.known_values import all_known, mean_of_all, mean_of_known, median_of_known, remainder
+from capexplorer.analysis.causes.generator_saturation import all_known, mean_of_all, mean_of_known, median_of_known, remainder
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capexplorer.analysis.epoch.outgrown import outgrown_levels
+from capexplorer.analysis.epoch.epoch import outgrown_levels
 from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level import Level

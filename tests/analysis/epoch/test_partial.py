@@ -8,8 +8,7 @@ import pytest
 from session.samples import HEADER
 
 from capexplorer import wording
-from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.analysis.epoch.partial import is_partial
+from capexplorer.analysis.epoch.epoch import epoch_of, is_partial
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.model.coverage import counted_ratio
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, Sample

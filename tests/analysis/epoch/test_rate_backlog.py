@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.epoch.rate_backlog import backlog_above
+from capexplorer.analysis.epoch.measured_rates import backlog_above
 from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level import Level

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.epoch.measured_rates import rate_ladder
-from capexplorer.analysis.epoch.rate_ramps import chronological, growth_of_rate
+from capexplorer.analysis.epoch.measured_rates import chronological, growth_of_rate, rate_ladder
 from capexplorer.analysis.epoch.rate_recovery import split
 from capexplorer.analysis.ladder import JudgedPart, Measured
 from capexplorer.analysis.rates.rate_capacity import judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.epoch.service_program import is_one_python_process, program_of
+from capexplorer.analysis.epoch.neighbours import is_one_python_process, program_of
 from capexplorer.analysis.target_process import pid_of
 from capexplorer.model.events import Event, Header, HostFacts, Target, TargetFacts
 from capexplorer.model.timeline import Timeline

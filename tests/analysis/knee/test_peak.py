@@ -6,7 +6,7 @@ import pytest
 
 from capexplorer.analysis.knee.capacity_curve import curve_of
 from capexplorer.analysis.knee.crossing import crossing
-from capexplorer.analysis.knee.peak import peak_of
+from capexplorer.analysis.knee.verdict_kinds import peak_of
 from capexplorer.model.verdicts import Peak
 
 from ..ladders import rates

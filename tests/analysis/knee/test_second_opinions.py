@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.analysis.knee.capacity_curve import curve_of
-from capexplorer.analysis.knee.second_opinions import broken_line, kneedle
+from capexplorer.analysis.knee.confidence import broken_line, kneedle
 
 from ..ladders import ideal, rates
 

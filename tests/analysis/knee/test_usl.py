@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.analysis.knee.capacity_curve import CapacityCurve, curve_of
-from capexplorer.analysis.knee.usl import fit
+from capexplorer.analysis.knee.detector import fit
 
 from ..ladders import ideal, rates
 

@@ -13,8 +13,7 @@ from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, con
 
 from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost
-from capexplorer.load.user_activity import ActivitySums, UserActivity
-from capexplorer.load.user_cycle import WARM_LEAST_S
+from capexplorer.load.user_activity import WARM_LEAST_S, ActivitySums, UserActivity
 from capexplorer.load.workload import Workload
 
 TIMEOUT_S = 60.0

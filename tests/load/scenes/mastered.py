@@ -15,8 +15,7 @@ from locust.rpc import protocol
 from capexplorer.errors import InputError
 from capexplorer.load import native
 from capexplorer.load.load_host import LoadHost
-from capexplorer.load.load_reports import Report, Spawned
-from capexplorer.load.worker_changes import UsersMovedToWorkers, WorkerRefused, WorkersChanged
+from capexplorer.load.load_reports import Report, Spawned, UsersMovedToWorkers, WorkerRefused, WorkersChanged
 from capexplorer.load.workers import job as jobs
 from capexplorer.load.workers.job import Job, WorkerHello
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions

@@ -1,0 +1,364 @@
+"""The verification of a knee: levels measured after it was found must show the same knee again."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from .grades import Confidence
+from .readings import Reading
+
+# -- knee verification ---------------------------------------------------------------------------------------------------------
+# The verification of a knee: levels measured after it was found must show the same knee again.
+
+
+VerificationStepName = Literal["soak", "beyond", "return_to_first"]
+
+Disagreement = Literal["less_goodput", "more_goodput", "failures", "slower", "time_unexplained"]
+"""How a level of a verification differs from the levels in which the knee was found. `time_unexplained`: neither responses nor
+think time account for all of the users' time (Little's law)."""
+
+
+class VerificationStep(Reading, frozen=True, kw_only=True):
+    """One of the levels that verify a knee, measured or still to be measured."""
+
+    name: VerificationStepName
+    users: int
+    """Users at which the level is to be measured."""
+    least_s: float
+    most_s: float
+    """Settled seconds that the level takes: at least `least_s`, then until it is precise, but at most `most_s`."""
+    measured_users: int | None = None
+    """Users of the measured level; None: not measured yet, or too short or not precise enough."""
+    measured_s: float | None = None
+    """Settled seconds of that level."""
+    disagreement: Disagreement | None = None
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the level agrees with the knee; None: not measured."""
+        return None if self.measured_users is None else self.disagreement is None
+
+
+class Verification(Reading, frozen=True, kw_only=True):
+    """Whether levels that were measured after a knee was found, by hand or not, show the same knee.
+
+    `verified`: each step was measured and agrees. `contradicted`: one of them disagrees. `provisional`: anything else.
+    """
+
+    state: Literal["provisional", "verified", "contradicted"]
+    steps: tuple[VerificationStep, ...]
+
+    @property
+    def open_steps(self) -> tuple[VerificationStep, ...]:
+        """Steps that are still to be measured, in order: those that were not measured or disagree, and the return to the first
+        level as long as the level beyond the knee is open, since it comes after that.
+        """
+        still_open = {step.name for step in self.steps if not step.agrees}
+        if "beyond" in still_open:
+            still_open.add("return_to_first")
+        return tuple(step for step in self.steps if step.name in still_open)
+
+    @property
+    def disagreeing(self) -> tuple[VerificationStep, ...]:
+        """Steps that were measured and disagree."""
+        return tuple(step for step in self.steps if step.agrees is False)
+
+
+# -- knee verdict --------------------------------------------------------------------------------------------------------------
+# The verdict on the knee: the load beyond which goodput does not grow with users, with its evidence.
+
+
+KneeKind = Literal["knee", "at_or_below", "bend", "latency_knee", "no_knee"]
+
+Limit = Literal["generator", "queue_growth", "errors", "queueing", "unknown"]
+"""What limits goodput at the knee (`analysis.knee.limit`)."""
+
+
+class Peak(Reading, frozen=True, kw_only=True):
+    """The highest goodput, if goodput falls significantly at more users."""
+
+    users: float
+    goodput_rps: float
+    shape: Literal["retrograde", "collapse"]
+    """`collapse`: goodput falls below half of the peak."""
+    fall_ratio: float
+    """Share of the peak that is lost at the worst level beyond it."""
+
+
+class KneeEvidence(Reading, frozen=True, kw_only=True):
+    """The evidence of a verdict; None: not measured, or not used for this kind of verdict."""
+
+    low_load_rps_per_user: float | None = None
+    """Slope of the low-load line."""
+    baseline_levels: int | None = None
+    """Number of levels that define the low-load line."""
+    slower_levels: int | None = None
+    """Number of levels with fewer users, left out of that line because the service was slower then; None: no such level."""
+    top_efficiency: float | None = None
+    """Goodput of the level with the most users, divided by that of the low-load line at its users."""
+    top_slope: float | None = None
+    """Slope of goodput at that level, divided by the slope of the low-load line."""
+    levels_below: int | None = None
+    levels_beyond: int | None = None
+    """Number of levels clearly below, and clearly beyond the knee."""
+    half_width_ratio: float | None = None
+    """Half-width of the interval, divided by N*."""
+    second_detector_users: float | None = None
+    """Knee by a broken-line fit or by Kneedle, whichever is nearer to N*."""
+    little_ratio: float | None = None
+    """Beyond the knee: users divided by those that Little's law accounts for, by responses and the other part of a cycle at low
+    load."""
+    unaccounted_ratio: float | None = None
+    """Set if it makes the confidence low: users divided by those that responses and pauses account for (Little's law), at the
+    median level or beyond the knee."""
+    work_lag_ratio: float | None = None
+    """Share of accepted work that was not finished beyond the knee."""
+    failure_ratio_more: float | None = None
+    """Failure ratio beyond the knee minus that of the baseline levels."""
+    failures_replied_ratio: float | None = None
+    """Share of the failures beyond the knee that got a reply with an HTTP status."""
+    failures_refused_ratio: float | None = None
+    """Share of these failures with a status that refuses: 429, 503."""
+    response_ratio: float | None = None
+    """Response time beyond the knee divided by that at low load."""
+    loop_lag_ms: float | None = None
+    """Loop lag (p99) of the generator beyond the knee."""
+    knee_not_below_users: float | None = None
+    """For a bend: a knee cannot be at fewer users."""
+    top_users: float | None = None
+    """For "no knee": users of the top level, if it is below the low-load line; a knee may be between `users` and it."""
+    latency_ms: float | None = None
+    low_load_latency_ms: float | None = None
+    ratio: float | None = None
+    """For a latency knee: mean latency of its level, mean latency at low load, and the first divided by the second."""
+    soak_agrees: bool | None = None
+    beyond_agrees: bool | None = None
+    return_agrees: bool | None = None
+    """Whether the soak at about 70% of the knee, the level 20% beyond it and the return to the first level agree with the knee
+    (see `Verification`)."""
+
+    def figures(self) -> dict[str, float | int | bool]:
+        """Figures by name, without those that are not known or not finite."""
+        named = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return {name: value for name, value in named if value is not None and math.isfinite(value)}
+
+
+class KneeVerdict(Reading, frozen=True, kw_only=True):
+    """A knee, or why there is none, in the levels of one epoch, by `kind`:
+
+    - `knee`: `users` is N*, with its 90% interval.
+    - `at_or_below`: N* is at most `users_high`, the lowest level (after `slower_levels`); `users_low` is None.
+    - `bend`: goodput falls below the low-load line from `users` on, but its maximum was not reached. A knee is not below
+      `users_low`. `limit` is "generator" if that may be the reason, else None.
+    - `latency_knee`: latency is permanently higher from `users` on.
+    - `no_knee`: there is no knee up to `users`.
+    """
+
+    kind: KneeKind
+    epoch: int = 0
+    users: float | None = None
+    users_low: float | None = None
+    users_high: float | None = None
+    capacity_rps: float | None = None
+    peak: Peak | None = None
+    limit: Limit | None = None
+    confidence: Confidence | None = None
+    soft: bool = False
+    """Whether goodput still rises slowly beyond the knee."""
+    since_s: float | None = None
+    until_s: float | None = None
+    """Seconds of the session between which the service has this knee; None: the start or end of the epoch."""
+    provisional: bool = True
+    """Whether the knee is not verified."""
+    verification: Verification | None = None
+    """None for kinds other than `knee`, and if a log or table does not contain it."""
+    evidence: KneeEvidence = KneeEvidence()
+
+
+# -- service changes -----------------------------------------------------------------------------------------------------------
+# Changes of the service over time: regimes, changes within a level, and recovery from overload.
+
+
+class RegimeVerdict(Reading, frozen=True, kw_only=True):
+    """A regime: a part of an epoch in which the service did not change, and the change with which it began."""
+
+    began_s: float
+    """When it began, in seconds of the session."""
+    until_s: float | None = None
+    """When its last level ended, in seconds of the session; None if the epoch's latest level belongs to it, or in a log of an
+    earlier version."""
+    began: Literal["goodput", "failures", "latency"] | None = None
+    """What changed; None for the first regime. Latency: of an offered rate that was measured before."""
+    inside: bool = False
+    """Whether no step of load explains the change, for example because it was in the middle of a level."""
+    after_step_s: float | None = None
+    """Seconds from the last step of load to the change."""
+    at_rates: bool = False
+    """Whether the loads of this verdict are offered rates (iterations a second), not users."""
+    users: float
+    """Load at the change."""
+    before_rps: float | None = None
+    """Goodput at the same load just before the change; None: not measured."""
+    after_rps: float
+    """Goodput of the regime's first level."""
+    before_ms: float | None = None
+    after_ms: float | None = None
+    """Mean time from plan of the same offered rate before and after latency changed."""
+    unchanged_until_s: float | None = None
+    """If latency changed: end of the latest level of that rate before the change, in seconds of the session. The change came
+    between then and `began_s`."""
+    failure_ratio: float | None = None
+    """Failure ratio of the regime's first level; None if no request ended there."""
+    most_users: float
+    most_rps: float
+    """The highest load without failures, and its goodput; if all levels fail, the highest load."""
+    most_since_s: float = 0.0
+    """When the level of that load began, in seconds of the session."""
+    return_users: float | None = None
+    """If it began with a step up: the load to which a return would show whether load or a change of the service is the reason.
+    None: the reason is known, or a return would not show it."""
+    knee: KneeVerdict | None = None
+    levels: tuple[int, ...] = ()
+    """Indices of its levels. A level during which the service changed belongs to several regimes. Empty in older logs."""
+    judged: bool = False
+    """Whether the epoch's verdict on capacity is about this regime."""
+
+
+class ChangePoint(Reading, frozen=True, kw_only=True):
+    """A permanent change within a level, with the means before and after it: goodput in 1/s, or latency in ms."""
+
+    at: int
+    """Index of the first second after the change."""
+    column: Literal["goodput", "latency"]
+    before: float
+    after: float
+
+
+class Recovery(Reading, frozen=True, kw_only=True):
+    """Whether the service recovered when users were reduced after overload: reached the earlier figures of that load again."""
+
+    from_users: float
+    to_users: float
+    recovered: bool | None
+    """None: not known, since no earlier level had this load, or it is too early."""
+    after_s: float | None = None
+    """Seconds after the last surplus user stopped until it had recovered."""
+    goodput_ratio: float | None = None
+    latency_ratio: float | None = None
+    """Latest goodput and latency, divided by those that this load had before."""
+
+
+# -- epoch verdict -------------------------------------------------------------------------------------------------------------
+# The verdict on all levels of an epoch: knees, the lines of the capacity curve, objectives, and which levels to measure next.
+
+
+class UslFit(Reading, frozen=True, kw_only=True):
+    """Gunther's Universal Scalability Law, X = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)). It is drawn for
+    comparison only; no verdict uses it."""
+
+    lambda_rps: float
+    sigma: float
+    kappa: float
+    peak_users: float | None
+    """sqrt((1 - sigma) / kappa): users at the highest X, which is not a knee. None if X rises without bound."""
+    peak_rps: float | None
+    r_squared: float
+    unreliable_why: Literal["few_levels", "no_bend", "poor_fit"] | None = msgspec.field(default=None, name="grey")
+    """Why the fit is not reliable; None if it is. The log's key is `grey`: charts draw an unreliable fit in grey."""
+
+
+class CurveFit(Reading, frozen=True, kw_only=True):
+    """The lines of the capacity curve."""
+
+    low_load_rps_per_user: float
+    """lambda0: slope of the low-load line."""
+    low_load_se: float
+    """Its standard error."""
+    baseline_users: tuple[float, ...]
+    """Users of the levels that it was fitted to."""
+    capacity_rps: float | None = None
+    """Goodput of the capacity line; None without a knee."""
+    capacity_se_rps: float | None = None
+    """Its standard error."""
+    usl: UslFit | None = None
+
+
+MissingKind = Literal[
+    "levels",
+    "lower_levels",
+    "higher_levels",
+    "between_levels",
+    "longer_levels",
+    "soak",
+    "beyond",
+    "return_to_first",
+    "return_to_clean",
+]
+
+
+class Missing(Reading, frozen=True, kw_only=True):
+    """Levels that would make the verdict more precise: `count` of this kind, with users in these bounds."""
+
+    kind: MissingKind
+    count: int = 1
+    seconds: float | None = None
+    """Least duration of each level; None: as long as other levels."""
+    users_below: float | None = None
+    users_above: float | None = None
+
+
+class CapacityVerdict(Reading, frozen=True, kw_only=True):
+    """The verdict on the levels of users of one epoch."""
+
+    epoch: int = 0
+    knee: KneeVerdict | None = None
+    """Of the kind `knee`, `at_or_below`, `bend` or `no_knee`; None before three levels have settled."""
+    latency_knee: KneeVerdict | None = None
+    curve: CurveFit | None = None
+    missing: tuple[Missing, ...] = ()
+
+
+class EndpointDegradation(Reading, frozen=True, kw_only=True):
+    """The endpoint whose latency or failures rise first, while those of the others do not."""
+
+    method: str
+    name: str
+    """Data from a target or its users: escape before display."""
+    users: float
+    """Users of the lowest level at which they have risen; its offered rate if `at_rates`."""
+    column: Literal["latency", "failures"]
+    before: float
+    """p95 in ms, or failure ratio, at low load."""
+    after: float
+    """p95 in ms, or failure ratio, at that level."""
+    at_rates: bool = False
+    """Whether it was found at levels of offered rates."""
+
+
+class SloVerdict(Reading, frozen=True, kw_only=True):
+    """The highest load at which an objective is met."""
+
+    name: Literal["p95_ms", "p99_ms", "failure_ratio"]
+    limit: float
+    state: Literal["crossed", "kept", "broken"]
+    """`crossed`: met at low load and not at high load. `kept`: met at all levels, so the highest load is at least `users`.
+    `broken`: met at no level, so it is below `users_high`, and `users` is None."""
+    users: float | None = None
+    users_low: float | None = None
+    users_high: float | None = None
+    goodput_rps: float | None = None
+    goodput_low_rps: float | None = None
+    goodput_high_rps: float | None = None
+    epoch: int = 0
+    thin: bool = False
+    """Whether the percentile at the limit rests on too few values (fewer than 1,000 for a p99, 200 for a p95)."""
+
+
+__all__ = [
+    "CapacityVerdict", "ChangePoint", "CurveFit", "Disagreement", "EndpointDegradation", "KneeEvidence", "KneeKind",
+    "KneeVerdict", "Limit", "Missing", "Peak", "Recovery", "RegimeVerdict", "SloVerdict", "UslFit",
+    "Verification", "VerificationStep", "VerificationStepName",
+]  # fmt: skip
