@@ -25,7 +25,7 @@ from .model.columns import extend, rows
 from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
 from .model.latency_seconds import ReadLatencies
 from .model.level import Folded, Level
-from .model.recording import Landmark
+from .model.sources import Landmark
 from .model.timeline import LOG_LINES, FailureCount, Timeline
 from .session.reader import open_session
 from .session.seconds import LevelSeconds

@@ -21,7 +21,7 @@ from capexplorer.model.events import Event
 from capexplorer.session.reader import read
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 
 DOCS = Path(__file__).parent
 SESSION = DOCS.parent / "sessions" / "sample.jsonl"

@@ -22,7 +22,7 @@ from capexplorer.model.events import Event, Sample
 from capexplorer.session.reader import read
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from docs.smaller_svg import smaller
 
 SIZES = {"wide": (120, 40), "narrow": (80, 24), "large": (200, 60)}

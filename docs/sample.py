@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 
 from capexplorer.model.events import Header
-from capexplorer.session.codec import decode, encode
-from capexplorer.session.seal import has_seal, sealed
+from capexplorer.session.codec import decode, encode, has_seal, sealed
 
 SCRATCH = re.compile(r"/\S*/\.scratch-\d+")
 """The session's own folder, where the target may write."""

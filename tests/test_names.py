@@ -30,19 +30,16 @@ ALLOWED_CLASSES = {
 
 ALLOWED_FILES = {
     "app": "the probe of a target's own metrics, and the application of the screen",
-    "axis": "ticks of a page and ticks of the terminal",
     "compare": COMMAND_AND_SCREEN,
     "profiles": COMMAND_AND_SCREEN,
     "replay": COMMAND_AND_SCREEN,
     "sessions": COMMAND_AND_SCREEN,
     "environment": REPORT_AND_COMPARISON,
     "figures": REPORT_AND_COMPARISON,
-    "json": REPORT_AND_COMPARISON,
     "markdown": REPORT_AND_COMPARISON,
     "endpoints": "load counts them, a pane shows them",
     "failures": "load counts them, a pane shows them",
     "plan": "the language of plans, and the driver that follows one",
-    "machine": "the facts of a machine, and what reads them",
     "ports": COUNTED_AND_SHOWN,
 }
 

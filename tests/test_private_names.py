@@ -45,8 +45,8 @@ KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/se
 RESULTS = ("load/results.py",)
 MASTER = ("load/workers/master.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
-QUEUE_FILES = ("commands/headless.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
-EMPTY_QUEUE_FILES = ("commands/headless.py", "run/inbox.py")
+QUEUE_FILES = ("commands/exploring.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
+EMPTY_QUEUE_FILES = ("commands/exploring.py", "run/inbox.py")
 SOCKET_FILES = ("native_http.py", "probe/sockdiag.py", "run/control_server.py", "target/free_port.py")
 
 # A purpose of several names.
@@ -55,7 +55,7 @@ UNPATCHED = "is never patched by gevent: native threads wait on it without a hub
 USED_NAMES = (
     Private("_queue", "SimpleQueue", QUEUE_FILES, UNPATCHED),
     Private(
-        "argparse:ArgumentParser", "_option_string_actions", ("load/locust_options.py",),
+        "argparse:ArgumentParser", "_option_string_actions", ("load/workload.py",),
         "says whether an argument is an option of Locust, or one of the locustfile",
     ),
     Private(

@@ -18,7 +18,7 @@ from ..remote.run_connection import RunConnection
 from ..replay import Replay
 from ..session.reader import open_session
 from ..tui.screens.baseline_choice import Baselines
-from . import completing
+from . import shared_options
 from .afterwards import print_session, program_name, require_log, run_goes_on
 from .baseline import baselines
 from .configured_preferences import own_preferences
@@ -30,7 +30,7 @@ SCREEN = ("attach", "capexplorer sessions")
 
 
 @click.command()
-@click.argument("session", required=False, shell_complete=completing.runs)
+@click.argument("session", required=False, shell_complete=shared_options.runs)
 @click.option("--watch", is_flag=True, help="Only watch: never take the controls.")
 @click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
 @click.option("--mouse", is_flag=True, help="Keys, tabs, lists and charts can be clicked; selecting text then needs Shift.")
@@ -72,7 +72,7 @@ def _show(connection: RunConnection, recording: Replay, saved_curves: Baselines,
     from ..tui.actions.steering_attached import AttachedRunActions
     from ..tui.actions.view_only import ViewOnlyActions
     from ..tui.app import ExplorerApp
-    from ..tui.attached_feed import AttachedFeed
+    from ..tui.feed import AttachedFeed
 
     controls = RemoteControls(connection, _plan_wrong)
     feed = AttachedFeed(recording, controls)

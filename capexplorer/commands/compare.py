@@ -17,10 +17,10 @@ from ..report.writing import write_file
 from ..session import titles
 from ..session.catalog import find
 from ..session.reader import SessionReader, open_session
-from . import completing
+from . import shared_options
 from .configured_preferences import own_preferences
 from .error_output import print_error, print_line
-from .reanalysing import with_found
+from .shared_options import with_found
 from .terminals import require_screen
 
 FORMATS = ("md", "html", "json")
@@ -32,7 +32,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 @click.command(epilog=f"\b\n{HELP}")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=completing.sessions)
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=shared_options.sessions)
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="Default: from the suffix of -o; else the screen on a terminal, or md."
 )

@@ -20,7 +20,7 @@ from ..model.limits import Limits, limits_by_key
 from ..probe.machine import machine
 from ..profile import ComposeTarget, Profile, Wait
 from ..target.spec import load_spec
-from . import completing
+from . import shared_options
 from .limiting import check_here
 
 SCHEMA = "capexplorer.doctor/1"
@@ -44,7 +44,7 @@ _SHOWN: dict[State, tuple[str, str]] = {
 
 
 @click.command()
-@click.argument("profile_name", metavar="[PROFILE]", required=False, shell_complete=completing.profiles)
+@click.argument("profile_name", metavar="[PROFILE]", required=False, shell_complete=shared_options.profiles)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable: docs/doctor.md.")
 def command(profile_name: str | None, as_json: bool) -> None:
     """Show which limits of this machine will stop an exploration, and how to raise them.

@@ -22,13 +22,13 @@ from rich.text import Text
 from .. import namespace, wording
 from ..errors import InputError
 from ..load.plan import Step
-from ..model.event_source import EventSource
 from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
 from ..model.figures import LevelBin, LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.limits import LEAST_GENERATOR_OPEN_FILES
 from ..model.offered import OfferedFigures
+from ..model.sources import EventSource
 from ..model.timeline import Timeline
 from ..remote import run_sockets
 from ..report.figures import rate_with_error
@@ -39,7 +39,7 @@ from .afterwards import run_goes_on
 from .assembly import AssembledRun, live_run, report_failure
 from .error_output import print_line, printable, signals_to
 from .on_screen import HANG_UP, release_input
-from .screen_options import ScreenOptions
+from .run_arguments import ScreenOptions
 from .terminals import require_screen
 
 # -- headless ------------------------------------------------------------------------------------------------------------------

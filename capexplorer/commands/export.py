@@ -16,9 +16,9 @@ from ..report.redaction import redacted
 from ..session.canonical import canonical
 from ..session.catalog import find
 from ..session.reader import open_session
-from . import completing
+from . import shared_options
 from .error_output import print_error
-from .reanalysing import with_found
+from .shared_options import with_found
 
 _STDOUT = Path("-")
 
@@ -28,7 +28,7 @@ def _format_help() -> str:
 
 
 @click.command(epilog=_format_help())
-@click.argument("session", shell_complete=completing.sessions)
+@click.argument("session", shell_complete=shared_options.sessions)
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="json", show_default=True)
 @click.option(
     "-o",

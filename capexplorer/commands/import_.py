@@ -17,7 +17,7 @@ from ..model.timeline import Timeline
 from ..session.importers import imported
 from ..session.names import SUFFIX, make_folder
 from ..session.writer import SessionWriter
-from .local_file import LocalFile
+from .shared_options import LocalFile
 
 
 @click.command("import")

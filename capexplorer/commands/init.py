@@ -25,8 +25,8 @@ from .afterwards import program_name
 from .asking import ask
 from .init_requests import Requests
 from .init_service import NewService
-from .local_file import LocalFile
 from .resolving import given_settings
+from .shared_options import LocalFile
 
 _HOST = re.compile(r"HOST(:\d+)?")
 

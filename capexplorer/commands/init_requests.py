@@ -11,7 +11,7 @@ import click
 from ..addresses import is_same_service
 from ..drafting import reading, references
 from ..errors import InputError
-from ..load import drawn_values
+from ..load import variables
 from ..load.guard import HostGuard
 from ..load.single_request import HttpAnswer, send
 from ..load.variables import expanded
@@ -61,8 +61,8 @@ class Requests:
         if not self.sends:
             self.tasks.append((task, "not sent yet"))
             return
-        groups = drawn_values.read(Users(values=self.values), Path(), "--values")
-        answer = show(drawn_values.drawn(expanded(task, self.secrets.values), groups), self.url, self.guard)
+        groups = variables.read(Users(values=self.values), Path(), "--values")
+        answer = show(variables.drawn(expanded(task, self.secrets.values), groups), self.url, self.guard)
         line = line_of(task, answer)
         if not succeeded(answer):
             click.echo(_advice(task, answer), nl=False)

@@ -13,7 +13,7 @@ from .assembly import AssembledRun, live_run, report_failure
 from .baseline import baselines
 from .configured_preferences import own_preferences
 from .error_output import signals_to
-from .screen_options import ScreenOptions
+from .run_arguments import ScreenOptions
 from .terminals import give_terminal_back, name_of_terminal
 
 HANG_UP = "SIGHUP"
@@ -30,7 +30,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             from ..run.screens import Screen
             from ..tui.actions.steering import LiveRunActions
             from ..tui.app import ExplorerApp
-            from ..tui.live_feed import LiveFeed
+            from ..tui.feed import LiveFeed
 
             saved_curves = baselines(screen_options.baseline, options.sessions_dir, live=True)  # read now, before there is load
             run = assembled.run

@@ -3,23 +3,144 @@ gevent must patch before anything else is imported."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .. import paths, profile
 from ..errors import InputError
+from ..model.level import Level
 from ..model.session_entry import SessionEntry
+from ..model.timeline import Timeline
 from ..remote import run_sockets
+from ..report.compare import Comparison, SecondLatencies, Session, compare
+from ..report.formats import FORMATS
+from ..session import removal, titles
+from ..session.catalog import list_sessions
+from ..session.digest import digest_of, kept_digest
+from ..session.reader import open_session
 from ..tui.picker_app import PickerApp
 from ..tui.screens.profiles import ProfileEntry
+from ..tui.screens.sessions import LevelRow, SessionRow
 from ..tui.terminal import own_terminal
 from .configured_preferences import own_preferences
 from .error_output import signals_to
 from .run_profile import DEFAULT_PROFILE
-from .session_folder import SessionFolder
+from .sessions import judged
 from .terminals import require_screen
+
+# -- session folder ------------------------------------------------------------------------------------------------------------
+# The picker's saved sessions: those of a folder, and the operations on them.
+
+
+class SessionFolder:
+    """The sessions of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def formats(self) -> Mapping[str, str]:
+        """The formats of `capexplorer export`, each with a description."""
+        return {name: each.description for name, each in FORMATS.items()}
+
+    def rows(self) -> list[SessionRow]:
+        """All sessions, newest first; best goodput and marks only if they are already cached. Raises SessionError for the
+        folder.
+        """
+        return [row_of(entry) for entry in list_sessions(self.folder)]
+
+    def search(self, stopped: Callable[[], bool]) -> bool:
+        """Compute missing verdicts, best goodputs and marks; returns whether any were missing. Raises SessionError. `stopped` is
+        called before each log: it takes up to a second, and a folder may have thousands.
+        """
+        missing = [entry for entry in list_sessions(self.folder) if entry.problem is None and _missing(entry)]
+        for entry in missing:
+            if stopped():
+                break
+            with contextlib.suppress(OSError):
+                digest_of(entry.path, judged)
+        return bool(missing)
+
+    def levels(self, entry: SessionEntry) -> list[LevelRow]:
+        """The levels of a session. Raises SessionError."""
+        with open_session(entry.path) as log:
+            return [_level(level) for level in Timeline(log).levels]
+
+    def rename(self, entry: SessionEntry, title: str) -> None:
+        """Give a session a title. Raises SessionError."""
+        titles.write(entry.path, title)
+
+    def delete(self, entry: SessionEntry) -> None:
+        """Delete a session with the files that belong to it. Raises SessionError."""
+        removal.delete(entry.path)
+
+    def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
+        """Compare sessions; the first is the baseline. Raises SessionError, InputError."""
+        return compare([_session(entry) for entry in entries])
+
+    def export(self, entry: SessionEntry, form: str) -> str:
+        """Export to the working folder by running the command. Raises InputError with the command's last line."""
+        output = Path(f"{entry.id}{FORMATS[form].suffix or f'-{form}'}")
+        command = [sys.executable, "-P", "-m", "capexplorer", "export", str(entry.path), "--format", form, "-o", str(output)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise InputError((done.stderr.strip().splitlines() or ["the export failed"])[-1])
+        return str(output.resolve())
+
+
+def row_of(entry: SessionEntry) -> SessionRow:
+    """The list row of a session with its title, verdict, best goodput and marks, which are unknown if it cannot be opened."""
+    if entry.problem is not None:
+        return SessionRow(entry=entry, title=titles.read(entry.path))
+    try:
+        found = kept_digest(entry.path)
+    except OSError:
+        return SessionRow(entry=entry)
+    return SessionRow(
+        entry=entry,
+        title=titles.read(entry.path),
+        best_goodput_rps=found.best_goodput_rps if found else None,
+        marks=found.marks if found else None,
+        verdict=found.verdict if found else None,
+        knee_users=found.knee_users if found else None,
+        recording=removal.being_recorded(entry.path, complete=entry.complete),
+    )
+
+
+def _missing(entry: SessionEntry) -> bool:
+    try:
+        return kept_digest(entry.path) is None
+    except OSError:
+        return False
+
+
+def _session(entry: SessionEntry) -> Session:
+    latencies = SecondLatencies()
+    with open_session(entry.path) as log:
+        timeline = Timeline(latencies.collecting(log))
+    return Session(timeline, title=titles.read(entry.path), damaged=log.damaged, latencies=latencies)
+
+
+def _level(level: Level) -> LevelRow:
+    figures = level.figures
+    return LevelRow(
+        index=level.opened.index,
+        users=level.users,
+        epoch=level.opened.epoch,
+        settled_for_s=figures.settled_seconds if figures.settled else None,
+        requests=figures.requests,
+        goodput_rps=figures.goodput_rps,
+        goodput_se_rps=figures.goodput_se_rps,
+        p50_ms=figures.latency_ms.p50,
+        p95_ms=figures.latency_ms.p95,
+        p99_ms=figures.latency_ms.p99,
+        failure_ratio=figures.failure_ratio,
+        target_cpu_ratio=figures.target_cpu_ratio,
+    )
 
 
 def pick(folder: Path | None = None, *, mouse: bool = False) -> None:

@@ -14,20 +14,20 @@ from ..model.kept_request import KeptRequests, NoRequests
 from ..replay import Replay
 from ..session import kept_file
 from ..session.catalog import find
-from ..tui.playback import Playback, parse_position
+from ..tui.feed import Playback, parse_position
 from ..tui.screens.baseline_choice import Baselines
-from . import completing
+from . import shared_options
 from .baseline import baselines
 from .configured_preferences import own_preferences
 from .error_output import print_line, signals_to
-from .reanalysing import reanalysed_copy
+from .shared_options import reanalysed_copy
 from .terminals import terminal_or_browser
 
 _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 
 
 @click.command()
-@click.argument("session", shell_complete=completing.sessions)
+@click.argument("session", shell_complete=shared_options.sessions)
 @click.option(
     "--speed",
     type=click.Choice(_SPEEDS),
@@ -92,7 +92,7 @@ def _kept_requests(log: Path) -> KeptRequests:
 def _play(recording: Replay, playback: Playback, start: str | None, saved_curves: Baselines, *, mouse: bool, whole: bool) -> int:
     from ..tui.actions.transport import Transport
     from ..tui.app import ExplorerApp
-    from ..tui.recorded_feed import RecordedFeed
+    from ..tui.feed import RecordedFeed
 
     requests = _kept_requests(recording.path)
     feed, preferences = RecordedFeed(recording, playback, start_at=start, whole=whole), own_preferences()

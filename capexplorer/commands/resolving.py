@@ -13,7 +13,7 @@ import msgspec
 from .. import namespace, paths
 from ..addresses import is_host_and_port, is_http_url, is_loopback, is_url, without_userinfo
 from ..errors import InputError
-from ..load import drawn_values, variables
+from ..load import variables
 from ..load.plan import Step, check_start, is_text, offers_rates, parse
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
@@ -154,7 +154,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         users_host=None if host == url else host,
         port=port,
         watched_pid=adhoc.watched_pid(asked.pid, asked.port_of),
-        values=drawn_values.read(found.users, Path(where).parent, where) if locustfile is None else (),
+        values=variables.read(found.users, Path(where).parent, where) if locustfile is None else (),
         variables=named,
         locustfile=locustfile,
         locust_arguments=asked.locust_arguments,

@@ -7,14 +7,14 @@ from typing import Any, get_args
 
 import click
 
-from ..commands import completing
 from ..commands.exploring import explore
-from ..commands.local_file import LocalFile
 from ..commands.resolving import resolve
 from ..commands.run_arguments import RunArguments
-from ..commands.screen_options import ScreenOptions
 from ..errors import InputError
 from ..model.offered import Arrivals
+from . import shared_options
+from .run_arguments import ScreenOptions
+from .shared_options import LocalFile
 
 AUTOPILOT_LOADS = ("users", "rate")
 """The kinds of load that the autopilot may step; the first is the default."""
@@ -37,7 +37,7 @@ class Run(click.Command):
 
 
 @click.command(cls=Run)
-@click.argument("profile", required=False, shell_complete=completing.profiles)
+@click.argument("profile", required=False, shell_complete=shared_options.profiles)
 @click.option("-f", "--locustfile", type=LocalFile(), help="A Locust file; it needs no change.")
 @click.option("--host", metavar="URL", help="URL of a running service; no target is started.")
 @click.option(

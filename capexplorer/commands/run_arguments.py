@@ -53,3 +53,16 @@ class RunArguments:
         """The option that names the service; None: the profile does."""
         given = (("--host", self.host), ("--target-cmd", self.target_cmd), ("--compose", self.compose))
         return next((option for option, value in given if value is not None), None)
+
+
+# -- screen options ------------------------------------------------------------------------------------------------------------
+# Options of `run` that only its screen needs.
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenOptions:
+    """As given on the command line."""
+
+    baseline: str | None = None
+    """A saved session whose curve is drawn behind the live one."""
+    mouse: bool = False

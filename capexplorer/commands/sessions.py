@@ -25,7 +25,7 @@ from ..session.catalog import find, list_sessions
 from ..session.digest import digest_of
 from ..wording import session_time
 from ..wording.numbers import MISSING, three_digits
-from . import completing
+from . import shared_options
 from .asking import confirm
 from .error_output import printable
 
@@ -89,7 +89,7 @@ def command(context: click.Context, as_json: bool, sessions_dir: Path | None) ->
 
 
 @command.command("rm")
-@click.argument("names", metavar="SESSION...", nargs=-1, required=True, shell_complete=completing.sessions)
+@click.argument("names", metavar="SESSION...", nargs=-1, required=True, shell_complete=shared_options.sessions)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_FOLDER
 def remove(names: tuple[str, ...], yes: bool, sessions_dir: Path | None) -> None:
@@ -108,7 +108,7 @@ def remove(names: tuple[str, ...], yes: bool, sessions_dir: Path | None) -> None
 
 
 @command.command("rename")
-@click.argument("name", metavar="SESSION", shell_complete=completing.sessions)
+@click.argument("name", metavar="SESSION", shell_complete=shared_options.sessions)
 @click.argument("title")
 @_FOLDER
 def rename(name: str, title: str, sessions_dir: Path | None) -> None:

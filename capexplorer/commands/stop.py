@@ -12,7 +12,7 @@ from ..remote.protocol import Stop
 from ..remote.run_connection import RunConnection
 from ..session import titles
 from ..session.names import SUFFIX
-from . import completing
+from . import shared_options
 from .afterwards import require_log
 
 ENDS_WITHIN_S = 60.0
@@ -20,7 +20,7 @@ ENDS_WITHIN_S = 60.0
 
 
 @click.command()
-@click.argument("session", required=False, shell_complete=completing.runs)
+@click.argument("session", required=False, shell_complete=shared_options.runs)
 @click.option(
     "--sessions-dir",
     type=click.Path(path_type=Path),

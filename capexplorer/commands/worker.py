@@ -10,7 +10,7 @@ import click
 from ..addresses import host_and_port
 from ..errors import InputError
 from .error_output import print_line, signals_to
-from .local_file import LocalFile
+from .shared_options import LocalFile
 
 JOIN_WITHIN_S = 30.0
 

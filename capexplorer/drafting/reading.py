@@ -6,16 +6,168 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
 
 from ..errors import InputError
 from ..profile import METHODS, PLACEHOLDER, Param
 from ..toml import shown
-from . import curl, har, openapi
-from .request import Request, request
+from . import curl
+from .request import Request, merged, request
+
+# -- har -----------------------------------------------------------------------------------------------------------------------
+# A HAR file (a recording of a browser or a proxy) as requests to one service. Sends nothing.
+
+
+_OF_THE_BROWSER = frozenset(("host", "user-agent", "accept-language", "origin"))
+
+
+class _Header(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _PostData(msgspec.Struct):
+    text: str = ""
+
+
+class _Request(msgspec.Struct):
+    method: str
+    url: str
+    headers: list[_Header] = []
+    postData: _PostData | None = None  # noqa: N815 - the format's name
+
+
+class _Entry(msgspec.Struct):
+    request: _Request
+
+
+class _Log(msgspec.Struct):
+    entries: list[_Entry]
+
+
+class _Har(msgspec.Struct):
+    log: _Log
+
+
+def parse_har(raw: Any, where: str, origin: str | None) -> list[Request]:
+    """Requests to `origin`; None: to the origin with the most. Equal ones are one with their number as its weight.
+
+    Raises InputError: not a HAR file, no request to the service.
+    """
+    try:
+        har = msgspec.convert(raw, _Har)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        raise InputError(f"{where}: not a HAR file: {message[:1].lower()}{message[1:]}") from None
+    found = [_request(entry.request, where, index) for index, entry in enumerate(har.log.entries)]
+    if not found:
+        raise InputError(f"{where}: log.entries: expected at least one request, got none")
+    if origin is None:
+        origin = Counter(each.origin for each in found).most_common(1)[0][0]
+    ours = [each for each in found if each.origin == origin]
+    if not ours:
+        others = ", ".join(sorted({each.origin or "" for each in found})[:5])
+        raise InputError(f"{where}: log.entries: expected requests to {origin}, got requests to {others}")
+    return [replace(each, weight=min(each.weight, 10_000)) for each in merged(ours)]
+
+
+def _request(sent: _Request, where: str, index: int) -> Request:
+    headers = {header.name: header.value for header in sent.headers if header.name.lower() not in _OF_THE_BROWSER}
+    body = sent.postData.text or None if sent.postData is not None else None
+    return request(sent.method, sent.url, headers, body, f"{where}: log.entries[{index}].request")
+
+
+# -- openapi -------------------------------------------------------------------------------------------------------------------
+# An OpenAPI or Swagger file as requests: each GET, with the examples of its required parameters. Sends nothing.
+#
+# Operations that change data are left out: an example of a schema is seldom an order that a service accepts.
+
+
+_CHANGING = ("post", "put", "patch", "delete")
+_BY_TYPE = {"integer": 1, "number": 1, "boolean": "true", "string": "a"}
+
+
+def parse_openapi(raw: Mapping[str, Any], where: str) -> tuple[list[Request], list[str]]:
+    """(requests, operations that are left out as `POST /orders`). Raises InputError: no path with a GET."""
+    paths = raw.get("paths")
+    if not isinstance(paths, Mapping):
+        raise InputError(f"{where}: paths: expected a table of paths")
+    base = _base(raw)
+    found, left_out = [], []
+    for path, item in paths.items():
+        operations = item if isinstance(item, Mapping) else {}
+        left_out += [f"{method.upper()} {path}" for method in _CHANGING if method in operations]
+        if isinstance(operation := operations.get("get"), Mapping):
+            parameters = [*_list(operations.get("parameters")), *_list(operation.get("parameters"))]
+            found.append(_get(f"{base}{path}", [_resolved(raw, each) for each in parameters], f"{where}: paths.{path}"))
+    if not found:
+        raise InputError(f"{where}: paths: expected at least one path with `get`, got none")
+    return found, left_out
+
+
+def _base(raw: Mapping[str, Any]) -> str:
+    """The path below which all others are: of OpenAPI 3's first server, or Swagger 2's `basePath`."""
+    servers = _list(raw.get("servers"))
+    url = servers[0].get("url", "") if servers and isinstance(servers[0], Mapping) else raw.get("basePath", "")
+    return urlsplit(str(url)).path.rstrip("/") if "{" not in str(url) else ""
+
+
+def _get(path: str, parameters: list[Mapping[str, Any]], where: str) -> Request:
+    query = {}
+    for each in parameters:
+        name, value = str(each.get("name")), _example(each)
+        if each.get("in") == "path":
+            path = path.replace(f"{{{name}}}", quote(value, safe=""))
+        elif each.get("in") == "query" and (each.get("required") or _given(each) is not None):
+            query[name] = value
+    return request("GET", path + (f"?{urlencode(query)}" if query else ""), {}, None, where)
+
+
+def _example(parameter: Mapping[str, Any]) -> str:
+    """The file's own example, else a value of its type."""
+    given = _given(parameter)
+    if given is None:
+        schema = parameter.get("schema", parameter)
+        kind = schema.get("type", "string") if isinstance(schema, Mapping) else "string"
+        given = _BY_TYPE.get(kind if isinstance(kind, str) else "string", "a")
+    return str(given).lower() if isinstance(given, bool) else str(given)
+
+
+def _given(parameter: Mapping[str, Any]) -> Any:
+    return next(_examples(parameter), None)
+
+
+def _examples(parameter: Mapping[str, Any]) -> Iterator[Any]:
+    for where in (parameter, parameter.get("schema")):
+        if not isinstance(where, Mapping):
+            continue
+        yield from (where[key] for key in ("example", "default") if where.get(key) is not None)
+        examples = where.get("examples")
+        named = examples.values() if isinstance(examples, Mapping) else _list(examples)
+        yield from (each.get("value") if isinstance(each, Mapping) else each for each in named)
+        yield from _list(where.get("enum"))
+
+
+def _resolved(raw: Mapping[str, Any], parameter: Any) -> Mapping[str, Any]:
+    """What a local `$ref` refers to; without one, the parameter itself."""
+    reference = parameter.get("$ref") if isinstance(parameter, Mapping) else None
+    if isinstance(reference, str) and reference.startswith("#/"):
+        parameter = raw
+        for part in reference[2:].split("/"):
+            parameter = parameter.get(part) if isinstance(parameter, Mapping) else None
+    return parameter if isinstance(parameter, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
 
 MB_MOST = 64
 """Of a file: recordings hold the bodies of all replies."""
@@ -97,9 +249,9 @@ def _read_file(path: Path, origin: str | None) -> Described:
         return Described([curl.parse(part, f"{where}: command {number}") for number, part in enumerate(commands, 1)])
     raw = _parsed(text, path)
     if isinstance(raw, Mapping) and "log" in raw:
-        return Described(har.parse(raw, where, origin))
+        return Described(parse_har(raw, where, origin))
     if isinstance(raw, Mapping) and ("openapi" in raw or "swagger" in raw):
-        return Described(*openapi.parse(raw, where))
+        return Described(*parse_openapi(raw, where))
     raise InputError(f"{where}: expected a HAR file (key `log`), an OpenAPI file (key `openapi`) or curl commands")
 
 

@@ -25,11 +25,11 @@ from ..errors import InputError
 from ..profile import Task, Users, Wait
 from ..toml import nearest
 from . import keep_alive, variables
-from .drawn_values import DrawnTogether, drawn
 from .lean.prepared import prepare
 from .lean.session import LeanSession
 from .lean.user import LeanHttpUser, check
 from .user_code import UserCodeFault
+from .variables import DrawnTogether, drawn
 
 # -- locust options ------------------------------------------------------------------------------------------------------------
 # A locustfile's own options as Locust reads them: from arguments, variables of the environment and locust.conf.

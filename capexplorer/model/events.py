@@ -10,13 +10,13 @@ from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .findings import AnyFinding, MarkKind, kind_of
 from .grades import Confidence, Severity
 from .offered import Arrivals, Drops, OfferedTick
-from .part_reading import PartReading
 from .proposals import Proposal
 from .rate_verdicts import RateCapacity, RateVerdict
 from .readings import (
     GeneratorReading,
     HostReading,
     NeighboursReading,
+    PartReading,
     PortsReading,
     Reading,
     TargetReading,

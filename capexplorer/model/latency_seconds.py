@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .endpoint_columns import ENDPOINTS_MOST, EndpointKey
+from .columns import ENDPOINTS_MOST, EndpointKey
 from .events import EndpointTick, Sample
 from .histogram import counts_between, merged
 

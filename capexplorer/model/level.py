@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
+from .columns import Columns
 from .events import LevelClosed, LevelOpened, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram, merged
 from .level_fold import LevelFold, RampFold
-from .second_columns import Columns
 
 Void = Literal["worker_lost"]
 """Reason why a level has no figures."""

@@ -25,12 +25,12 @@ from typing import Any, get_args
 import msgspec
 
 from .events import Sample
-from .part_reading import PartReading
 from .readings import (
     CountingReading,
     GeneratorReading,
     HostReading,
     NeighboursReading,
+    PartReading,
     PortsReading,
     Reading,
     TargetReading,

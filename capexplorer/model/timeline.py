@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .columns import COLUMNS, FOLD_COLUMNS, row
-from .endpoint_columns import EndpointColumns
+from .columns import COLUMNS, FOLD_COLUMNS, Columns, EndpointColumns, append, row, without_ticks
 from .events import (
     Command,
     Ended,
@@ -36,7 +35,6 @@ from .events import (
 )
 from .latency_seconds import LatencySeconds
 from .level import Level
-from .second_columns import Columns, append, without_ticks
 
 TAIL_S = 320
 """Latest seconds of the open level whose ticks are kept in full: the greatest delay with which a shift can be detected."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..model.events import PartState
-from ..model.part_reading import PartReading
+from ..model.readings import PartReading
 from ..model.watched import PartSpec
 
 

@@ -6,28 +6,95 @@ Has no clock and starts no process; it keeps figures from one raw reading to the
 from __future__ import annotations
 
 import base64
+import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ..model import outside
 from ..model.events import HostFacts
-from ..model.part_reading import PartReading
-from ..model.readings import NeighboursReading, TargetReading
+from ..model.readings import NeighboursReading, PartReading, TargetReading
 from ..model.watched import PartSpec
-from ..probe import parse, sockdiag
-from ..probe.cgroup import Cgroup
+from ..probe import procfs, sockdiag
+from ..probe.cgroup import MEMORY_LIMIT_FILES, OOM_KILL_FILES, QUOTA_FILES, Cgroup
 from ..probe.facts import cgroup_cpus, cgroup_folders, cpu_model
+from ..probe.host import FILES as HOST_FILES
 from ..probe.host import HostProbe
 from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
 from ..probe.procfs import Growth, complete_sum, per_second
-from ..probe.threads import core_share
-from ..probe.tree import Cpu, Used
-from . import remote_files
+from ..probe.tree import Cpu, Used, core_share
 from .raw_reading import RawReading
-from .remote_files import RemoteFiles
+
+# -- remote files --------------------------------------------------------------------------------------------------------------
+# Files of another machine, as the probes read files: the text is that of the latest raw reading. And which files to request.
+
+
+Wanted = dict[str, list[str]]
+"""Paths to read, each with the prefixes of the lines to send; no prefixes: all lines."""
+
+_LINES = {
+    "/proc/stat": ["cpu"],
+    "/proc/meminfo": ["MemTotal:", "MemAvailable:"],
+    "/proc/vmstat": ["pswpin ", "oom_kill "],
+}
+"""Prefixes for long files."""
+
+HOST: Wanted = {path: _LINES.get(path, []) for path in HOST_FILES.values()}
+"""Read each second."""
+
+BLOCK_DEVICES, INTERFACES = "/sys/block/", "/sys/class/net/"
+CPU_MODEL, HOST_NAME, KERNEL, BOOT_ID = (
+    "/proc/cpuinfo", "/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id",
+)  # fmt: skip
+SOMAXCONN, SYN_BACKLOG = "/proc/sys/net/core/somaxconn", "/proc/sys/net/ipv4/tcp_max_syn_backlog"
+
+FACTS: Wanted = {
+    **dict.fromkeys((BLOCK_DEVICES, INTERFACES, HOST_NAME, KERNEL, BOOT_ID, SOMAXCONN, SYN_BACKLOG), []),
+    CPU_MODEL: ["model name"],
+}
+"""Read once."""
+
+
+def cgroup_files(proc_cgroup: str | None) -> Wanted:
+    """Files of the control groups that /proc/PID/cgroup names, and of those above them."""
+    cpu, memory = ((*dict.fromkeys(cgroup_folders(proc_cgroup, controller)),) for controller in ("cpu", "memory"))
+    names = [f"{folder}/{name}" for folder in cpu for name in (*QUOTA_FILES, "cpu.cfs_period_us", "cpu.stat")]
+    names += [f"{folder}/{name}" for folder in memory for name in (*MEMORY_LIMIT_FILES, *OOM_KILL_FILES)]
+    names += [f"{folder}/{name}.pressure" for folder, name in ((*cpu[:1], "cpu"), (*memory[:1], "memory")) if folder]
+    return dict.fromkeys(names, [])
+
+
+class RemoteFiles:
+    """The files of the latest raw reading. `open` is an `OpenFile` for the probes."""
+
+    def __init__(self) -> None:
+        self.raw = RawReading(wall=0.0, boot=0.0)
+
+    def get(self, path: str) -> str | None:
+        """The text; None where it could not be read."""
+        return self.raw.files.get(path)
+
+    def open(self, path: str) -> RemoteFile:
+        """A file whose text each raw reading contains."""
+        return RemoteFile(path, self.get)
+
+
+class RemoteFile:
+    """One file of another machine."""
+
+    def __init__(self, path: str, get: Callable[[str], str | None]) -> None:
+        self._path, self._get = path, get
+        self.error = errno.ENOENT if get(path) is None else None
+
+    def read(self) -> str | None:
+        """Its text in the latest raw reading."""
+        return self._get(self._path)
+
+    def close(self) -> None:
+        """Nothing is open here."""
+
 
 # -- part processes ------------------------------------------------------------------------------------------------------------
 # The processes of a part as a TargetReading, from raw readings: what `probe/target.py` reads on this machine.
@@ -52,7 +119,7 @@ class PartProcesses:
 
     def read(self, raw: RawReading, elapsed_s: float) -> TargetReading | None:
         """The reading over the `elapsed_s` since the previous one; None if no process is selected, or none was found yet."""
-        stats = {pid: stat for pid in raw.pids if (stat := parse.stat(raw.files.get(f"/proc/{pid}/stat"))) is not None}
+        stats = {pid: stat for pid in raw.pids if (stat := procfs.stat(raw.files.get(f"/proc/{pid}/stat"))) is not None}
         running = {pid: stat for pid, stat in stats.items() if stat.state not in "ZX"}
         counters = self._counters(running, elapsed_s)
         if not running:
@@ -73,7 +140,7 @@ class PartProcesses:
             **known,
         )
 
-    def _counters(self, running: Mapping[int, parse.Stat], elapsed_s: float) -> dict[str, Any]:
+    def _counters(self, running: Mapping[int, procfs.Stat], elapsed_s: float) -> dict[str, Any]:
         faults = [self._growth(("faults", pid, stat.started_ticks), stat.major_faults) for pid, stat in running.items()]
         known = [growth for growth in faults if growth is not None]
         now, before = {(pid, stat.started_ticks) for pid, stat in running.items()}, self._before
@@ -84,7 +151,7 @@ class PartProcesses:
             "processes_ended": None if before is None else len(set(before.items()) - now),
         }
 
-    def _sums(self, raw: RawReading, running: Mapping[int, parse.Stat], elapsed_s: float) -> dict[str, Any]:
+    def _sums(self, raw: RawReading, running: Mapping[int, procfs.Stat], elapsed_s: float) -> dict[str, Any]:
         threads = list(self._threads(raw, running))
         read_bytes, written_bytes = self._disk_bytes(raw, running)
         return {
@@ -98,14 +165,14 @@ class PartProcesses:
             "written_bytes_per_s": per_second(written_bytes, elapsed_s),
         }
 
-    def _cpu_ns(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> int | None:
+    def _cpu_ns(self, raw: RawReading, running: Mapping[int, procfs.Stat]) -> int | None:
         """CPU time of all processes, including ended children; in clock ticks if a shell reads. That of their own control group
         includes processes that nobody has waited for."""
         of_group = self._growth(("group", next(iter(running))), raw.numbers.get("group_cpu_ns"))
         tick_ns = 1e9 / raw.ticks
         used: dict[int, Used] = {}
         for pid, stat in running.items():
-            text = parse.process_cpu(raw.files.get(f"/proc/{pid}/stat"))
+            text = procfs.process_cpu(raw.files.get(f"/proc/{pid}/stat"))
             own_ns = raw.numbers.get(f"cpu_ns:{pid}", round(text.ticks * tick_ns) if text is not None else None)
             if own_ns is None:
                 return None
@@ -113,24 +180,24 @@ class PartProcesses:
         of_tree = self._cpu.grown_ns(used, raw.boot)
         return of_tree if of_group is None else of_group
 
-    def _threads(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> Iterator[parse.Schedule]:
+    def _threads(self, raw: RawReading, running: Mapping[int, procfs.Stat]) -> Iterator[procfs.Schedule]:
         """Growth of each thread that was in the previous raw reading, too."""
         for path, text in raw.files.items():
             pid, name = _of_process(path)
-            now = parse.schedstat(text) if pid in running and name.endswith("/schedstat") else None
+            now = procfs.schedstat(text) if pid in running and name.endswith("/schedstat") else None
             if now is None:
                 continue
             grown = [self._growth((path, running[pid].started_ticks, index), value) for index, value in enumerate(now)]
             on_cpu_ns, run_delay_ns, slices = grown
             if on_cpu_ns is not None and run_delay_ns is not None and slices is not None and (on_cpu_ns or not slices):
-                yield parse.Schedule(on_cpu_ns, run_delay_ns, slices)
+                yield procfs.Schedule(on_cpu_ns, run_delay_ns, slices)
 
-    def _disk_bytes(self, raw: RawReading, running: Mapping[int, parse.Stat]) -> tuple[int | None, int | None]:
+    def _disk_bytes(self, raw: RawReading, running: Mapping[int, procfs.Stat]) -> tuple[int | None, int | None]:
         """(read from, written to) storage; None if access is denied, and if a process ended, since its parent inherits its
         counts."""
         grown: list[list[int | None]] = [[], []]
         for pid, stat in running.items():
-            table = parse.colon_table(raw.files.get(f"/proc/{pid}/io"))
+            table = procfs.colon_table(raw.files.get(f"/proc/{pid}/io"))
             for index, name in enumerate(("read_bytes", "write_bytes")):
                 growth = self._growth((name, pid, stat.started_ticks), table.get(name))
                 grown[index] += [None] if name not in table else [] if growth is None else [growth]
@@ -163,7 +230,7 @@ def _of_process(path: str) -> tuple[int, str]:
     return (int(parts[2]), parts[3]) if len(parts) == 4 and parts[2].isdecimal() else (0, "")
 
 
-def _open_files(raw: RawReading, running: Mapping[int, parse.Stat]) -> dict[str, Any]:
+def _open_files(raw: RawReading, running: Mapping[int, procfs.Stat]) -> dict[str, Any]:
     """The sum, and the figures of the process nearest to its limit."""
     each = [(raw.numbers.get(f"fds:{pid}"), _limit(raw, pid)) for pid in running]
     known = [(fds, limit) for fds, limit in each if fds is not None]
@@ -176,7 +243,7 @@ def _open_files(raw: RawReading, running: Mapping[int, parse.Stat]) -> dict[str,
 def _limit(raw: RawReading, pid: int) -> int | None:
     limit = raw.numbers.get(f"fds_limit:{pid}")
     if limit is None:
-        return parse.soft_limit_of_open_files(raw.files.get(f"/proc/{pid}/limits"))
+        return procfs.soft_limit_of_open_files(raw.files.get(f"/proc/{pid}/limits"))
     return limit if limit >= 0 else None
 
 
@@ -187,7 +254,7 @@ def _accept_queue(raw: RawReading, port: int | None) -> dict[str, Any]:
     if rows:
         return {"listen_queue": sum(row.queue for row in rows), "listen_backlog": sum(row.backlog for row in rows)}
     texts = [text for path, text in raw.files.items() if path.endswith(("/net/tcp", "/net/tcp6")) and text]
-    there = [row for text in texts for line in text.splitlines() if (row := parse.listening(line)) is not None]
+    there = [row for text in texts for line in text.splitlines() if (row := procfs.listening(line)) is not None]
     queues = [queue for at, queue in there if port in (None, at)]
     return {"listen_queue": sum(queues)} if queues else {}
 
@@ -244,8 +311,8 @@ class PartProbe:
     def request(self, reader: str | None) -> bytes:
         """The line that requests the next raw reading of a `python` or `shell` reader."""
         wanted = {
-            **remote_files.HOST,
-            **({} if self._facts_requested else remote_files.FACTS),
+            **HOST,
+            **({} if self._facts_requested else FACTS),
             **self._wanted_of_links(),
             **self._wanted_of_groups(),
         }
@@ -260,14 +327,14 @@ class PartProbe:
             settings["all"] = 1
         return msgspec.json.encode(settings)
 
-    def _wanted_of_links(self) -> remote_files.Wanted:
+    def _wanted_of_links(self) -> Wanted:
         """Speeds of network links, once their names are known."""
-        names = (self._facts_text.get(remote_files.INTERFACES) or "").split()
+        names = (self._facts_text.get(INTERFACES) or "").split()
         known = any(path.endswith("/speed") for path in self._facts_text)
-        return {} if known else {f"{remote_files.INTERFACES}{name}/speed": [] for name in names}
+        return {} if known else {f"{INTERFACES}{name}/speed": [] for name in names}
 
-    def _wanted_of_groups(self) -> remote_files.Wanted:
-        return remote_files.cgroup_files(self._groups) if self._groups else {}
+    def _wanted_of_groups(self) -> Wanted:
+        return cgroup_files(self._groups) if self._groups else {}
 
     def read(self, raw: RawReading) -> PartReading | None:
         """The reading over the time since the previous raw reading; None for the first one."""
@@ -293,7 +360,7 @@ class PartProbe:
         starts again, the first process has the same id."""
         if self._watch.pid is None or self._watch.is_in_container or not raw.pids:
             return raw
-        stat = parse.stat(raw.files.get(f"/proc/{self._watch.pid}/stat"))
+        stat = procfs.stat(raw.files.get(f"/proc/{self._watch.pid}/stat"))
         if stat is None:
             return raw
         self.started_ticks = self.started_ticks or stat.started_ticks
@@ -304,11 +371,11 @@ class PartProbe:
 
     def _keep_facts(self, raw: RawReading) -> None:
         """Keep texts that are requested once, and start reading control groups when their files have arrived."""
-        once = (*remote_files.FACTS, *self._wanted_of_links())
+        once = (*FACTS, *self._wanted_of_links())
         self._facts_text |= {path: raw.files[path] for path in once if path in raw.files}
         self._facts_requested = True
         groups = raw.files.get(f"/proc/{raw.pids[0]}/cgroup") if raw.pids else None
-        if self._groups and any(path in raw.files for path in remote_files.cgroup_files(self._groups)):
+        if self._groups and any(path in raw.files for path in cgroup_files(self._groups)):
             self._processes.read_cgroup(self._groups)
         if groups is not None:
             self._groups = groups
@@ -316,7 +383,7 @@ class PartProbe:
     def _neighbours(self, raw: RawReading, others: float | None) -> NeighboursReading:
         """CPU of other processes of that machine; their names while they use much."""
         if raw.all:
-            found = ((int(text.partition(" ")[0]), parse.process_cpu(text)) for text in raw.all if text)
+            found = ((int(text.partition(" ")[0]), procfs.process_cpu(text)) for text in raw.all if text)
             now = Snapshot(raw.boot, {(pid, each.started_ticks): each for pid, each in found if each is not None})
             if self._snapshot is not None:
                 self._others = busiest(self._snapshot, now, {raw.pid, *raw.pids})
@@ -328,29 +395,29 @@ class PartProbe:
         return NeighboursReading(cpu_ratio=others, processes=dict(self._others))
 
     def _is_block_device(self, name: str) -> bool:
-        return name in (self._facts_text.get(remote_files.BLOCK_DEVICES) or "").split()
+        return name in (self._facts_text.get(BLOCK_DEVICES) or "").split()
 
     @property
     def facts(self) -> PartFacts:
         """As of the latest raw reading."""
         raw, known = self._files.raw, self._facts_text
-        memory_kb = parse.colon_table(raw.files.get("/proc/meminfo")).get("MemTotal")
-        speeds = [parse.integer(text) for path, text in known.items() if path.endswith("/speed")]
+        memory_kb = procfs.colon_table(raw.files.get("/proc/meminfo")).get("MemTotal")
+        speeds = [procfs.integer(text) for path, text in known.items() if path.endswith("/speed")]
         program = raw.files.get(f"/proc/{raw.pids[0]}/exe") if raw.pids else None
         return PartFacts(
             host=HostFacts(
-                name=_line(known.get(remote_files.HOST_NAME)),
-                system="Linux" if known.get(remote_files.KERNEL) else None,
-                kernel=_line(known.get(remote_files.KERNEL)),
-                cpu_model=cpu_model(known.get(remote_files.CPU_MODEL)),
+                name=_line(known.get(HOST_NAME)),
+                system="Linux" if known.get(KERNEL) else None,
+                kernel=_line(known.get(KERNEL)),
+                cpu_model=cpu_model(known.get(CPU_MODEL)),
                 cpus=raw.cpus,
                 memory_bytes=None if memory_kb is None else memory_kb * 1024,
-                somaxconn=parse.integer(known.get(remote_files.SOMAXCONN)),
-                tcp_max_syn_backlog=parse.integer(known.get(remote_files.SYN_BACKLOG)),
+                somaxconn=procfs.integer(known.get(SOMAXCONN)),
+                tcp_max_syn_backlog=procfs.integer(known.get(SYN_BACKLOG)),
                 link_bytes_per_s=max((speed * 1e6 / 8 for speed in speeds if speed and speed > 0), default=None),
                 cgroup_cpus=cgroup_cpus(self._groups, self._files.get),
             ),
-            boot_id=_line(known.get(remote_files.BOOT_ID)),
+            boot_id=_line(known.get(BOOT_ID)),
             pid=raw.pids[0] if raw.pids else None,
             program=os.path.basename(program.removesuffix(" (deleted)")) if program else _command(raw),
             why=raw.why if self._watch.selected is not None and not raw.pids else None,

@@ -13,7 +13,7 @@ import msgspec
 
 from ..model import outside
 from ..model.events import HostFacts, PartState
-from ..model.part_reading import LOST_S, PartReading
+from ..model.readings import LOST_S, PartReading
 from ..model.watched import PartSpec
 from .link import PartLink
 from .part_messages import Noticed, Read

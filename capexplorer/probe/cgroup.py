@@ -13,7 +13,7 @@ import errno
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from . import parse
+from . import procfs
 from .facts import NO_LIMIT_BYTES, cgroup_folders
 from .procfs import Growth, KeptFile, OpenFile, TextFile, per_second, read_once
 
@@ -43,7 +43,7 @@ class Cgroup:
 
     def oom_kills(self) -> int | None:
         """Processes killed for lack of memory since the last call."""
-        return self._growth("oom_kill", parse.spaced_table(self._kills.read()).get("oom_kill"))
+        return self._growth("oom_kill", procfs.spaced_table(self._kills.read()).get("oom_kill"))
 
     def memory_limit_bytes(self) -> int | None:
         """The lowest limit of all levels; None without a limit."""
@@ -52,7 +52,7 @@ class Cgroup:
 
     def pressure_ratio(self, name: Literal["cpu", "memory"], elapsed_s: float) -> float | None:
         """Share of the tick in which a task of its own group waited (PSI "some"); None in version 1, and at the first call."""
-        stalled = [parse.pressure_us(file.read(), "some") for file in self._pressures[name]]
+        stalled = [procfs.pressure_us(file.read(), "some") for file in self._pressures[name]]
         ratio = per_second(self._growth(name, stalled[0] if stalled else None), elapsed_s, 1e6)
         return None if ratio is None else min(ratio, 1.0)
 
@@ -81,7 +81,7 @@ class _Quota:
         words = (self._files[0].read() or "").split()
         if not words or not words[0].isdigit() or self._stat is None:  # "max", or -1
             return None
-        table = parse.spaced_table(self._stat.read())
+        table = procfs.spaced_table(self._stat.read())
         throttled_ns = table.get("throttled_time")
         return table.get("throttled_usec") if throttled_ns is None else throttled_ns // 1000
 
@@ -108,7 +108,7 @@ def _first_with_kills(open_file: OpenFile, paths: Iterable[str]) -> TextFile:
     """The first file with a count of OOM kills; if there is none, the file with the machine's count."""
     for path in paths:
         file = open_file(path)
-        if "oom_kill" in parse.spaced_table(file.read()):
+        if "oom_kill" in procfs.spaced_table(file.read()):
             return file
         file.close()
     return open_file("/proc/vmstat")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 from ..model.events import HostFacts
-from . import parse
+from . import procfs
 from .ports import ephemeral_range
 from .procfs import numbers, read_once
 
@@ -29,7 +29,7 @@ def host_facts() -> HostFacts:
         cpus=os.cpu_count(),
         memory_bytes=_memory_bytes(),
         fds_limit=fds_limit(),
-        fds_limit_of_system=(parse.file_nr(read_once("/proc/sys/fs/file-nr")) or (None, None))[1],
+        fds_limit_of_system=(procfs.file_nr(read_once("/proc/sys/fs/file-nr")) or (None, None))[1],
         port_range=(ports.first, ports.last) if ports else None,
         ports_reserved=ports.reserved if ports else None,
         ports_capacity=ports.capacity if ports else None,
@@ -45,7 +45,7 @@ def host_facts() -> HostFacts:
 
 def fastest_link(folder: str) -> float | None:
     """Bytes a second in one direction. Loopback, links that are down and virtual links report no speed, or -1 Mb/s."""
-    speeds = [parse.integer(read_once(f"{folder}/{name}/speed")) for name in _listed(folder)]
+    speeds = [procfs.integer(read_once(f"{folder}/{name}/speed")) for name in _listed(folder)]
     return max((mbit * 1e6 / 8 for mbit in speeds if mbit is not None and mbit > 0), default=None)
 
 
@@ -100,7 +100,7 @@ def _cgroup_memory_bytes() -> int | None:
 
 
 def _memory_bytes() -> int | None:
-    total_kb = parse.colon_table(read_once("/proc/meminfo")).get("MemTotal")
+    total_kb = procfs.colon_table(read_once("/proc/meminfo")).get("MemTotal")
     if total_kb is not None:
         return total_kb * 1024
     import psutil

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from ..model.readings import GeneratorReading
-from . import parse
+from . import procfs
 from .procfs import Growth, KeptFile, per_second
-from .threads import Thread, core_share
+from .tree import Thread, core_share
 
 # -- syscalls ------------------------------------------------------------------------------------------------------------------
 # Readings of a process by one system call each. They need no descriptor, so they work under EMFILE.
@@ -35,7 +35,7 @@ def soft_limit_of_open_files(pid: int, otherwise: int | None) -> int | None:
         soft = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
     except OSError:
         text = _limits(pid)
-        return otherwise if text is None else parse.soft_limit_of_open_files(text)
+        return otherwise if text is None else procfs.soft_limit_of_open_files(text)
     return None if soft == resource.RLIM_INFINITY else soft
 
 
@@ -85,7 +85,7 @@ class GeneratorProbe:
         """The generator over the last `elapsed_s`. `lag_ms` is the loop lag that the load room measured: p50, p99, max."""
         load, screen, recorder = (each.read() if each else None for each in (self._load, self._screen, self._recorder))
         process_ns = self._growth("process", time.process_time_ns())
-        rss_pages = parse.statm_rss_pages(self._statm.read())
+        rss_pages = procfs.statm_rss_pages(self._statm.read())
         lag_p50, lag_p99, lag_max = lag_ms or (None, None, None)
         return GeneratorReading(
             cpu_ratio=core_share(load, elapsed_s),

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 
 from ..model.readings import HostReading
-from . import parse
+from . import procfs
 from .procfs import Growth, KeptFile, OpenFile, per_second
 
 FILES = {
@@ -42,17 +42,17 @@ class HostProbe:
     def read(self, elapsed_s: float) -> HostReading:
         """The host over the last `elapsed_s`."""
         text = {name: file.read() for name, file in self._files.items()}
-        busy, steal = self._cores(parse.cpu_time(text["stat"]))
-        memory = parse.colon_table(text["meminfo"])
+        busy, steal = self._cores(procfs.cpu_time(text["stat"]))
+        memory = procfs.colon_table(text["meminfo"])
         total, available = memory.get("MemTotal"), memory.get("MemAvailable")
-        received, sent = parse.interface_bytes(text["net"]) or (None, None)
-        fds, _ = parse.file_nr(text["file-nr"]) or (None, None)
-        swapped_in = per_second(self._growth("swapped in", parse.spaced_table(text["vmstat"]).get("pswpin")), elapsed_s)
+        received, sent = procfs.interface_bytes(text["net"]) or (None, None)
+        fds, _ = procfs.file_nr(text["file-nr"]) or (None, None)
+        swapped_in = per_second(self._growth("swapped in", procfs.spaced_table(text["vmstat"]).get("pswpin")), elapsed_s)
         pressure = {name: self._pressure(name, text[name], elapsed_s) for name in _PRESSURES}
         return HostReading(
             cpu_ratio=busy,
             steal_ratio=steal,
-            load_average_1m=parse.load_average_1m(text["loadavg"]),
+            load_average_1m=procfs.load_average_1m(text["loadavg"]),
             memory_used_bytes=None if total is None or available is None else (total - available) * 1024,
             cpu_pressure_ratio=pressure["cpu"],
             memory_pressure_ratio=pressure["memory"],
@@ -66,7 +66,7 @@ class HostProbe:
             unread=() if swapped_in is not None else ("swapped_in_per_s",),
         )
 
-    def _cores(self, now: parse.CpuTime | None) -> tuple[float | None, float | None]:
+    def _cores(self, now: procfs.CpuTime | None) -> tuple[float | None, float | None]:
         """(busy cores, stolen cores). Computed as shares of the total time in /proc/stat: the clock tick's error cancels out."""
         if now is None:
             return None, None
@@ -76,12 +76,12 @@ class HostProbe:
         return busy / total * now.cpus, steal / total * now.cpus
 
     def _pressure(self, name: str, text: str | None, elapsed_s: float) -> float | None:
-        stalled = self._growth(name, parse.pressure_us(text, _PRESSURES[name]))
+        stalled = self._growth(name, procfs.pressure_us(text, _PRESSURES[name]))
         ratio = per_second(stalled, elapsed_s, 1e6)
         return None if ratio is None else min(ratio, 1.0)
 
     def _busiest_disk(self, text: str | None, elapsed_s: float) -> float | None:
-        busy = {name: ms for name, ms in parse.disk_busy_ms(text).items() if self._whole_disk(name)}
+        busy = {name: ms for name, ms in procfs.disk_busy_ms(text).items() if self._whole_disk(name)}
         shares = (per_second(self._growth(("disk", name), ms), elapsed_s, 1e3) for name, ms in busy.items())
         measured = [min(share, 1.0) for share in shares if share is not None]
         return max(measured, default=None)

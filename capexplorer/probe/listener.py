@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Collection
 
-from . import parse
+from . import procfs
 from .procfs import read_once
 from .sockdiag import SockDiag
 
@@ -70,7 +70,7 @@ def _link(path: str) -> str:
 
 
 def _started(pid: int) -> tuple[int, int]:
-    stat = parse.stat(read_once(f"/proc/{pid}/stat"))
+    stat = procfs.stat(read_once(f"/proc/{pid}/stat"))
     return (stat.started_ticks if stat else sys.maxsize, pid)
 
 

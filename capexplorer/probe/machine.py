@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from ..model.machine import Machine
+from ..model.limits import Machine
 from ..model.readings import NeighboursReading
-from . import parse
+from . import procfs
 from .facts import host_facts
 from .host import HostProbe
 from .other_processes import busiest, snapshot
@@ -32,7 +32,7 @@ def machine(wait: Callable[[float], None], programs: Iterable[str] = (), namespa
         neighbours=_neighbours(wait),
         fds_hard_limit=_hard_limit(),
         has_poll=hasattr(select, "poll"),
-        fds_of_system=(parse.file_nr(read_once("/proc/sys/fs/file-nr")) or (None,))[0],
+        fds_of_system=(procfs.file_nr(read_once("/proc/sys/fs/file-nr")) or (None,))[0],
         cpus_usable=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
         tcp_tw_reuse_delay_ms=next(iter(numbers("/proc/sys/net/ipv4/tcp_tw_reuse_delay")), None),
         conntrack=next(iter(numbers("/proc/sys/net/netfilter/nf_conntrack_count")), None),

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ..model.readings import NeighboursReading
-from . import parse
+from . import procfs
 from .tree import descendants
 
 NAMED_FROM_CORES = 0.2
@@ -34,7 +34,7 @@ class Snapshot(NamedTuple):
 
     at_s: float
     """Seconds since boot."""
-    processes: dict[tuple[int, int], parse.ProcessCpu]
+    processes: dict[tuple[int, int], procfs.ProcessCpu]
     """By pid and start time: a pid may be reused by another process."""
 
 
@@ -106,7 +106,7 @@ def snapshot() -> Snapshot | None:
     except OSError:
         return None
     at_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-    found = ((pid, parse.process_cpu(_stat(pid))) for pid in pids)
+    found = ((pid, procfs.process_cpu(_stat(pid))) for pid in pids)
     return Snapshot(at_s, {(pid, each.started_ticks): each for pid, each in found if each is not None})
 
 

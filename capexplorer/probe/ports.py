@@ -17,7 +17,7 @@ from collections import Counter, deque
 from typing import NamedTuple
 
 from ..model.readings import PortsReading
-from . import parse
+from . import procfs
 from .procfs import numbers, read_once
 from .sockdiag import ESTABLISHED, HOLDING, STATES, TIME_WAIT, Key, SockDiag, ports_between
 from .tcp import SocketTotals
@@ -74,7 +74,7 @@ def ephemeral_range() -> Range | None:
     bounds = numbers("/proc/sys/net/ipv4/ip_local_port_range")
     if len(bounds) != 2:
         return None
-    return range_of(bounds[0], bounds[1], parse.port_ranges(read_once("/proc/sys/net/ipv4/ip_local_reserved_ports")))
+    return range_of(bounds[0], bounds[1], procfs.port_ranges(read_once("/proc/sys/net/ipv4/ip_local_reserved_ports")))
 
 
 def range_of(first: int, last: int, reserved: list[tuple[int, int]]) -> Range:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 _CHUNK_BYTES = 32768
 
@@ -131,3 +131,211 @@ def read_once(path: str) -> str | None:
 def numbers(path: str) -> list[int]:
     """The whole numbers in a small file such as those of /proc/sys; empty when it cannot be read."""
     return [int(word) for word in (read_once(path) or "").split() if word.lstrip("-").isdigit()]
+
+
+# -- parse ---------------------------------------------------------------------------------------------------------------------
+# Parsers for files of /proc: pure functions, one for each file, that return None for missing values. Must not open anything;
+# the probes decide what a figure means.
+
+
+class Stat(NamedTuple):
+    """The fields of /proc/PID/stat that are used. Times in clock ticks, start time since boot."""
+
+    state: str
+    parent: int
+    major_faults: int
+    """Major page faults of this process: pages that had to be read from disk."""
+    reaped_ticks: int
+    """CPU time of its reaped children, including their reaped children."""
+    threads: int
+    started_ticks: int
+    rss_pages: int
+    wait_status: int
+    """Wait status of a zombie; also 0 where this process may not read it."""
+
+
+class Schedule(NamedTuple):
+    """schedstat of one thread: nanoseconds on a core, nanoseconds runnable without a core, number of time slices."""
+
+    on_cpu_ns: int
+    run_delay_ns: int
+    slices: int
+
+
+class ProcessCpu(NamedTuple):
+    """CPU time of a process from /proc/PID/stat, and what identifies it. Times in clock ticks, start time since boot."""
+
+    name: str
+    parent: int
+    ticks: int
+    """CPU time of all its threads, without its children's."""
+    started_ticks: int
+
+
+class CpuTime(NamedTuple):
+    """The `cpu` line of /proc/stat in clock ticks, all cores together."""
+
+    busy: int
+    steal: int
+    total: int
+    cpus: int
+
+
+def stat(text: str | None) -> Stat | None:
+    """One process. The name may hold spaces and brackets, so fields count from the last bracket."""
+    if not text:
+        return None
+    fields = text[text.rfind(")") + 2 :].split()
+    if len(fields) < 22:
+        return None
+    return Stat(
+        state=fields[0],
+        parent=int(fields[1]),
+        major_faults=int(fields[9]),
+        reaped_ticks=int(fields[13]) + int(fields[14]),
+        threads=int(fields[17]),
+        started_ticks=int(fields[19]),
+        rss_pages=int(fields[21]),
+        wait_status=int(fields[49]) if len(fields) > 49 else 0,
+    )
+
+
+def process_cpu(text: str | None) -> ProcessCpu | None:
+    """One process: its name as a log may show it, and the CPU time that it used itself."""
+    head, bracket, rest = (text or "").rpartition(")")
+    fields = rest.split()
+    if not bracket or len(fields) < 20:
+        return None
+    return ProcessCpu(process_name(head.partition("(")[2]), int(fields[1]), int(fields[11]) + int(fields[12]), int(fields[19]))
+
+
+def process_name(comm: str) -> str:
+    """A process's comm as the log shows it: kernel threads without their core, `?` for characters that cannot be printed."""
+    kernel_thread = comm.partition("/")[0] if comm.startswith(("kworker/", "ksoftirqd/", "migration/", "rcu")) else comm
+    return "".join(each if each.isprintable() else "?" for each in kernel_thread)
+
+
+def schedstat(text: str | None) -> Schedule | None:
+    """One thread. None also for three zeros, which a kernel without this accounting prints."""
+    fields = (text or "").split()
+    if len(fields) != 3 or fields == ["0", "0", "0"]:
+        return None
+    return Schedule(*map(int, fields))
+
+
+def statm_rss_pages(text: str | None) -> int | None:
+    """Resident pages."""
+    fields = (text or "").split()
+    return int(fields[1]) if len(fields) > 1 else None
+
+
+def colon_table(text: str | None) -> dict[str, int]:
+    """`name: number ...` lines, such as those of io and meminfo (in kB): the first number of each."""
+    table = {}
+    for line in (text or "").splitlines():
+        name, _, rest = line.partition(":")
+        value = rest.split()
+        if value and value[0].isdigit():
+            table[name] = int(value[0])
+    return table
+
+
+def spaced_table(text: str | None) -> dict[str, int]:
+    """`name number` lines, such as vmstat, and cpu.stat, memory.events and memory.oom_control of control groups."""
+    words = (line.split() for line in (text or "").splitlines())
+    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
+
+
+def listening(line: str) -> tuple[int, int] | None:
+    """(port, connections that wait) of a line of /proc/net/tcp; None if it is not a listener."""
+    fields = line.split(None, 5)
+    if len(fields) < 5 or fields[3] != "0A":
+        return None
+    return int(fields[1].rpartition(":")[2], 16), int(fields[4].rpartition(":")[2], 16)
+
+
+def soft_limit_of_open_files(text: str | None) -> int | None:
+    """From /proc/PID/limits; None also for `unlimited`."""
+    for line in (text or "").splitlines():
+        if line.startswith("Max open files"):
+            soft = line.split()[3]
+            return int(soft) if soft.isdigit() else None
+    return None
+
+
+def cpu_time(text: str | None) -> CpuTime | None:
+    """Busy is user, nice, system and interrupts; idle, iowait and steal are not. Guest time is already within user."""
+    lines = (text or "").splitlines()
+    if not lines or not lines[0].startswith("cpu "):
+        return None
+    user, nice, system, idle, iowait, irq, softirq, steal = [*map(int, lines[0].split()[1:9]), 0, 0, 0, 0, 0, 0, 0, 0][:8]
+    busy = user + nice + system + irq + softirq
+    cpus = sum(line.startswith("cpu") for line in lines[1:])
+    return CpuTime(busy, steal, busy + idle + iowait + steal, cpus)
+
+
+def load_average_1m(text: str | None) -> float | None:
+    """First figure of /proc/loadavg."""
+    return float(text.split()[0]) if text else None
+
+
+def pressure_us(text: str | None, kind: str) -> int | None:
+    """Total stall of a PSI file in microseconds; `kind` is `some` or `full`."""
+    for line in (text or "").splitlines():
+        if line.startswith(f"{kind} "):
+            return int(line.rpartition("total=")[2])
+    return None
+
+
+def disk_busy_ms(text: str | None) -> dict[str, int]:
+    """Milliseconds with work in flight, by block device (partitions too)."""
+    rows = (line.split() for line in (text or "").splitlines())
+    return {row[2]: int(row[12]) for row in rows if len(row) > 12}
+
+
+def interface_bytes(text: str | None) -> tuple[int, int] | None:
+    """(received, sent) bytes of all interfaces in /proc/net/dev; None without one."""
+    rows = [line.partition(":")[2].split() for line in (text or "").splitlines() if ":" in line]
+    return (sum(int(row[0]) for row in rows), sum(int(row[8]) for row in rows)) if rows else None
+
+
+def file_nr(text: str | None) -> tuple[int, int] | None:
+    """(open files of the system, their limit) from /proc/sys/fs/file-nr."""
+    fields = (text or "").split()
+    return (int(fields[0]), int(fields[2])) if len(fields) == 3 else None
+
+
+def named_counters(text: str | None) -> dict[str, int]:
+    """/proc/net/snmp and netstat: a line of names, then a line of values, each with its prefix. Keys are `TcpExt.ListenDrops`."""
+    lines = (text or "").splitlines()
+    table = {}
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        prefix = names.partition(":")[0]
+        for name, value in zip(names.split()[1:], values.split()[1:], strict=False):
+            table[f"{prefix}.{name}"] = int(value)
+    return table
+
+
+def sockstat(text: str | None) -> dict[str, int]:
+    """/proc/net/sockstat: keys are `TCP.inuse`."""
+    table = {}
+    for line in (text or "").splitlines():
+        prefix, _, rest = line.partition(":")
+        words = rest.split()
+        table.update({f"{prefix}.{name}": int(value) for name, value in zip(words[::2], words[1::2], strict=False)})
+    return table
+
+
+def integer(text: str | None) -> int | None:
+    """The number that the text is, such as `-1`; None if it is no number."""
+    word = (text or "").strip()
+    return int(word) if word.lstrip("-").isdigit() else None
+
+
+def port_ranges(text: str | None) -> list[tuple[int, int]]:
+    """`8080,9000-9100` as first and last ports: the form of ip_local_reserved_ports."""
+    ranges = []
+    for part in (text or "").replace(",", " ").split():
+        first, _, last = part.partition("-")
+        ranges.append((int(first), int(last or first)))
+    return ranges

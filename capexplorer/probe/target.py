@@ -10,12 +10,11 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from ..model.readings import TargetReading
-from . import parse
+from . import procfs
 from .cgroup import cgroup_of
 from .generator import PAGE_BYTES, cpus_allowed, disk_free_bytes, open_files, soft_limit_of_open_files
 from .procfs import Growth, KeptFile, complete_sum, per_second
-from .threads import Threads, core_share
-from .tree import Cpu, Process, Tree
+from .tree import Cpu, Process, Threads, Tree, core_share
 
 _SLOW_EVERY_S = 5.0
 """Seconds between readings of values that change slowly; reading them each second would add 60 bytes per second to the log."""
@@ -103,7 +102,7 @@ class TargetProbe:
 
     def _fullest(self, running: Sequence[Process]) -> tuple[int | None, int | None]:
         """(open files, limit) of the process nearest to its limit. The root's limit stands for one that may not be read."""
-        root_limit = parse.soft_limit_of_open_files(self._limits.read())
+        root_limit = procfs.soft_limit_of_open_files(self._limits.read())
         each = [(open_files(process.pid), soft_limit_of_open_files(process.pid, root_limit)) for process in running]
         known = [(fds, limit) for fds, limit in each if fds is not None]
         if len(known) < len(each):
@@ -128,7 +127,7 @@ class TargetProbe:
             written_bytes_per_s=per_second(written_bytes, elapsed_s),
         )
 
-    def _cpu_ns(self, threads: Sequence[parse.Schedule]) -> int | None:
+    def _cpu_ns(self, threads: Sequence[procfs.Schedule]) -> int | None:
         """CPU time of the tree, including ended children; None if it is stale: it does not grow although threads ran."""
         used = {process.pid: process.used() for process in self._tree.members.values()}
         measured = {pid: each for pid, each in used.items() if each is not None}
@@ -141,7 +140,7 @@ class TargetProbe:
         grown: list[list[int]] = [[], []]
         denied = False
         for process in running:
-            now = parse.colon_table(process.io.read())
+            now = procfs.colon_table(process.io.read())
             for index, name in enumerate(("read_bytes", "write_bytes")):
                 denied = denied or name not in now
                 growth = self._growth((name, process.pid), now.get(name))

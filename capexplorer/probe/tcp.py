@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 
 from ..model.readings import TargetTcpReading, TcpReading
-from . import parse
+from . import procfs
 from .procfs import Growth, KeptFile
 from .sockdiag import HOLDING, LISTEN, SYN_RECV, SockDiag, rows, value_at
 
@@ -46,7 +46,7 @@ class NetCounters:
         """Growth since the last call, by field of the reading."""
         now: dict[str, int] = {}
         for file in self._files:
-            now |= parse.named_counters(file.read())
+            now |= procfs.named_counters(file.read())
         return {field: self._growth(field, now.get(name)) for field, name in fields.items()}
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ def _listening(file: KeptFile) -> Iterator[tuple[int, int]]:
         rows = file.lines()
         next(rows, None)  # titles
         for row in rows:
-            listener = parse.listening(row)
+            listener = procfs.listening(row)
             if listener is None:
                 return
             yield listener
@@ -100,7 +100,7 @@ class SocketTotals:
 
     def read(self) -> dict[str, int]:
         """`TCP.inuse`, `TCP.tw`, `TCP6.inuse`, ...; empty when unreadable."""
-        return parse.sockstat(self._files[0].read()) | parse.sockstat(self._files[1].read())
+        return procfs.sockstat(self._files[0].read()) | procfs.sockstat(self._files[1].read())
 
     def close(self) -> None:
         """Close the files."""

@@ -8,14 +8,106 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import signal
 import struct
+import sys
 import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import parse
-from .procfs import KeptFile, numbers, read_once
+from . import procfs
+from .procfs import OUT_OF_FDS, Growth, KeptFile, numbers, per_second, read_once
+
+# -- threads -------------------------------------------------------------------------------------------------------------------
+# Readings of threads from their schedstat: time on a core, time runnable but waiting for a core, number of time slices.
+#
+# A CPU time that does not grow although its thread ran is stale: it counts as not measured, not as zero.
+
+
+_THREADS_MOST = 512
+"""Threads of a target whose files are kept open; fewer if that would take more than an eighth of this process's descriptors."""
+
+
+class Thread:
+    """One thread, by its open schedstat file."""
+
+    def __init__(self, path: str) -> None:
+        self._file = KeptFile(path)
+        self._growth = Growth()
+        self.gone = False
+
+    @property
+    def waits_for_fd(self) -> bool:
+        """Whether it could not be opened since no descriptor was left."""
+        return self._file.waits_for_fd
+
+    def read(self) -> procfs.Schedule | None:
+        """Growth since the last call; None at the first call, and if the thread has ended or the value is stale."""
+        text = self._file.read()
+        self.gone = text is None
+        now = procfs.schedstat(text) or (None, None, None)
+        on_cpu_ns, run_delay_ns, slices = (self._growth(index, value) for index, value in enumerate(now))
+        if on_cpu_ns is None or run_delay_ns is None or slices is None or (slices > 0 and on_cpu_ns == 0):
+            return None
+        return procfs.Schedule(on_cpu_ns, run_delay_ns, slices)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class Threads:
+    """All threads of a changing set of processes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], Thread] = {}
+        self._most = min(_THREADS_MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
+
+    def read(self, counts: Mapping[int, int]) -> list[procfs.Schedule] | None:
+        """Growth of each thread that was there at the last call, too; `counts`: number of threads by pid.
+
+        None: there are too many to keep open, or they cannot be listed or opened.
+        """
+        there: set[tuple[int, int]] = set()
+        for pid, count in counts.items():
+            listed = self._listed(pid, count)
+            if listed is None:
+                return None
+            there |= listed
+        for key in self._kept.keys() - there:
+            self._kept.pop(key).close()
+        if len(there) > self._most:
+            return None
+        for pid, tid in there - self._kept.keys():
+            self._kept[pid, tid] = Thread(f"/proc/{pid}/task/{tid}/schedstat")
+        grown = {key: thread.read() for key, thread in self._kept.items()}
+        if any(thread.waits_for_fd for thread in self._kept.values()):
+            return None
+        for key in [key for key, thread in self._kept.items() if thread.gone]:  # ended since it was listed
+            self._kept.pop(key).close()
+        return [each for each in grown.values() if each is not None]
+
+    def _listed(self, pid: int, count: int) -> set[tuple[int, int]] | None:
+        """(pid, tid) of a process's threads. If no descriptor is left to list them, the open ones are used if their number is
+        right."""
+        try:
+            return {(pid, int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
+        except OSError as error:
+            held = {key for key in self._kept if key[0] == pid}
+            return held if error.errno in OUT_OF_FDS and len(held) == count else None
+
+    def close(self) -> None:
+        """Close all files."""
+        for thread in self._kept.values():
+            thread.close()
+
+
+def core_share(thread: procfs.Schedule | None, elapsed_s: float) -> float | None:
+    """Share of one core. A thread uses at most one; a larger value is jitter between two clocks."""
+    share = per_second(thread.on_cpu_ns, elapsed_s, 1e9) if thread else None
+    return None if share is None else min(share, 1.0)
+
 
 # -- ending --------------------------------------------------------------------------------------------------------------------
 # How a process that is not our child ended: by a signal, or with an exit code.
@@ -92,12 +184,12 @@ class Process:
         self._children = KeptFile(f"/proc/{pid}/task/{pid}/children")
         self.io = KeptFile(f"/proc/{pid}/io")
         self._ending = ProcessEnding(pid)
-        self.stat: parse.Stat | None = None
+        self.stat: procfs.Stat | None = None
         self.refresh()
 
     def refresh(self) -> None:
         """Read `stat`; it is None if the process has ended and its parent has waited for it."""
-        self.stat = parse.stat(self._stat.read())
+        self.stat = procfs.stat(self._stat.read())
 
     @property
     def running(self) -> bool:
@@ -252,7 +344,7 @@ def descendants(pids: set[int], parents: Mapping[int, int]) -> list[int]:
 
 
 def _parents() -> dict[int, int]:
-    stats = {int(name): parse.stat(read_once(f"/proc/{name}/stat")) for name in _listed("/proc") if name.isdigit()}
+    stats = {int(name): procfs.stat(read_once(f"/proc/{name}/stat")) for name in _listed("/proc") if name.isdigit()}
     return {pid: stat.parent for pid, stat in stats.items() if stat is not None}
 
 
@@ -262,3 +354,27 @@ def _listed(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
+
+
+# -- program -------------------------------------------------------------------------------------------------------------------
+# The file name of a process's executable. Some bottlenecks apply only to certain interpreters (`gil_bound`).
+
+
+def program_of(pid: int) -> str | None:
+    """Such as `python3.11` or `nginx`; None if the process has ended, or is another user's."""
+    path = _executable(pid)
+    return os.path.basename(path.removesuffix(" (deleted)")) or None if path else None
+
+
+def _executable(pid: int) -> str | None:
+    if sys.platform == "linux":
+        try:
+            return os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            return None
+    import psutil
+
+    try:
+        return str(psutil.Process(pid).exe())
+    except (psutil.Error, OSError):
+        return None

@@ -9,9 +9,7 @@ import msgspec
 
 from .. import toml
 from ..errors import InputError
-from .profile_table import READY_TIMEOUT_S, ComposeTarget, Profile, Work
-from .rules import mistakes
-from .run_limits import Guards, MetricLimit, StopRules
+from .profile_table import READY_TIMEOUT_S, ComposeTarget, Guards, MetricLimit, Profile, StopRules, Work, mistakes
 from .users_table import MAX_BODY_MB, PLACEHOLDER, Task, Users, Wait, csv_column
 from .values import METHODS, TITLE_MOST, WORKERS_MOST, Param
 

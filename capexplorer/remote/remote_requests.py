@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..model.kept_request import KeptRequest, RequestBrief
-from ..model.time_source import Clock
+from ..model.sources import Clock
 from .protocol import AskRequest, AskRequests, Call, KeptBriefs, KeptWhole
 
 REFETCH_AFTER_S = 1.0

@@ -19,10 +19,9 @@ from ..model.verdicts import CurveFit, KneeVerdict, UslFit
 from ..wording import quantities
 from ..wording.quantities import rate
 from . import figures
-from .axis import latency_label
 from .escaping import html
 from .rows import ReportedLevel, epochs, user_rows
-from .svg import DARK, LIGHT, Panel, Point, circle, line, panel, polyline, rectangle, rules, text, triangle
+from .svg import DARK, LIGHT, Panel, Point, circle, latency_label, line, panel, polyline, rectangle, rules, text, triangle
 
 # -- capacity verdict ----------------------------------------------------------------------------------------------------------
 # Draws the detector's verdict on the capacity picture: lines, knees with their intervals, and the USL fit.

@@ -19,9 +19,9 @@ from ..model.events import Header, Mark
 from ..model.reading_means import READ_RATIO, readings_of_parts
 from ..model.timeline import Timeline
 from . import iterations
-from .endpoint_levels import EndpointAtLevel, endpoint_levels
 from .escaping import cell
 from .listed_findings import findings
+from .rows import EndpointAtLevel, endpoint_levels
 from .summary import summarise
 
 _WHOLE = ("level", "users", "wanted", "settled")

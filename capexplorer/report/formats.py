@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from ..errors import InputError
 from ..model.events import Event
 from ..model.timeline import Timeline
 from ..wording import units
-from . import csv, hgrm, json, locust_csv, markdown
+from . import csv, hgrm, locust_csv, markdown
 from .summary import summarise
 from .writing import Files, write_files, write_folder
+
+# -- json ----------------------------------------------------------------------------------------------------------------------
+# `export --format json`: the summary. The same session gives the same bytes.
+
+
+def render(document: dict[str, Any]) -> bytes:
+    """The document as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +58,7 @@ def _page(timeline: Timeline) -> bytes:
 
 @units.fixed()
 def _summary(timeline: Timeline) -> bytes:
-    return json.render(summarise(timeline))
+    return render(summarise(timeline))
 
 
 @units.fixed()

@@ -22,11 +22,10 @@ from ..model.timeline import FailureCount, Timeline
 from ..wording import units
 from ..wording.quantities import latency_title
 from . import capacity, charts, figures, knees, page_templates, rate_table
-from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .listed_findings import ListedFinding, changes, findings, notes
 from .opening import opening
-from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
+from .rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
 from .summary import summarise
 from .svg import PAGE, rules
 

@@ -15,12 +15,11 @@ from ..model.timeline import Timeline
 from ..wording.quantities import latency_title
 from . import figures, knees, rate_table
 from .capacity import picture
-from .endpoint_levels import EndpointAtLevel, by_endpoint, endpoint_levels
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
 from .listed_findings import changes, findings, notes
 from .opening import opening
-from .rows import P95_LEAST, P99_LEAST, ReportedLevel, epochs, user_rows
+from .rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
 
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 

@@ -12,17 +12,25 @@ from typing import Any
 from .. import wording
 from ..analysis.causes.generator_saturation import others_cpu
 from ..model.clients import clients_of
+from ..model.columns import READINGS
 from ..model.events import Header, Mark, Note, Reanalysed, Verdict
 from ..model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.reading_means import readings_of_parts
 from ..model.readings import Reading
-from ..model.second_columns import READINGS
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
-from .endpoint_levels import Degradations, degrades_first, first_to_degrade, goodput_rps
 from .iterations import offered
-from .rows import disturbed_levels, offered_rate, recovery_levels, service_states
+from .rows import (
+    Degradations,
+    degrades_first,
+    disturbed_levels,
+    first_to_degrade,
+    goodput_rps,
+    offered_rate,
+    recovery_levels,
+    service_states,
+)
 
 # -- summary values ------------------------------------------------------------------------------------------------------------
 # Converts values for the JSON of the summary: rounded, and whole numbers of users as integers.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..load.drawn_values import DrawnTogether
 from ..load.plan import Step
+from ..load.variables import DrawnTogether
 from ..model.param import Param
 from ..profile import Profile
 from ..target.spec import TargetSpec

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ..load import native
 from ..model.events import Event, PartState
-from ..model.part_reading import PartReading
+from ..model.readings import PartReading
 from ..model.watched import PartSpec
 from ..parts import part_messages as messages
 from ..parts.parts_process import OWN_MACHINE

@@ -8,8 +8,7 @@ from ..load.engine import Drained
 from ..load.lag import Lag
 from ..load.recorder import Tick
 from ..model.events import Phase, Sample
-from ..model.part_reading import PartReading
-from ..model.readings import GeneratorReading
+from ..model.readings import GeneratorReading, PartReading
 from ..probe.probes import Readings
 from ..profile import Work
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..load import native
 from ..model.param import Param
-from ..model.time_source import Clock
+from ..model.sources import Clock
 
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""

@@ -13,11 +13,10 @@ from ..model.events import TargetFacts
 from ..model.param import Param
 from ..probe.listener import listening_pid
 from ..target import scratch
-from ..target.build import wait_until_built
-from ..target.compose import reported
-from ..target.compose.reported import ReportedContainer
+from ..target.compose import containers
+from ..target.compose.containers import ReportedContainer
 from ..target.free_port import free_port
-from ..target.ready import wait_until_ready
+from ..target.ready import wait_until_built, wait_until_ready
 from ..target.reports import Report
 from ..target.spec import TargetSpec
 from ..target.supervisor import GRACE_S, Supervisor
@@ -120,7 +119,7 @@ class Service:
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
         self.version = wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep, on_waiting=on_waiting)
         if self.spec.compose:
-            self.containers = reported.read(self.spec.containers_file)
+            self.containers = containers.read(self.spec.containers_file)
         else:
             self.pid = self.supervisor.pid
 

@@ -13,8 +13,8 @@ from ..load import native
 from ..model.events import Event, Target, TargetState
 from ..model.param import Param
 from ..model.watched import NAME_MOST, PartSpec
-from ..probe.program import program_of
-from ..target.compose.reported import ReportedContainer
+from ..probe.tree import program_of
+from ..target.compose.containers import ReportedContainer
 from ..target.reports import Exited, Report
 from .run_outcome import RunOutcome
 from .service import Service

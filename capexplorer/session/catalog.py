@@ -21,10 +21,10 @@ from ..errors import SessionError
 from ..model import outside
 from ..model.session_entry import SessionEntry
 from . import titles
+from .codec import SealError, number_of
 from .files import open_regular, read_small, write_whole
 from .names import SUFFIX
 from .reader import open_session
-from .seal import SealError, number_of
 
 # -- catalog cache -------------------------------------------------------------------------------------------------------------
 # A cache of the summaries of all sessions in a folder (`.catalog`), so that thousands of them are listed quickly.

@@ -16,9 +16,9 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from .codec import Numbering, SealError, has_seal, number_of
 from .files import Lines, open_regular, read_small, write_whole
 from .names import SUFFIX
-from .seal import Numbering, SealError, has_seal, number_of
 
 DIGEST_SUFFIX = ".digest"
 _VERSION = 3

@@ -14,10 +14,8 @@ from typing import BinaryIO
 
 from ..errors import SessionError
 from ..model.events import SCHEMA, Event, Header
-from .codec import Line, decode, decode_plain, from_plain
+from .codec import Line, LineError, Numbering, SealError, decode, decode_plain, from_plain, has_seal, number_of
 from .files import LONGEST_LINE_BYTES, Lines, NotRegularError, open_regular
-from .seal import Numbering, SealError, has_seal, number_of
-from .validity import LineError
 
 _PART_BYTES = 128 * 1024
 """Size of a part. Its events take 0.24 MB, which fit the cache of a core; parts of twice the size take 6 to 17% longer."""

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.columns import Columns
 from ..model.events import LevelOpened, Sample
 from ..model.level import Folded
-from ..model.level_fold import LevelFold, RampFold
-from ..model.merged import Merged
-from ..model.second_columns import Columns
+from ..model.level_fold import LevelFold, Merged, RampFold
 
 KEEP_EVERY = 64
 """Settled seconds between states that are kept, each of about 8 KB: to continue from one takes at most 5 ms, for each second's

@@ -16,11 +16,10 @@ import msgspec
 
 from ..errors import LogWriteError
 from ..model.events import SCHEMA, Ended, Event, Header, Mark, Sample
-from ..model.time_source import Clock
+from ..model.sources import Clock
 from ..paths import PRIVATE_FILE, PRIVATE_FOLDER
 from .canonical import canonical
-from .codec import encode
-from .seal import sealed
+from .codec import encode, sealed
 
 # -- new file ------------------------------------------------------------------------------------------------------------------
 # A file that gets its name only after its first content is on the disk, so that a crash leaves no empty file; and that is made

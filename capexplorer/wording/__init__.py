@@ -12,11 +12,7 @@ from .advice import advice, advice_for
 from .autopilot_and_plan import autopilot, plan, verifying, why_not_verify
 from .cause_texts import GROUPS, name
 from .changes_in_time import first_change
-from .client_names import clients
-from .conventions import CONVENTIONS, INTERVALS
-from .drops import drops
 from .evidence import counted, doubts, endpoints, example, readings
-from .kept_requests import kept_requests
 from .knee_sentences import (
     FALLS,
     capacity,
@@ -44,9 +40,10 @@ from .marks import (
     title,
 )
 from .next_step import NextStep, is_autopilots, next_step, under_way, until_next
-from .numbers import session_time, wall_time
-from .occurrences import VOID, command, failure, journal, target
+from .numbers import CONVENTIONS, INTERVALS, session_time, wall_time
+from .occurrences import VOID, clients, command, failure, journal, kept_requests, target
 from .rate_sentences import (
+    drops,
     rate_capacity,
     rate_level,
     rate_objective,

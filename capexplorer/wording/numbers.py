@@ -6,6 +6,8 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+from ..model.intervals import Z95
+
 MISSING = "–"
 """Not measured: never a zero."""
 
@@ -109,3 +111,14 @@ def wall_time(written: str | None) -> str:
     except ValueError:
         return written or ""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment.tzinfo is not None else written or ""
+
+
+# -- conventions ---------------------------------------------------------------------------------------------------------------
+# The notation of intervals and times, printed once in each export, in the screen's help and by `export --help`.
+
+
+INTERVALS = f"± is half of a 95% interval ({Z95:g} standard errors). Brackets, [low–high], hold a 90% interval."
+
+MOMENTS = "Times such as 01:23 or 1:02:03 count from the session's start; wall-clock times name their time zone."
+
+CONVENTIONS = f"{INTERVALS} {MOMENTS}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ..model.events import Command, FailureSignature, Mark, Note, Target
+from ..model.timeline import Timeline
 from . import numbers, quantities
 from .autopilot_and_plan import autopilot, autopilot_step, plan
 from .marks import mark
@@ -120,3 +121,29 @@ def failure(signature: FailureSignature) -> str:
     if not signature.text:
         return sentence or "unknown failure"
     return f"{sentence}: {signature.text}" if sentence else signature.text
+
+
+# -- client names --------------------------------------------------------------------------------------------------------------
+# Names of the client classes of users.
+
+
+CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)", "LeanHttpUser": "lean (LeanHttpUser)"}
+"""Client classes -> the value of `client` in a profile."""
+
+
+def clients(names: Collection[str]) -> str:
+    """`fast (FastHttpUser) + other (User)`; empty if no name is known."""
+    return " + ".join(CLIENTS.get(each, f"other ({each})") for each in names)
+
+
+# -- kept requests -------------------------------------------------------------------------------------------------------------
+# The sentence about requests that a session keeps whole.
+
+
+def kept_requests(timeline: Timeline) -> str:
+    """`214 whole requests are in ID.requests, beside the log`; empty if there is no such file."""
+    ended = timeline.ended
+    if ended is None or ended.requests_file is None:
+        return ""
+    noun = "request is" if ended.requests_kept == 1 else "requests are"
+    return f"{ended.requests_kept} whole {noun} in {ended.requests_file}, beside the log"

@@ -6,10 +6,31 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ..model.events import Drops
 from ..model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 from . import numbers
 from .knee_sentences import objective_limit
 from .quantities import rate
+
+# -- drops ---------------------------------------------------------------------------------------------------------------------
+# Texts of the reasons why iterations at an offered rate were dropped.
+
+
+DROPS = {
+    "max_users": "max_users is too low for this rate",
+    "target": "all users wait for the target",
+    "starting": "users were still starting",
+    "late": "the load thread was late",
+    "stopped": "the load ended",
+}
+"""Text by field of `Drops`."""
+
+
+def drops(dropped: Drops) -> str:
+    """`all users wait for the target: 120, the load ended: 3`; empty if none was dropped."""
+    counts = {field: getattr(dropped, field) for field in dropped.__struct_fields__}
+    return ", ".join(f"{DROPS[field]}: {count:,}" for field, count in counts.items() if count)
+
 
 NEAR_CAPACITY = 0.97
 """Share of the capacity above which "served in full up to" is left out: both are known only to a few percent."""

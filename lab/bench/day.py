@@ -22,10 +22,9 @@ from capexplorer.replay import Replay
 from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import LatencyForm
-from capexplorer.tui.playback import Playback
-from capexplorer.tui.recorded_feed import RecordedFeed
+from capexplorer.tui.feed import Playback, RecordedFeed
+from capexplorer.tui.inspection import TimeWindow
 from capexplorer.tui.screens.inspecting import Inspecting
-from capexplorer.tui.time_window import TimeWindow
 
 from . import rig
 from .day_log import DAY_S, ENDPOINTS, LEVELS, write_day

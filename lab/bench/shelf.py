@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from capexplorer import paths
-from capexplorer.commands.session_folder import SessionFolder
+from capexplorer.commands.pick import SessionFolder
 from capexplorer.session.catalog import NAME
 from capexplorer.session.digest import Digest, path_of
 from capexplorer.session.files import write_whole

@@ -9,36 +9,32 @@ ANALYSIS = TESTS.parent / "capexplorer" / "analysis"
 
 ELSEWHERE = {
     "analysis/bottleneck/test_bottleneck.py": (
-        "bottleneck/busiest", "bottleneck/found", "bottleneck/level_judgement", "bottleneck/queue_rules",
-        "bottleneck/resource_rules",
+        "bottleneck/found", "bottleneck/level_judgement", "bottleneck/queue_rules", "bottleneck/resource_rules",
     ),
-    "analysis/bottleneck/test_rate_limit.py": ("bottleneck/reply_rate",),
-    "analysis/bottleneck/test_watched_parts.py": ("bottleneck/idle_parts", "bottleneck/part_rules", "bottleneck/request_holder"),
-    "analysis/causes/test_episodes.py": ("causes/episode", "causes/occurrence"),
+    "analysis/bottleneck/test_watched_parts.py": ("bottleneck/part_rules",),
     "analysis/causes/test_cause_detector.py": (
-        "causes/conditions", "causes/confirmation", "causes/failure_classes", "causes/resolve", "causes/saturation_over_seconds",
+        "causes/conditions", "causes/confirmation", "causes/failure_classes", "causes/resolve",
     ),
+    "analysis/causes/test_episodes.py": ("causes/episode", "causes/occurrence"),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
-    "analysis/epoch/test_moving_rates.py": ("bottleneck/load_kinds", "epoch/steady_queue"),
+    "analysis/epoch/test_moving_rates.py": ("bottleneck/load_kinds", "epoch/splitting"),
     "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
     "analysis/epoch/test_regimes.py": (
-        "epoch/level_changes", "epoch/level_comparison", "epoch/neighbour_seconds", "epoch/onset",
-        "epoch/part_figures", "epoch/regime", "epoch/regime_verdicts", "epoch/settling_failures",
+        "epoch/level_comparison", "epoch/neighbour_seconds", "epoch/onset", "epoch/part_figures", "epoch/regime",
+        "epoch/regime_verdicts",
     ),
     "analysis/epoch/test_service_program.py": ("target_process",),
     "analysis/host_checks/test_host_checks.py": (
-        "host_checks/check", "host_checks/hardware", "host_checks/open_files", "host_checks/rights", "host_checks/sockets",
+        "host_checks/check", "host_checks/hardware", "host_checks/open_files", "host_checks/sockets",
     ),
     "analysis/knee/test_detector.py": ("knee/verdict_kinds",),
     "analysis/knee/test_ramps.py": ("knee/waiting_share",),
-    "analysis/ladder/test_measured.py": ("ladder/ladder_level",),
-    "analysis/leaks/test_leaks.py": ("leaks/growth", "leaks/leak_kinds", "leaks/resource_limits", "leaks/trend"),
-    "analysis/test_conclusion.py": ("conclusion_clauses", "failed_requests", "new_users"),
+    "analysis/ladder/test_measured.py": ("ladder",),
+    "analysis/leaks/test_leaks.py": ("leaks/leak_kinds", "leaks/trend"),
     "analysis/rates/test_rate_level.py": ("rates/on_ladder",),
     "analysis/test_reanalysis.py": ("detectors",),
     "pages/test_causes_page.py": ("causes/catalogue",),
     "report/test_agreement.py": ("epoch_view", "superseding"),
-    "run/test_shifts_live.py": ("epoch/splitting",),
 }  # fmt: skip
 """By test file: modules that it specifies in addition to the module of its name."""
 

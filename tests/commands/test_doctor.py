@@ -13,7 +13,7 @@ from capexplorer import cli, profile
 from capexplorer.analysis.host_checks import Needs, checks
 from capexplorer.commands.doctor import demands_of, mean_wait_s, show
 from capexplorer.model.events import HostFacts
-from capexplorer.model.machine import Machine
+from capexplorer.model.limits import Machine
 from capexplorer.probe.machine import reads_other_users
 from capexplorer.profile import Wait
 

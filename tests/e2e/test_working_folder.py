@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer import namespace, paths
-from capexplorer.commands.session_folder import SessionFolder
+from capexplorer.commands.pick import SessionFolder
 from capexplorer.model.events import Sample
 from capexplorer.model.session_entry import SessionEntry
 

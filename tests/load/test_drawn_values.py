@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.load.drawn_values import DrawnTogether, drawn, read
+from capexplorer.load.variables import DrawnTogether, drawn, read
 from capexplorer.profile import Task, Users
 
 DRAWS = 200

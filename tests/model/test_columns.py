@@ -7,10 +7,20 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.model.columns import COLUMNS, FOLD_COLUMNS, extend, row, rows
+from capexplorer.model.columns import (
+    COLUMNS,
+    FOLD_COLUMNS,
+    READINGS,
+    SECOND_COLUMNS,
+    append,
+    extend,
+    row,
+    rows,
+    second_values,
+    without_ticks,
+)
 from capexplorer.model.events import EndpointTick, OfferedTick, Sample
 from capexplorer.model.readings import GeneratorReading, TargetReading
-from capexplorer.model.second_columns import READINGS, SECOND_COLUMNS, append, second_values, without_ticks
 
 TICK = Sample(t_s=1.0, duration_s=1.0, level=0, users=3, wanted=3, phase="settled", settled=True)
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from capexplorer.model.endpoint_columns import ENDPOINTS_MOST, EndpointColumns
+from capexplorer.model.columns import ENDPOINTS_MOST, EndpointColumns
 from capexplorer.model.events import EndpointTick, Sample
 
 

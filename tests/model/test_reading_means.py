@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from capexplorer.model.columns import total
 from capexplorer.model.events import Sample
 from capexplorer.model.reading_means import KEYS
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
-from capexplorer.model.second_columns import total
 
 from .fold_samples import endpoint, folded, reading, second
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from capexplorer.model.events import PartState
-from capexplorer.model.part_reading import PartReading
+from capexplorer.model.readings import PartReading
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts import part_messages as messages
 

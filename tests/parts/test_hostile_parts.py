@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from capexplorer.model import outside
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts import part_messages as messages
-from capexplorer.parts import remote_files
+from capexplorer.parts import part_probe
 from capexplorer.parts.link import TimedReading
 from capexplorer.parts.raw_reading import RawReading
 from capexplorer.parts.servers.prometheus import sums
@@ -55,7 +55,7 @@ def at(lie: str) -> str:
 # -- any raw reading
 
 FILES = st.sampled_from(
-    [*remote_files.HOST, *remote_files.FACTS, "/proc/7/stat", "/proc/7/io", "/proc/7/limits", "/proc/7/cgroup", "/proc/7/exe",
+    [*part_probe.HOST, *part_probe.FACTS, "/proc/7/stat", "/proc/7/io", "/proc/7/limits", "/proc/7/cgroup", "/proc/7/exe",
      "/proc/7/task/7/schedstat", "/proc/²/schedstat", "/proc/net/tcp", "/sys/fs/cgroup/a/cpu.max", "/sys/class/net/a/speed"]
 )  # fmt: skip
 WORDS = st.sampled_from(

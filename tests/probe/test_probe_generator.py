@@ -15,8 +15,8 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.probe.generator import GeneratorProbe, open_files
-from capexplorer.probe.parse import Schedule
-from capexplorer.probe.threads import Thread
+from capexplorer.probe.procfs import Schedule
+from capexplorer.probe.tree import Thread
 
 from .python_processes import NO_SUCH_PID
 

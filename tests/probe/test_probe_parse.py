@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.probe import facts, parse
+from capexplorer.probe import facts, procfs
 
 STAT = (
     "4242 (py (3) thon) S 17 4242 4242 0 -1 4194304 1200 34 2 0 150 50 30 12 20 0 7 0 987654 24211456 2222 "
@@ -43,39 +43,39 @@ Max open files            1024                 524288               files
 IO = "rchar: 2012\nwchar: 0\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
 
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
-    (parse.stat, (STAT,), parse.Stat("S", 17, 2, 42, 7, 987654, 2222, 9)),
-    (parse.stat, (STAT[:60],), None),
-    (parse.stat, ("",), None),
-    (parse.schedstat, ("123456 789 42\n",), parse.Schedule(123456, 789, 42)),
-    (parse.schedstat, ("0 0 0\n",), None),
-    (parse.schedstat, ("",), None),
-    (parse.statm_rss_pages, ("5911 2222 1500 700 0 1600 0\n",), 2222),
-    (parse.colon_table, (IO,), {"rchar": 2012, "wchar": 0, "read_bytes": 4096, "write_bytes": 8192, "cancelled_write_bytes": 0}),
-    (parse.colon_table, ("MemTotal:       25276510 kB\nHugePages_Total:   0\n",), {"MemTotal": 25276510, "HugePages_Total": 0}),
-    (parse.spaced_table, ("pswpin 12\noom_kill 3\n",), {"pswpin": 12, "oom_kill": 3}),
-    (parse.spaced_table, ("max 100000\n-1\n",), {"max": 100000}),
-    (parse.listening, ("   0: 0100007F:22D6 00000000:0000 0A 00000000:0000000C 00:00000000 00000000 0 0 1",), (8918, 12)),
-    (parse.listening, ("   1: " + "0" * 31 + "1:1F90 " + "0" * 32 + ":0000 0A 00000000:00000000 00:00000000",), (8080, 0)),
-    (parse.listening, ("   7: 0100007F:22D6 0100007F:9C40 01 00000000:00000000 00:00000000 00000000 0 0 1",), None),
-    (parse.listening, ("",), None),
-    (parse.soft_limit_of_open_files, (LIMITS,), 1024),
-    (parse.soft_limit_of_open_files, (LIMITS.replace("1024 ", "unlimited "),), None),
-    (parse.cpu_time, (PROC_STAT,), parse.CpuTime(busy=155, steal=20, total=1235, cpus=2)),
-    (parse.cpu_time, ("cpu  1 2 3 4\ncpu0 1 2 3 4\n",), parse.CpuTime(busy=6, steal=0, total=10, cpus=1)),
-    (parse.load_average_1m, ("0.61 0.40 0.30 2/210 4321\n",), 0.61),
-    (parse.pressure_us, (PRESSURE, "some"), 123456),
-    (parse.pressure_us, (PRESSURE, "full"), 789),
-    (parse.pressure_us, (PRESSURE.splitlines()[0], "full"), None),
-    (parse.disk_busy_ms, (DISKSTATS,), {"loop0": 5, "nvme0n1": 13025 - 8065, "nvme0n1p1": 40}),
-    (parse.interface_bytes, (NET_DEV,), (3193 + 122255718, 3193 + 246573)),
-    (parse.interface_bytes, ("\n".join(NET_DEV.splitlines()[:2]),), None),
-    (parse.file_nr, ("503\t0\t2466177\n",), (503, 2466177)),
-    (parse.named_counters, (SNMP,), {"Ip.Forwarding": 1, "Ip.DefaultTTL": 64, "Tcp.RtoAlgorithm": 1, "Tcp.RtoMin": 200,
+    (procfs.stat, (STAT,), procfs.Stat("S", 17, 2, 42, 7, 987654, 2222, 9)),
+    (procfs.stat, (STAT[:60],), None),
+    (procfs.stat, ("",), None),
+    (procfs.schedstat, ("123456 789 42\n",), procfs.Schedule(123456, 789, 42)),
+    (procfs.schedstat, ("0 0 0\n",), None),
+    (procfs.schedstat, ("",), None),
+    (procfs.statm_rss_pages, ("5911 2222 1500 700 0 1600 0\n",), 2222),
+    (procfs.colon_table, (IO,), {"rchar": 2012, "wchar": 0, "read_bytes": 4096, "write_bytes": 8192, "cancelled_write_bytes": 0}),
+    (procfs.colon_table, ("MemTotal:       25276510 kB\nHugePages_Total:   0\n",), {"MemTotal": 25276510, "HugePages_Total": 0}),
+    (procfs.spaced_table, ("pswpin 12\noom_kill 3\n",), {"pswpin": 12, "oom_kill": 3}),
+    (procfs.spaced_table, ("max 100000\n-1\n",), {"max": 100000}),
+    (procfs.listening, ("   0: 0100007F:22D6 00000000:0000 0A 00000000:0000000C 00:00000000 00000000 0 0 1",), (8918, 12)),
+    (procfs.listening, ("   1: " + "0" * 31 + "1:1F90 " + "0" * 32 + ":0000 0A 00000000:00000000 00:00000000",), (8080, 0)),
+    (procfs.listening, ("   7: 0100007F:22D6 0100007F:9C40 01 00000000:00000000 00:00000000 00000000 0 0 1",), None),
+    (procfs.listening, ("",), None),
+    (procfs.soft_limit_of_open_files, (LIMITS,), 1024),
+    (procfs.soft_limit_of_open_files, (LIMITS.replace("1024 ", "unlimited "),), None),
+    (procfs.cpu_time, (PROC_STAT,), procfs.CpuTime(busy=155, steal=20, total=1235, cpus=2)),
+    (procfs.cpu_time, ("cpu  1 2 3 4\ncpu0 1 2 3 4\n",), procfs.CpuTime(busy=6, steal=0, total=10, cpus=1)),
+    (procfs.load_average_1m, ("0.61 0.40 0.30 2/210 4321\n",), 0.61),
+    (procfs.pressure_us, (PRESSURE, "some"), 123456),
+    (procfs.pressure_us, (PRESSURE, "full"), 789),
+    (procfs.pressure_us, (PRESSURE.splitlines()[0], "full"), None),
+    (procfs.disk_busy_ms, (DISKSTATS,), {"loop0": 5, "nvme0n1": 13025 - 8065, "nvme0n1p1": 40}),
+    (procfs.interface_bytes, (NET_DEV,), (3193 + 122255718, 3193 + 246573)),
+    (procfs.interface_bytes, ("\n".join(NET_DEV.splitlines()[:2]),), None),
+    (procfs.file_nr, ("503\t0\t2466177\n",), (503, 2466177)),
+    (procfs.named_counters, (SNMP,), {"Ip.Forwarding": 1, "Ip.DefaultTTL": 64, "Tcp.RtoAlgorithm": 1, "Tcp.RtoMin": 200,
                                      "Tcp.MaxConn": -1, "Tcp.ActiveOpens": 77, "Tcp.OutRsts": 5}),
-    (parse.sockstat, ("TCP: inuse 41 orphan 2 tw 25000 alloc 42 mem 401\n",),
+    (procfs.sockstat, ("TCP: inuse 41 orphan 2 tw 25000 alloc 42 mem 401\n",),
      {"TCP.inuse": 41, "TCP.orphan": 2, "TCP.tw": 25000, "TCP.alloc": 42, "TCP.mem": 401}),
-    (parse.port_ranges, ("8080,9000-9100\n",), [(8080, 8080), (9000, 9100)]),
-    (parse.port_ranges, ("\n",), []),
+    (procfs.port_ranges, ("8080,9000-9100\n",), [(8080, 8080), (9000, 9100)]),
+    (procfs.port_ranges, ("\n",), []),
     (facts.cpu_model, ("processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\n",), "Some CPU @ 2.0GHz"),
     (facts.cpu_model, ("processor\t: 0\n",), None),
     (facts.cpus_of_quota, ("150000 100000\n",), 1.5),
@@ -91,8 +91,8 @@ def test_a_recorded_text_is_parsed(parser: Callable[..., Any], arguments: tuple[
 
 @pytest.mark.parametrize(
     "parser",
-    [parse.stat, parse.schedstat, parse.statm_rss_pages, parse.soft_limit_of_open_files, parse.cpu_time, parse.load_average_1m,
-     parse.interface_bytes, parse.file_nr, facts.cpu_model, facts.cpus_of_quota],
+    [procfs.stat, procfs.schedstat, procfs.statm_rss_pages, procfs.soft_limit_of_open_files, procfs.cpu_time,
+     procfs.load_average_1m, procfs.interface_bytes, procfs.file_nr, facts.cpu_model, facts.cpus_of_quota],
 )  # fmt: skip
 @pytest.mark.parametrize("text", [None, ""])
 def test_a_value_of_a_missing_or_empty_file_is_none(parser: Callable[..., Any], text: str | None) -> None:
@@ -102,12 +102,12 @@ def test_a_value_of_a_missing_or_empty_file_is_none(parser: Callable[..., Any], 
 @pytest.mark.parametrize(
     "parser",
     [
-        parse.colon_table,
-        parse.disk_busy_ms,
-        parse.named_counters,
-        parse.sockstat,
-        parse.spaced_table,
-        parse.port_ranges,
+        procfs.colon_table,
+        procfs.disk_busy_ms,
+        procfs.named_counters,
+        procfs.sockstat,
+        procfs.spaced_table,
+        procfs.port_ranges,
         facts.cgroup_folders,
     ],
 )

@@ -16,8 +16,8 @@ if sys.platform != "linux":
 
 from capexplorer.model.readings import TargetReading
 from capexplorer.probe.generator import soft_limit_of_open_files
-from capexplorer.probe.program import program_of
 from capexplorer.probe.target import TargetProbe
+from capexplorer.probe.tree import program_of
 
 from .python_processes import IDLE, NO_SUCH_PID, SLEEPER, python, resume
 

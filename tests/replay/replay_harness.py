@@ -12,8 +12,7 @@ from textual.pilot import Pilot
 from capexplorer.replay import Replay
 from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.app import Ending, ExplorerApp
-from capexplorer.tui.playback import Playback
-from capexplorer.tui.recorded_feed import FRAME_S, RecordedFeed
+from capexplorer.tui.feed import FRAME_S, Playback, RecordedFeed
 
 WIDE, NARROW = (120, 40), (80, 24)
 """Columns and rows of terminals."""

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from capexplorer import cli
 from capexplorer.commands.replay import _SPEEDS
-from capexplorer.tui.playback import SPEEDS
+from capexplorer.tui.feed import SPEEDS
 
 from .logs import two_levels, write_log
 

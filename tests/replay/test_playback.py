@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.tui.playback import SPEEDS, Playback, parse_position
+from capexplorer.tui.feed import SPEEDS, Playback, parse_position
 
 
 def test_the_position_advances_at_the_speed_and_stops_at_the_end() -> None:

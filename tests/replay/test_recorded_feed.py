@@ -10,9 +10,7 @@ import pytest
 from session.samples import log_lines
 
 from capexplorer.replay import Replay
-from capexplorer.tui.feed import Change
-from capexplorer.tui.playback import Playback
-from capexplorer.tui.recorded_feed import FRAME_S, RecordedFeed
+from capexplorer.tui.feed import FRAME_S, Change, Playback, RecordedFeed
 
 from .logs import as_a_live_screen_receives, two_levels
 

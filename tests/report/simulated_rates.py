@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.compare.second_latencies import SecondLatencies
+from capexplorer.report.compare.estimates import SecondLatencies
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System
 from lab.simulation.virtual_rates import VirtualRates

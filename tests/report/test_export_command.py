@@ -12,8 +12,7 @@ import pytest
 
 from capexplorer import cli
 from capexplorer.report.formats import FORMATS
-from capexplorer.session.codec import encode
-from capexplorer.session.seal import sealed
+from capexplorer.session.codec import encode, sealed
 from capexplorer.session.writer import SessionWriter
 
 from .exported_sessions import HEADER, session

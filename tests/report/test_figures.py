@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.report import axis, figures
+from capexplorer.report import figures, svg
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def test_a_figure_has_the_digits_that_its_error_allows(value: float | None, erro
 
 @pytest.mark.parametrize("greatest", [0.003, 0.9, 1.0, 7.0, 99.0, 100.0, 101.0, 12345.0])
 def test_ticks_begin_at_zero_and_end_at_or_above_the_greatest_value(greatest: float) -> None:
-    ticks = axis.ticks(greatest, 5)
+    ticks = svg.ticks(greatest, 5)
     assert ticks[0] == 0
     assert ticks[-1] >= greatest
     assert 2 <= len(ticks) <= 6
 
 
 def test_an_axis_without_values_has_two_ticks() -> None:
-    assert axis.ticks(0.0, 5) == [0.0, 1.0] == axis.ticks(float("nan"), 5)
+    assert svg.ticks(0.0, 5) == [0.0, 1.0] == svg.ticks(float("nan"), 5)

@@ -10,12 +10,12 @@ from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import html, markdown, rate_table
 from capexplorer.report.compare import sentences
-from capexplorer.report.compare.across_sessions import compare
 from capexplorer.report.compare.comparison import Session
+from capexplorer.report.compare.estimates import SecondLatencies
 from capexplorer.report.compare.json import document
 from capexplorer.report.compare.markdown import render
+from capexplorer.report.compare.pairing import compare
 from capexplorer.report.compare.rates import rate_points
-from capexplorer.report.compare.second_latencies import SecondLatencies
 from capexplorer.report.summary import summarise
 
 from .compared import header_with, overheads

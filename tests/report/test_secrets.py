@@ -11,8 +11,7 @@ from session.secrets import COMMANDS, SECRETS
 from capexplorer import cli
 from capexplorer.model.events import Command, Event, Header, Log, Note, Sample, Target
 from capexplorer.report.formats import FORMATS
-from capexplorer.session.codec import encode
-from capexplorer.session.seal import sealed
+from capexplorer.session.codec import encode, sealed
 from capexplorer.session.writer import SessionWriter
 
 from .exported_sessions import HEADER, session

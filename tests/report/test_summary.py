@@ -12,7 +12,7 @@ from session.samples import HEADER, busy_sample
 from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
 from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.json import render
+from capexplorer.report.formats import render
 from capexplorer.report.summary import summarise
 from lab.trials.marked import marked
 

@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 
-from capexplorer.model.endpoint_columns import ENDPOINT_COLUMNS
+from capexplorer.model.columns import ENDPOINT_COLUMNS
 from capexplorer.model.timeline import TAIL_S, Timeline
 from lab.simulation.queues import Run, System
 from lab.simulation.virtual_run import VirtualRun

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.model.events import Event, PartState
-from capexplorer.model.part_reading import PartReading
+from capexplorer.model.readings import PartReading
 from capexplorer.model.watched import PartSpec
 from capexplorer.run.part_watch import PartWatch
 

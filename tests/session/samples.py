@@ -30,8 +30,7 @@ from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
-from capexplorer.session.codec import encode
-from capexplorer.session.seal import sealed
+from capexplorer.session.codec import encode, sealed
 
 HEADER = Header(
     t_s=0.0,

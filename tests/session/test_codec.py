@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, Log, Note, Sample, Unknown
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import GeneratorReading
-from capexplorer.session import seal
+from capexplorer.session import codec
 from capexplorer.session.canonical import canonical
-from capexplorer.session.codec import decode, encode
-from capexplorer.session.validity import LineError
+from capexplorer.session.codec import LineError, decode, encode
 
 from .samples import ONE_OF_EACH, busy_sample
 
@@ -100,7 +99,7 @@ def test_unknown_fields_are_ignored_at_every_depth() -> None:
     assert decode(json.dumps(fields).encode()) == canonical(busy_sample(1.0))
 
 
-NAMES = st.text().filter(lambda name: name not in seal.FIELDS)
+NAMES = st.text().filter(lambda name: name not in codec.FIELDS)
 """Names of fields that any event may have; `line` and `crc` belong to the seal."""
 
 

@@ -11,8 +11,7 @@ import pytest
 from capexplorer.model.events import Event, LevelClosed, Mark
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
-from capexplorer.session.codec import decode, encode
-from capexplorer.session.validity import LineError
+from capexplorer.session.codec import LineError, decode, encode
 from lab.trials.fuzz import damage, logs
 from lab.trials.fuzz.small_logs import small_logs
 from lab.trials.marked import marked

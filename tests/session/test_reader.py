@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from capexplorer.errors import SessionError
 from capexplorer.model.events import LevelClosed, Note, Unknown
 from capexplorer.model.figures import LevelFigures
-from capexplorer.session.codec import encode
+from capexplorer.session.codec import encode, sealed
 from capexplorer.session.reader import open_session, read
-from capexplorer.session.seal import sealed
 
 from .samples import HEADER, ONE_OF_EACH, log_lines
 

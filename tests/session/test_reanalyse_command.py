@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer import cli
 from capexplorer.analysis import detectors
-from capexplorer.commands.reanalysing import reanalysed_copy
+from capexplorer.commands.shared_options import reanalysed_copy
 from capexplorer.model.events import Ended, LevelClosed, LevelOpened, Log, Mark, Reanalysed
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from capexplorer.target.compose.reported import ReportedContainer, read
+from capexplorer.target.compose.containers import ReportedContainer, read
 from target.target_rig import TIMEOUT_S, becomes_true
 
 DOCKER = """#!/bin/sh

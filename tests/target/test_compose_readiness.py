@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from capexplorer.errors import TargetError
-from capexplorer.target.compose.containers import Container
-from capexplorer.target.compose.reported import ReportedContainer, read, write
+from capexplorer.target.compose.containers import Container, ReportedContainer, read, write
 from capexplorer.target.ready import wait_until_ready
 from capexplorer.target.reports import Exited
 from capexplorer.target.spec import Ready, TargetSpec

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from capexplorer.errors import TargetError
-from capexplorer.target.build import wait_until_built
 from capexplorer.target.free_port import free_port
+from capexplorer.target.ready import wait_until_built
 from capexplorer.target.spec import Build
 
 from .target_rig import PRINTS_AND_SLEEPS, TIMEOUT_S, Rig, below, pause

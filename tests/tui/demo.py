@@ -10,7 +10,7 @@ import time
 from capexplorer.model.events import Command, Event, Note, Target
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.terminal import own_terminal
 
 from .fake_controls import FakeControls

@@ -11,8 +11,7 @@ from report.compared import LevelSpec, timeline
 from capexplorer.errors import SessionError
 from capexplorer.model.session_entry import SessionEntry
 from capexplorer.report.compare import Comparison, Session, compare
-from capexplorer.tui.screens.session_levels import LevelRow
-from capexplorer.tui.screens.sessions import SessionRow
+from capexplorer.tui.screens.sessions import LevelRow, SessionRow
 
 LEVELS = (LevelRow(index=0, users=10, goodput_rps=26.0), LevelRow(index=1, users=50))
 

@@ -11,7 +11,7 @@ from capexplorer.model.events import Event
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import Ending, ExplorerApp
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.pane import Pane
 
 from .fake_controls import FakeControls

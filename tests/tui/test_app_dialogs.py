@@ -8,8 +8,8 @@ from textual.widgets import Input, Static
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
-from capexplorer.tui.dialogs.target_form import TargetForm
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.dialogs.forms import TargetForm
+from capexplorer.tui.feed import LiveFeed
 
 from .fake_controls import FakeControls
 from .fake_source import FakeSource

@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.dialogs.target_form import TargetForm
+from capexplorer.tui.dialogs.forms import TargetForm
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 
 from .fake_controls import FakeControls
 from .fake_source import FakeSource

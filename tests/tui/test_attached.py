@@ -13,7 +13,7 @@ from capexplorer.tui.actions.steering_attached import AttachedRunActions
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.status import controls as banner
 from capexplorer.tui.panes.status_view import View
 

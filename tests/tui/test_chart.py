@@ -13,10 +13,8 @@ from textual.strip import Strip
 
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.render.axis import Axis, duration_axis, linear_axis, log_axis
-from capexplorer.tui.render.chart import Boundary, Chart, Point, Series, Tag
-from capexplorer.tui.render.draw import draw_chart
-from capexplorer.tui.render.legend import DASHED, DOTTED, SOLID, Legend, legend_segments
-from capexplorer.tui.render.plot import Plotter, pieces
+from capexplorer.tui.render.chart import DASHED, DOTTED, SOLID, Boundary, Chart, Legend, Point, Series, Tag, legend_segments
+from capexplorer.tui.render.draw import Plotter, draw_chart, pieces
 from capexplorer.tui.render.raster import Pattern, Shape, spans
 
 PALETTE = Palette()

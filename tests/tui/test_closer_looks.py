@@ -15,11 +15,10 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput, level_points
-from capexplorer.tui.panes.endpoint_rows import rows_shown
-from capexplorer.tui.panes.endpoint_table import SORTS, EndpointTable, in_order
-from capexplorer.tui.panes.request_lines import RequestPane, formatted, phase_lines
+from capexplorer.tui.panes.endpoints import SORTS, EndpointTable, in_order, rows_shown
+from capexplorer.tui.panes.kept_requests import RequestPane, formatted, phase_lines
 from capexplorer.wording.quantities import latency_cell, rate_cell
 
 from .session_events import HOSTILE_TEXT, session

@@ -12,7 +12,7 @@ from capexplorer.model.events import Ended
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import markdown
 from capexplorer.tui.clipboard import sequences
-from capexplorer.tui.dialogs.export_form import ExportForm
+from capexplorer.tui.dialogs.forms import ExportForm
 
 from .session_events import header, session
 from .stage import NARROW, WIDE, Stage

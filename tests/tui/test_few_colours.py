@@ -15,12 +15,11 @@ from capexplorer.configuration import Markers
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.resource_row import Row, row_lines
 from capexplorer.tui.render.axis import Axis
 from capexplorer.tui.render.chart import Band, Boundary, Chart, Point, Series
-from capexplorer.tui.render.draw import draw_chart
-from capexplorer.tui.render.plot import blend
+from capexplorer.tui.render.draw import blend, draw_chart
 from capexplorer.tui.render.raster import Pattern, Raster, Shape, octants
 from capexplorer.tui.themes import DARK, SIXTEEN, dress, palette_of
 

@@ -16,13 +16,13 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import Recovery
 from capexplorer.tui import inspection
 from capexplorer.tui.display_options import DisplayOptions
+from capexplorer.tui.inspection import TimeWindow
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.inspected import inspected
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import ResourcesPane
 from capexplorer.tui.panes.throughput import ThroughputPane
-from capexplorer.tui.time_window import TimeWindow
 from capexplorer.wording.quantities import latency_cell, rate_cell
 from capexplorer.wording.quantities import size as bytes_of
 

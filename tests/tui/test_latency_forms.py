@@ -20,7 +20,7 @@ from capexplorer.report.compare.comparison import Curve
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.baseline_curve import difference_at
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.endpoint_charts import EndpointLatency

@@ -10,7 +10,7 @@ from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.actions.steering_attached import AttachedRunActions
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import Ending, ExplorerApp
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.screens.arrangement import SMALL
 
 from .fake_controls import FakeControls

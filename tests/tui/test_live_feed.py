@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.model.events import Command, Event, Log, Note
-from capexplorer.tui.feed import Change
-from capexplorer.tui.live_feed import LiveFeed
+from capexplorer.tui.feed import Change, LiveFeed
 
 from .fake_source import FakeSource
 from .session_events import SessionMaker, header, ready

@@ -6,8 +6,7 @@ import pytest
 from textual.geometry import Size
 
 from capexplorer.model.events import PartState, Sample
-from capexplorer.model.part_reading import PartReading
-from capexplorer.model.readings import HostReading, TargetReading
+from capexplorer.model.readings import HostReading, PartReading, TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.panes.parts import PartsPane
 

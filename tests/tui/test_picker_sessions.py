@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.tui.dialogs.ask import Ask, Confirm
-from capexplorer.tui.dialogs.choose import Choose
+from capexplorer.tui.dialogs.ask import Ask, Choose, Confirm
 from capexplorer.tui.screens.compare import CompareScreen
-from capexplorer.tui.screens.session_levels import SessionLevels
+from capexplorer.tui.screens.sessions import SessionLevels
 
 from .fake_sessions import FakeSessions, row
 from .picker_stage import TO_NEWEST_SESSION, after_keys, message_lines, picker

@@ -15,9 +15,9 @@ from capexplorer.configuration import Theme
 from capexplorer.errors import InputError
 from capexplorer.tui.actions.view_only import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.keybar import key_bar, rows
 from capexplorer.tui.keys import REPLACED, ScreenName, character_of, keys_of, name_of
-from capexplorer.tui.live_feed import LiveFeed
 from capexplorer.tui.preferences import Preferences
 from capexplorer.tui.rebinding import keymap, rebound
 from capexplorer.tui.screens.arrangement import LOG

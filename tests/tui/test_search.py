@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer import paths
-from capexplorer.commands import session_folder
+from capexplorer.commands import pick
 from capexplorer.tui.picker_app import PickerApp
 
 from .fake_sessions import FakeSessions
@@ -60,6 +60,6 @@ def test_after_the_stop_no_verdict_of_another_log_is_computed(tmp_path: Path, mo
     for name in ("a", "b", "c"):
         shutil.copy(paths.sample_sessions()["sample-taskqueue"], tmp_path / f"{name}.jsonl")
     computed: list[Path] = []
-    monkeypatch.setattr(session_folder, "digest_of", lambda log, judge: computed.append(log))
-    assert session_folder.SessionFolder(tmp_path).search(lambda: len(computed) == 2)
+    monkeypatch.setattr(pick, "digest_of", lambda log, judge: computed.append(log))
+    assert pick.SessionFolder(tmp_path).search(lambda: len(computed) == 2)
     assert len(computed) == 2

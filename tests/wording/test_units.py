@@ -15,8 +15,7 @@ from capexplorer.report.compare.difference import difference
 from capexplorer.report.compare.estimates import Estimate
 from capexplorer.session.reader import read
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.endpoint_rows import Row
-from capexplorer.tui.panes.endpoints import row_line
+from capexplorer.tui.panes.endpoints import Row, row_line
 from capexplorer.wording import quantities, units
 from capexplorer.wording.units import Units
 

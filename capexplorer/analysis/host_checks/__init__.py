@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...model.machine import Machine
+from ...model.limits import Machine
 from .check import Check, Needs, State, namespaces, other_users, pressure, programs
 from .hardware import cgroup_cpus, cores, memory, neighbours
 from .open_files import fds_of_generator, fds_of_system, fds_of_target, kept_connections

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...model.limits import Limits, NetworkLimits
-from ...model.machine import Machine
+from ...model.limits import Limits, Machine, NetworkLimits
 
 State = Literal["ok", "bounds", "missing", "unavailable"]
 """`bounds`: the exploration needs more than this limit allows. `missing`: something that the app or the profile uses is absent or

@@ -5,7 +5,7 @@ A check whose state is `bounds` found a limit on the load.
 
 from __future__ import annotations
 
-from ...model.machine import Machine
+from ...model.limits import Machine
 from ..causes.saturation_readings import OTHERS_LEAST
 from .check import Check, Needs, unavailable
 

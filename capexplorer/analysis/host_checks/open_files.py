@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...model.machine import Machine
+from ...model.limits import Machine
 from .check import Check, Needs, limit_option, unavailable
 
 _OWN = 50

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from ...errors import InputError
 from ...profile import MAX_BODY_MB, Users
-from ..drawn_values import DrawnTogether
+from ..variables import DrawnTogether
 
 T = TypeVar("T")
 

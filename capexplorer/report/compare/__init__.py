@@ -6,9 +6,9 @@ Pure: reads timelines, never files. Noise is the variation within the sessions p
 (docs/compare.md).
 """
 
-from .across_sessions import compare
 from .comparison import Comparison, Session
-from .second_latencies import SecondLatencies
+from .estimates import SecondLatencies
+from .pairing import compare
 from .session_curves import curve_of_last
 
 __all__ = ["Comparison", "SecondLatencies", "Session", "compare", "curve_of_last"]

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from .difference import INTERVAL_OUTSIDE, LEAST_RATIO, RUN_TO_RUN
+from .difference import FIGURES, INTERVAL_OUTSIDE, LEAST_RATIO, RUN_TO_RUN
 from .estimates import Estimate, counted_error
-from .figures import FIGURES
 from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
 
 # -- robust mean ---------------------------------------------------------------------------------------------------------------

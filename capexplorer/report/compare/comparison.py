@@ -13,8 +13,7 @@ from ...wording.quantities import offered_rate
 from .across_levels import OverallChange
 from .difference import Difference
 from .environment import Differing, RunConditions
-from .estimates import Estimate
-from .second_latencies import SecondLatencies
+from .estimates import Estimate, SecondLatencies
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from ...model.intervals import Z95
 from ...wording import quantities
 from ...wording.quantities import Digits
 from .. import page_templates, svg
-from ..axis import label, latency_label
 from ..escaping import html
+from ..svg import label, latency_label
 from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .difference import Difference

@@ -12,21 +12,27 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
+from ...errors import InputError
 from ...model.clients import clients_of
 from . import rates
 from .across_levels import OverallChange, Pairs, failure_change, latency_change, overall_change, service_time_change, with_scatter
-from .comparison import Curve, MatchedLevel, Pair
-from .difference import RUN_TO_RUN, Difference, difference, overhead_difference
-from .estimates import Estimate
-from .figures import (
+from .comparison import Comparison, Curve, MatchedLevel, Pair, Session
+from .difference import (
     CLAIMED_FIGURES,
     CLAIMED_LATENCIES,
     CLAIMED_RATE_FIGURES,
     HEADLINE_LATENCIES,
     LATENCIES,
     LEVEL_FIGURES,
+    RUN_TO_RUN,
     SERVICE_TIME,
+    Difference,
+    difference,
+    overhead_difference,
 )
+from .environment import conditions, distinction, subject
+from .estimates import Estimate
+from .session_curves import curve_of, epochs_of
 from .significance import FALSE_MOST, significant_by_holm
 
 # -- level noise ---------------------------------------------------------------------------------------------------------------
@@ -408,3 +414,34 @@ def _overhead_change(figure: str, before: Curve, after: Curve) -> float | None:
         return None
     (ours,), (theirs,) = before.overheads.values(), after.overheads.values()
     return theirs.p99_ms - ours.p99_ms if figure in ("p95", "p99") else theirs.p50_ms - ours.p50_ms
+
+
+# -- across sessions -----------------------------------------------------------------------------------------------------------
+# Makes a typed comparison of sessions: their curves, and the comparison of each with the first one.
+#
+# Figures are compared only at equal user counts. A difference counts if it exceeds its noise at 95% (`difference`) and 2%. If one
+# of the errors is unknown, the noise is unknown and the difference does not count. The overhead of different client classes is
+# attributed to the clients. The verdict tests many figures, and claims only those that are significant among all of them
+# (`significance`).
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def compare(sessions: Sequence[Session]) -> Comparison:
+    """Compare the other curves with the first one. Raises InputError for fewer than two curves, and for an unknown epoch."""
+    split = [(session, epoch) for session in sessions for epoch in epochs_of(session)]
+    if len(split) < 2:
+        raise InputError("compare: expected two sessions or more, or one with two epochs or more that have settled levels")
+    if len(split) > len(LETTERS):
+        raise InputError(f"compare: expected at most {len(LETTERS)} sessions and epochs, got {len(split)}")
+    found = [curve_of(letter, session, epoch) for letter, (session, epoch) in zip(LETTERS, split, strict=False)]
+    runs = [each.run for each in found]
+    differing, compared = conditions(runs), subject(runs)
+    curves = tuple(replace(each, distinction=distinction((*compared, *differing), at)) for at, each in enumerate(found))
+    return Comparison(
+        curves=curves,
+        pairs=tuple(pair_of(curves[0], after) for after in curves[1:]),
+        conditions=differing,
+        subject=compared,
+    )

@@ -18,9 +18,7 @@ from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
 from .comparison import Curve, MatchedRate, RatePoint
 from .difference import Difference, difference
-from .estimates import Estimate, percentile_estimates
-from .moving_blocks import parts
-from .second_latencies import SecondLatencies
+from .estimates import Estimate, SecondLatencies, parts, percentile_estimates
 
 NOT_STATIONARY = ("queue_grows", "dropped")
 """States of levels whose queue grew: their percentiles depend on how long they lasted."""

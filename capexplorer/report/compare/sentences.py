@@ -14,9 +14,8 @@ from ...wording.quantities import latency
 from .. import figures
 from .across_levels import OverallChange
 from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
-from .difference import LEAST_RATIO, Difference
+from .difference import FIGURES, HEADLINE_LATENCIES, LEAST_RATIO, SERVICE_TIME, Difference
 from .environment import Differing
-from .figures import FIGURES, HEADLINE_LATENCIES, SERVICE_TIME
 
 # -- cells ---------------------------------------------------------------------------------------------------------------------
 # The texts of a comparison's table cells, and the note on noise below the table.

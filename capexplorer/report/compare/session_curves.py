@@ -18,10 +18,9 @@ from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ..rows import disturbed_levels, level_kinds, partial_levels, service_states
 from .comparison import Curve, CurvePoint, Session
-from .difference import LEAST_RATIO
+from .difference import LEAST_RATIO, LEVEL_FIGURES
 from .environment import RunConditions
 from .estimates import Estimate, level_estimates, pooled
-from .figures import LEVEL_FIGURES
 from .rates import rate_capacity, rate_points
 from .significance import DEGREES_MOST
 

@@ -23,9 +23,8 @@ from time import monotonic
 
 from ...errors import TargetError
 from ..alive import is_alive
-from .containers import Container, Readiness, changes, described, masked, run_readiness, start_readiness
+from .containers import Container, Readiness, changes, described, masked, run_readiness, start_readiness, write
 from .docker import ask, compose_command, error_in, of_project, services_of
-from .reported import write
 
 # -- running command -----------------------------------------------------------------------------------------------------------
 # A command in the background whose output is read line by line.

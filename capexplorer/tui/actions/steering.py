@@ -17,7 +17,7 @@ from ...model.watched import parsed_part
 from ...wording import quantities
 from ...wording.numbers import counted, iterations
 from ..dialogs.ask import Ask, Confirm
-from ..dialogs.target_form import TargetForm
+from ..dialogs.forms import TargetForm
 from ..display_options import Palette
 from ..keys import STEPS, ScreenName
 from ..panes.status_view import View

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from textual.widget import Widget
 
 from ... import wording
-from ...model.recording import Landmark
+from ...model.sources import Landmark
 from ..dialogs.ask import Ask
 from ..display_options import Palette
+from ..feed import WANTED, RecordedFeed, parse_position
 from ..keys import ScreenName
 from ..panes.status_view import View, watched
 from ..panes.transport_bar import TransportBar, TransportView
-from ..playback import WANTED, parse_position
-from ..recorded_feed import RecordedFeed
 from .protocols import ScreenAccess
 
 GRACE_S = 1.5

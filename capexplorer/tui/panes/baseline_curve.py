@@ -9,8 +9,7 @@ from ...model.intervals import Z95
 from ...model.timeline import Timeline
 from ...wording.quantities import offered_rate
 from ..display_options import DisplayOptions, Palette
-from ..render.chart import Point, Series
-from ..render.legend import Legend
+from ..render.chart import Legend, Point, Series
 from ..render.raster import Pattern, Shape
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from ...wording import quantities
 from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
 from ..render.axis import Axis, count_axis, linear_axis
-from ..render.chart import Band, Boundary, Chart, Point, Series, Tag, note_rows, y_ticks
-from ..render.legend import DASHED, DOTTED, Legend
+from ..render.chart import DASHED, DOTTED, Band, Boundary, Chart, Legend, Point, Series, Tag, note_rows, y_ticks
 from ..render.raster import Pattern, Shape
 from . import baseline_curve
 from .pane import ChartPane

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textual.geometry import Size
 from textual.strip import Strip
 
-from ...model.endpoint_columns import EndpointKey
+from ...model.columns import EndpointKey
 from ...model.figures import LevelEndpoint
 from ...model.level import Level
 from ...model.timeline import Timeline
@@ -17,12 +17,11 @@ from ...wording.numbers import counted
 from ...wording.quantities import latency_title, offered_rate, rate_cell
 from ..display_options import DisplayOptions, Palette
 from ..render.axis import Label, compact, count_axis, duration_axis, latency_tick, linear_axis
-from ..render.chart import Boundary, Chart, Point, Series, y_ticks
+from ..render.chart import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Boundary, Chart, Legend, Point, Series, latency_legend, y_ticks
 from ..render.draw import draw_chart, message
-from ..render.legend import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Legend, latency_legend
 from ..render.raster import Pattern, Shape
 from ..render.timepage import TimePage, boundaries, page_of, phases
-from .endpoint_rows import first_to_degrade
+from .endpoints import first_to_degrade
 from .pane import Pane
 
 _NO_SECONDS = "no seconds of this endpoint are kept: only those of the first 50 endpoints are"

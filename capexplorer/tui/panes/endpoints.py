@@ -2,19 +2,156 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ... import wording
+from ...model.events import EndpointTick
+from ...model.level import Level
+from ...model.level_fold import tick_latency
 from ...model.timeline import Timeline
+from ...model.verdicts import EndpointDegradation
 from ...wording import numbers, quantities
+from ...wording.numbers import counted
+from ...wording.quantities import latency_title
 from ..display_options import DisplayOptions, Palette
 from ..render import text
-from .endpoint_rows import Row, first_to_degrade, rows_shown
-from .scrolling import ScrollingPane
+from .pane import Lines, ListPane, ScrollingPane
+
+# -- endpoint rows -------------------------------------------------------------------------------------------------------------
+# The rows of endpoint tables: requests, failures and latency of each endpoint at the current level. Pure.
+#
+# While a level settles they are those of the last second, which their label states.
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One endpoint, or all of them."""
+
+    name: str
+    requests: int
+    failures: int
+    rate_rps: float | None
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+    mean_bytes: float | None
+    endpoint: tuple[str, str] | None = None
+    """(method, name); None: the row of all endpoints."""
+
+    @property
+    def successes(self) -> int:
+        """Number of values from which the percentiles are computed."""
+        return self.requests - self.failures
+
+    @property
+    def failure_ratio(self) -> float | None:
+        """Share of requests that failed; None without requests."""
+        return self.failures / self.requests if self.requests else None
+
+
+def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
+    """(label on what the figures cover, rows with the total first). Without rows there is nothing to show."""
+    level, last = timeline.level, timeline.last
+    if level is None:
+        return "", []
+    if level.figures.settled and (timeline.phase == "settled" or level.closed is not None):
+        return _settled(level)
+    if timeline.ended is not None:
+        settled = next((each for each in reversed(timeline.levels) if each.figures.settled), None)
+        if settled is not None:
+            return _settled(settled)
+    words = f"{_named(level)}: the last second, {timeline.phase}"
+    return words, last_rows(timeline) if last is not None and last.endpoints else []
+
+
+def _settled(level: Level) -> tuple[str, list[Row]]:
+    return f"{_named(level)}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
+
+
+def _named(level: Level) -> str:
+    load = counted(level.users) if level.offered_per_s is None else quantities.offered_rate(level.offered_per_s)
+    return f"level {level.opened.index}, {load}"
+
+
+def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
+    """The endpoint of the level's epoch that degrades first, at levels of users or of offered rates, as this level is."""
+    level = timeline.level
+    verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
+    return None if level is None or verdict is None else verdict.first_to_degrade(at_rates=level.offered_per_s is not None)
+
+
+def settled_rows(level: Level) -> list[Row]:
+    """The rows over the settled seconds of the level."""
+    figures, latency = level.figures, level.figures.latency_ms
+    seconds = figures.settled_seconds
+    rows = [
+        Row(
+            f"{each.method} {each.name}",
+            each.requests,
+            each.failures,
+            each.requests / seconds if seconds else None,
+            each.latency_ms.p50,
+            each.latency_ms.p95,
+            each.latency_ms.p99,
+            each.latency_ms.max,
+            each.mean_bytes,
+            (each.method, each.name),
+        )
+        for each in level.endpoints
+    ]
+    total = Row(
+        "all",
+        figures.requests,
+        figures.failures,
+        figures.throughput_rps,
+        latency.p50,
+        latency.p95,
+        latency.p99,
+        latency.max,
+        _mean_bytes(rows),
+    )
+    return [total, *rows]
+
+
+def last_rows(timeline: Timeline) -> list[Row]:
+    """The rows over the last tick, without warm-up requests."""
+    last = timeline.last
+    if last is None:
+        return []
+    rows = [_last_row(each, last.duration_s) for each in last.endpoints]
+    requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
+    rate_rps = requests / last.duration_s if last.duration_s else None
+    total = Row("all", requests, failures, rate_rps, last.p50_ms, last.p95_ms, last.p99_ms, last.max_ms, _mean_bytes(rows))
+    return [total, *rows]
+
+
+def _last_row(tick: EndpointTick, duration_s: float) -> Row:
+    latency = tick_latency(tick)
+    return Row(
+        f"{tick.method} {tick.name}",
+        tick.requests,
+        tick.failures,
+        tick.requests / duration_s if duration_s else None,
+        latency.p50,
+        latency.p95,
+        latency.p99,
+        latency.max,
+        tick.received_bytes / tick.requests if tick.requests else None,
+        (tick.method, tick.name),
+    )
+
+
+def _mean_bytes(rows: Sequence[Row]) -> float | None:
+    requests = sum(row.requests for row in rows)
+    return sum((row.mean_bytes or 0.0) * row.requests for row in rows) / requests if requests else None
+
 
 ENOUGH_FOR_P95 = 200
 ENOUGH_FOR_P99 = 1_000
@@ -135,3 +272,81 @@ def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, t
     shown = [(column.cells, *figures[column.title]) for column in columns]
     cells = [(" " + text.pad(words, column_cells, right=True), style) for column_cells, words, style in shown]
     return text.line([(name, _degrades_style(palette) if first else plain), *cells], width)
+
+
+# -- endpoint table ------------------------------------------------------------------------------------------------------------
+# The table of endpoints, which can be sorted and filtered. The endpoint that degrades first is marked.
+
+
+SORTS: Mapping[str, Callable[[Row], float | str]] = {
+    "name": lambda row: row.name,
+    "req/s": lambda row: _sort_value(row.rate_rps),
+    "p50": lambda row: _sort_value(row.p50_ms),
+    "p95": lambda row: _sort_value(row.p95_ms),
+    "p99": lambda row: _sort_value(row.p99_ms),
+    "failed": lambda row: row.failures,
+}
+"""Sort keys by column title; figures are sorted in descending order."""
+
+
+def _sort_value(value: float | None) -> float:
+    return -math.inf if value is None else value
+
+
+class EndpointTable(ListPane):
+    """The list. `sort`: one of SORTS; `filter_text`: only rows whose name contains it are shown."""
+
+    TITLE = "Endpoints"
+    NOTHING = "no endpoint to show"
+
+    @property
+    def full_title(self) -> str:
+        """With the unit of its latencies."""
+        return latency_title(self.TITLE, "  ")
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.sort, self.reverse, self.filter_text = "req/s", False, ""
+        self.rows: Sequence[Row] = ()
+
+    @property
+    def row(self) -> Row | None:
+        """The chosen endpoint; None: there is none."""
+        return self.rows[self.chosen] if self.chosen < len(self.rows) else None
+
+    def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
+        """The rows that pass the filter, sorted."""
+        label, found = rows_shown(timeline)
+        first, before = first_to_degrade(timeline), self.row
+        self.rows = in_order(found[1:], self.sort, self.filter_text, reverse=self.reverse)
+        if before is not None:  # the chosen endpoint stays chosen wherever it is now
+            names = [row.name for row in self.rows]
+            self.chosen = names.index(before.name) if before.name in names else self.chosen
+        palette = options.palette
+        titles = [
+            text.line([(f" {label}", Style(color=palette.muted))], width),
+            self._sort_keys(palette, width),
+            title_line(palette, width, one_degrades=first is not None),
+        ]
+        marked = None if first is None else f"{first.method} {first.name}"
+        return titles, [row_line(row, palette, width, first=row.name == marked) for row in self.rows]
+
+    def _sort_keys(self, palette: Palette, width: int) -> Strip:
+        """The keys that sort, with the present order in bold."""
+        muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+        words = [
+            (f"  {number} {name}{' reversed' * (self.reverse and name == self.sort)}", bold if name == self.sort else muted)
+            for number, name in enumerate(SORTS, 1)
+        ]
+        return text.line([(" sort", muted), *words], width)
+
+    def choose(self, index: int) -> None:
+        """Choose this row."""
+        rows, self.rows = self.rows, ()
+        super().choose(min(index, max(0, len(rows) - 1)))
+
+
+def in_order(rows: Sequence[Row], sort: str, filter_text: str = "", *, reverse: bool = False) -> list[Row]:
+    """The rows whose name contains `filter_text`, ignoring case, sorted by a column of SORTS."""
+    found = [row for row in rows if filter_text.lower() in row.name.lower()]
+    return sorted(found, key=SORTS[sort], reverse=(sort != "name") is not reverse)

@@ -23,8 +23,8 @@ from ..display_options import DisplayOptions, Palette
 from ..render import text
 from . import blocks, failure_causes
 from .blocks import Block
-from .request_table import Subset
-from .scrolling import ScrollingPane
+from .kept_requests import Subset
+from .pane import ScrollingPane
 
 # -- raw errors ----------------------------------------------------------------------------------------------------------------
 # Raw errors by endpoint, as blocks of lines: count, endpoint, error and times.

@@ -18,7 +18,7 @@ from ...model.findings import MarkKind
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions, Palette
 from ..render import text
-from .scrolling import ScrollingPane
+from .pane import ScrollingPane
 
 Entry = Mark | Note | Target | Command
 

@@ -20,8 +20,7 @@ from ...wording.quantities import latency_title, offered_rate
 from ..display_options import DisplayOptions, LatencyForm, Palette
 from ..render import text
 from ..render.axis import Axis, count_axis, duration_axis, latency_tick, linear_axis, log_axis
-from ..render.chart import Chart, Heat, Point, Series, plot_rows, y_ticks
-from ..render.legend import DASHED, DOTTED, SOLID, Legend, latency_legend
+from ..render.chart import DASHED, DOTTED, SOLID, Chart, Heat, Legend, Point, Series, latency_legend, plot_rows, y_ticks
 from ..render.raster import Pattern, Shape
 from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
 from . import baseline_curve

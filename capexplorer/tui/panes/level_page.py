@@ -33,8 +33,8 @@ from ..render.chart import Boundary, Chart, Series, layout, y_ticks
 from ..render.draw import draw_chart
 from ..render.raster import DOTS_X
 from .journal import JournalEntry, entry_lines
+from .pane import ScrollingPane
 from .resource_row import packed
-from .scrolling import ScrollingPane
 
 # -- latency histogram ---------------------------------------------------------------------------------------------------------
 # A latency histogram: a chart with the share of values in each column on a logarithmic axis of latency, then the shares in

@@ -13,7 +13,7 @@ from ...model.events import Log
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions, Palette
 from ..render import text
-from .scrolling import ScrollingPane
+from .pane import ScrollingPane
 
 _TIME_CELLS, _SOURCE_CELLS = 9, 12
 

@@ -6,6 +6,7 @@ Hz). A pane therefore keeps its last strips, and refreshes only the spans that d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import takewhile, zip_longest
 from typing import ClassVar
@@ -14,6 +15,8 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.binding import Binding, BindingType
+from textual.events import Click
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -22,9 +25,9 @@ from ...errors import SessionError
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
 from ..messages import ChartClicked, FeedFailed
+from ..render import text
 from ..render.chart import Chart, x_at
-from ..render.draw import draw_chart, message
-from ..render.plot import Plotter
+from ..render.draw import Plotter, draw_chart, message
 
 BORDER_CELLS = 4
 """Cells of the border that a title cannot use."""
@@ -127,11 +130,11 @@ def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
 def _cells(segments: Iterable[Segment]) -> list[tuple[str, object]]:
     """(character, style) of each cell. A wide character has two equal entries, so that no span begins or ends inside of it."""
     cells: list[tuple[str, object]] = []
-    for text, style, _ in segments:
-        if cell_len(text) == len(text):  # rich caches this length; of the thousands of cells of a screen few are wide
-            cells += [(character, style) for character in text]
+    for piece, style, _ in segments:
+        if cell_len(piece) == len(piece):  # rich caches this length; of the thousands of cells of a screen few are wide
+            cells += [(character, style) for character in piece]
         else:
-            for character in text:
+            for character in piece:
                 cells += [(character, style)] * cell_len(character)
     return cells
 
@@ -171,3 +174,169 @@ class ChartPane(Pane):
         x = None if isinstance(chart, str) else x_at(chart, self.size, offset.x)
         if x is not None:
             self.post_message(ChartClicked(x, by_load=self.by_load))
+
+
+# -- scrolling -----------------------------------------------------------------------------------------------------------------
+# The base of panes that scroll, with the keys pageup, pagedown, home and end, and those of less.
+#
+# A scrollbar would have to be redrawn; the border shows the number of hidden lines instead.
+
+
+WHEEL_LINES = 3
+"""Lines by which a turn of the mouse wheel scrolls."""
+
+
+class ScrollingPane(Pane):
+    """`scrolled` is the number of lines from the default position: the top, or the end if the newest line is last (`AT_END`)."""
+
+    AT_END: ClassVar[bool] = False
+    """Whether the newest line is last and the pane shows the end by default."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "page(-1)", "Scroll up", show=False),
+        Binding("pagedown", "page(1)", "Scroll down", show=False),
+        Binding("home", "edge(-1)", "To the first line", show=False),
+        Binding("end,G", "edge(1)", "To the last line", show=False),
+        Binding("j", "line(1)", "Scroll down by a line", show=False),
+        Binding("k", "line(-1)", "Scroll up by a line", show=False),
+    ]
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.scrolled = 0
+        self._height = 0
+        """Height of the scrolling part at the last drawing, in lines."""
+
+    def window(self, lines: int, height: int) -> tuple[int, int]:
+        """The range (first, end) of the lines to show, of `lines` lines in `height` rows. Call it in `draw`: it limits
+        `scrolled`.
+        """
+        longest = max(0, lines - height)
+        self._height, self.scrolled = height, min(self.scrolled, longest)
+        first = longest - self.scrolled if self.AT_END else self.scrolled
+        last = min(first + height, lines)
+        hidden = hidden_lines(first, lines - last, at_end=self.AT_END)
+        if hidden != (self.border_subtitle or ""):  # setting it repaints the whole pane
+            self.border_subtitle = hidden
+        return first, last
+
+    def action_page(self, direction: int) -> None:
+        """Scroll by a page up (-1) or down (1), with an overlap of two lines."""
+        self._set_scrolled(self.scrolled + (-direction if self.AT_END else direction) * max(1, self._height - 2))
+
+    def action_line(self, direction: int) -> None:
+        """Scroll by a line up (-1) or down (1)."""
+        self.scroll_by(direction)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Scroll up. Only with the mouse enabled."""
+        self.scroll_by(-WHEEL_LINES)
+
+    def on_mouse_scroll_down(self) -> None:
+        """Scroll down."""
+        self.scroll_by(WHEEL_LINES)
+
+    def scroll_by(self, lines: int) -> None:
+        """Scroll by this many lines down, or up if negative."""
+        self._set_scrolled(self.scrolled + (-lines if self.AT_END else lines))
+
+    def action_edge(self, direction: int) -> None:
+        """Scroll to the first (-1) or the last (1) line."""
+        self._set_scrolled(0 if (direction > 0) is self.AT_END else sys.maxsize)
+
+    def _set_scrolled(self, lines: int) -> None:
+        self.scrolled = max(0, lines)  # `window` limits it to the number of lines
+        if self.timeline is not None:
+            self.show(self.timeline, self.cursor, self.options)
+
+
+def hidden_lines(above: int, below: int, *, at_end: bool) -> str:
+    """The border's text about lines above and below that are not visible: `▲ 3 ▼ 12`, or for a pane `at_end`: `12 newer, end`."""
+    if at_end:
+        return f"{below} newer, end" if below else ""
+    parts = ([f"▲ {above}"] if above else []) + ([f"▼ {below}"] if below else [])
+    return " ".join(parts)
+
+
+# -- list pane -----------------------------------------------------------------------------------------------------------------
+# The base of lists with a chosen row: titles at the top, and below them as many rows as fit around the chosen one.
+
+
+Lines = tuple[Sequence[Strip], Sequence[Strip]]
+"""(lines with titles, lines with one row each)."""
+
+
+class ListPane(Pane):
+    """Subclasses define `lines`; `chosen` is the index of the chosen row."""
+
+    NOTHING = "nothing to show"
+    """Shown instead of an empty list."""
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id)
+        self.chosen = 0
+        self._rows_seen = 1
+        self._titles, self._first, self._count = 0, 0, 0
+        """Number of lines with titles, index of the first row that is shown, and number of rows, at the last drawing."""
+
+    def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
+        """Titles and rows, each of `width` cells."""
+        raise NotImplementedError
+
+    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
+        """Titles and rows, scrolled so that the chosen row is visible."""
+        titles, rows = self.lines(timeline, options, size.width)
+        if not rows:
+            muted = Style(color=options.palette.muted)
+            self._count = 0
+            words = text.wrap(self.NOTHING, size.width - 3)
+            return [text.line([(f"  {part}", muted)], size.width) for part in words][: size.height]
+        self._rows_seen = max(1, size.height - len(titles))
+        self.chosen = min(max(self.chosen, 0), len(rows) - 1)
+        first = max(0, min(self.chosen - self._rows_seen // 2, len(rows) - self._rows_seen))
+        self._titles, self._first, self._count = len(titles), first, len(rows)
+        shown = [
+            _as_chosen(row, options, size.width) if index == self.chosen else row
+            for index, row in enumerate(rows[first : first + self._rows_seen], first)
+        ]
+        return [*titles, *shown][: size.height]
+
+    async def on_click(self, event: Click) -> None:
+        """Choose the clicked row, or open it if it is chosen already. Only with the mouse enabled."""
+        offset = event.get_content_offset(self)
+        row = -1 if offset is None or offset.y < self._titles else self._first + offset.y - self._titles
+        if row == self.chosen and row < self._count:
+            await self.run_action("screen.open")
+        elif 0 <= row < self._count:
+            self.choose(row)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Choose the row above. Only with the mouse enabled."""
+        self.move(-1)
+
+    def on_mouse_scroll_down(self) -> None:
+        """Choose the row below."""
+        self.move(1)
+
+    def move(self, rows: int) -> None:
+        """Choose the row this many rows below, or above if the number is negative."""
+        self.choose(self.chosen + rows)
+
+    def page(self, direction: int) -> None:
+        """Move by a page down (1) or up (-1)."""
+        self.move(direction * max(1, self._rows_seen - 1))
+
+    def choose(self, index: int) -> None:
+        """Choose this row, or the first or last one if the index is beyond the ends."""
+        self.chosen = max(0, index)
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw again."""
+        if self.timeline is not None:
+            self.show(self.timeline, self.cursor, self.options)
+
+
+def _as_chosen(row: Strip, options: DisplayOptions, width: int) -> Strip:
+    """A line in reverse video, which is visible without colours."""
+    return text.line([(row.text, Style(color=options.palette.accent, reverse=True, bold=True))], width)

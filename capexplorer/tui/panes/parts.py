@@ -15,11 +15,10 @@ from ...model.watched import KNOWN_SERVERS
 from ...wording import numbers
 from ..display_options import DisplayOptions, Palette
 from ..render import text
-from .part_rows import FULL_RATIO
-from .part_uses import PartUse, part_uses
+from .pane import ScrollingPane
+from .part_rows import FULL_RATIO, PartUse, part_uses
 from .resource_row import Row, row_lines
 from .resources import spark_cells
-from .scrolling import ScrollingPane
 
 NONE = "no part is watched: `--watch NAME=ssh HOST:port N`, or [[watch]] in a profile"
 

@@ -19,8 +19,7 @@ from ...model.timeline import Timeline
 from ...wording import quantities
 from ..display_options import DisplayOptions, Palette
 from ..render.axis import linear_axis
-from ..render.chart import Band, Boundary, Chart, Point, Series, note_rows, y_ticks
-from ..render.legend import DASHED, DOTTED, Legend
+from ..render.chart import DASHED, DOTTED, Band, Boundary, Chart, Legend, Point, Series, note_rows, y_ticks
 from ..render.raster import Pattern, Shape
 from . import baseline_curve
 

@@ -16,9 +16,9 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from ...model.columns import total
 from ...model.events import HostFacts, Sample
 from ...model.readings import GeneratorReading, HostReading, TargetTcpReading, TcpReading, WorkersReading
-from ...model.second_columns import total
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ...wording.numbers import counted

@@ -10,8 +10,7 @@ from ...model.timeline import Timeline
 from ...wording import quantities
 from ..display_options import DisplayOptions, Palette
 from ..render.axis import count_axis, duration_axis, linear_axis
-from ..render.chart import Chart, Series, y_ticks
-from ..render.legend import BARS, DOTTED, SOLID, STAIRCASE, Legend
+from ..render.chart import BARS, DOTTED, SOLID, STAIRCASE, Chart, Legend, Series, y_ticks
 from ..render.raster import Pattern
 from ..render.timepage import NOTHING, TimePage, boundaries, offered_staircase, page_of, phases, staircase, tags
 from .pane import ChartPane

@@ -20,9 +20,8 @@ from textual.widgets import Static
 from ...configuration import Markers
 from ...report.compare import sentences
 from ...report.compare.comparison import Comparison, MatchedLevel, MatchedRate, Pair
-from ...report.compare.difference import Difference
+from ...report.compare.difference import FIGURES, Difference
 from ...report.compare.environment import Differing
-from ...report.compare.figures import FIGURES
 from ...wording.quantities import latency_title
 from ..base_app import SignalledApp
 from ..display_options import Palette

@@ -15,9 +15,8 @@ from ...report.compare.estimates import Estimate
 from ...wording import quantities
 from ..display_options import Palette
 from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
-from ..render.chart import Band, Boundary, Chart, Point, Series, y_ticks
+from ..render.chart import Band, Boundary, Chart, Legend, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
-from ..render.legend import Legend
 from ..render.raster import Pattern, Shape
 from ..render.text import safe
 

@@ -10,16 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from ... import wording
-from ...model.endpoint_columns import EndpointKey
+from ...model.columns import EndpointKey
 from ...model.kept_request import KeptRequests
 from ...model.timeline import Timeline
 from ..actions.protocols import ScreenAccess
 from ..display_options import DisplayOptions
 from ..keybar import KeyLine, clickable
 from ..panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput
-from ..panes.endpoint_rows import first_to_degrade
-from ..panes.endpoint_table import SORTS, EndpointTable
-from ..panes.endpoints import DEGRADES
+from ..panes.endpoints import DEGRADES, SORTS, EndpointTable, first_to_degrade
 from ..panes.failures import FailuresPane
 from ..panes.level_page import LevelPage
 from ..render.text import safe

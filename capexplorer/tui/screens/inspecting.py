@@ -8,7 +8,7 @@ from typing import Protocol
 from ...model.level import Level
 from ...model.timeline import Timeline
 from .. import inspection
-from ..time_window import TimeWindow
+from ..inspection import TimeWindow
 
 LEAP_S = 10.0
 """Least time in seconds by which Shift with an arrow key moves the cursor."""

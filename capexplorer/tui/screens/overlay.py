@@ -16,8 +16,7 @@ from ...model.kept_request import KeptRequests
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
 from ..keybar import LIKE_LESS, KeyLine
-from ..panes.list_pane import ListPane
-from ..panes.pane import Pane
+from ..panes.pane import ListPane, Pane
 from ..render.text import safe
 from .inspecting import Inspecting
 

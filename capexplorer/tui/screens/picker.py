@@ -22,8 +22,7 @@ from textual.worker import get_current_worker
 
 from ...errors import CapexplorerError
 from ...wording.quantities import size
-from ..dialogs.ask import Ask, Confirm
-from ..dialogs.choose import Choose
+from ..dialogs.ask import Ask, Choose, Confirm
 from ..keybar import KeyLine, bindings, key_bar
 from ..keys import ScreenName
 from ..preferences import Preferences
@@ -31,8 +30,19 @@ from ..render.text import safe, shorten, wrap
 from .compare import CompareScreen
 from .help import Help
 from .profiles import ProfileEntry, profile_detail, profile_line
-from .session_levels import SessionLevels
-from .sessions import COLUMNS, SavedSessions, SessionRow, began, detail, heading, matching, ordered, session_line, title
+from .sessions import (
+    COLUMNS,
+    SavedSessions,
+    SessionLevels,
+    SessionRow,
+    began,
+    detail,
+    heading,
+    matching,
+    ordered,
+    session_line,
+    title,
+)
 
 # -- entry detail --------------------------------------------------------------------------------------------------------------
 # The lines below the picker's list: the highlighted entry in full, or a message.

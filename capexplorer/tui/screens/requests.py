@@ -9,8 +9,7 @@ from textual.binding import Binding, BindingType
 from ...model.kept_request import RequestBrief
 from ...model.level import Level
 from ..keybar import LIKE_LESS
-from ..panes.request_lines import RequestPane
-from ..panes.request_table import RequestTable, Subset, searchable_text
+from ..panes.kept_requests import RequestPane, RequestTable, Subset, searchable_text
 from ..render.text import safe, shorten_end
 from .overlay import ListOverlay, Overlay, OverlaySource
 

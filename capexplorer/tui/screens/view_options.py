@@ -9,7 +9,7 @@ from ...model.timeline import Timeline
 from ...wording.quantities import size
 from ..actions.protocols import ScreenAccess
 from ..clipboard import in_tmux, sequences
-from ..dialogs.export_form import ExportForm
+from ..dialogs.forms import ExportForm
 from ..display_options import DisplayOptions, LatencyForm, Palette
 from ..frozen_timeline import frozen_copy
 from .baseline_choice import BaselineChoice

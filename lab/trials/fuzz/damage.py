@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from capexplorer.session.seal import number_of, sealed
+from capexplorer.session.codec import number_of, sealed
 
 from .small_logs import Lines
 

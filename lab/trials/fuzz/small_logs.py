@@ -8,9 +8,8 @@ from functools import cache
 
 from capexplorer import paths
 from capexplorer.model.events import Event, Log, Sample
-from capexplorer.session.codec import encode
+from capexplorer.session.codec import encode, sealed
 from capexplorer.session.reader import read
-from capexplorer.session.seal import sealed
 
 SECONDS_PER_LEVEL = 4
 LINES_OF_OUTPUT = 2

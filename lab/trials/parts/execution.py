@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from capexplorer.model.events import Event, Mark, PartState, Sample
-from capexplorer.model.part_reading import LATE_S
+from capexplorer.model.readings import LATE_S
 from capexplorer.session.reader import read
 from lab.trials.faults.judge import Verdict
 from lab.trials.faults.records import DISTURBED_CORES

@@ -8,8 +8,7 @@ import pytest
 
 from capexplorer.analysis.host_checks import Check, Needs, checks
 from capexplorer.model.events import HostFacts
-from capexplorer.model.limits import Limits, NetworkLimits, ProcessLimits
-from capexplorer.model.machine import Machine
+from capexplorer.model.limits import Limits, Machine, NetworkLimits, ProcessLimits
 from capexplorer.model.readings import NeighboursReading
 
 HOST: dict[str, Any] = {

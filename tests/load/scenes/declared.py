@@ -11,10 +11,10 @@ import locust
 import msgspec
 
 from capexplorer.errors import InputError
-from capexplorer.load import drawn_values, native, workload
-from capexplorer.load.drawn_values import DrawnTogether
+from capexplorer.load import native, variables, workload
 from capexplorer.load.load_host import LoadHost
 from capexplorer.load.recorder import Tick
+from capexplorer.load.variables import DrawnTogether
 from capexplorer.profile import Users
 
 
@@ -76,7 +76,7 @@ def drawn_requests(url: str) -> list[dict[str, int]]:
         declared = _profile(
             task=[{"name": "row", "path": f"/drawn-{client}-{{{{n}}}}"}], values={"n": [1, 2]}, client=client, wait_s=0.01
         )
-        groups = drawn_values.read(declared, Path(), "")
+        groups = variables.read(declared, Path(), "")
         found.append(_by_name(_run(declared, url, _requests(200), groups=groups)))
     return found
 

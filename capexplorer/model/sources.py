@@ -1,15 +1,46 @@
-"""The protocol of a recording: a saved session, or one that is being saved, at any moment.
-
-`replay` implements it and `tui` draws from it; neither imports the other.
-"""
+"""A source of events, passed in so that what draws them need not import what makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from .events import Ended
+from .events import Ended, Event
 from .timeline import Timeline
+
+# -- event source --------------------------------------------------------------------------------------------------------------
+# A source of events, passed in so that what draws them need not import what makes them.
+
+
+class EventSource(Protocol):
+    """A source of events: a live run, or a log. Events are not pushed: the consumer takes them when it is ready."""
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin. `wake` is called from any thread, often, whenever `take` has something new; it must not block."""
+
+    def take(self) -> Sequence[Event]:
+        """All events since the last call, in order; empty when there are none. Never blocks."""
+
+    def close(self) -> None:
+        """End the run or close the log. Returns when everything is saved; may be called twice."""
+
+
+# -- time source ---------------------------------------------------------------------------------------------------------------
+# A source of time, passed in so that tests can set it.
+
+
+class Clock(Protocol):
+    """Monotonic seconds."""
+
+    def __call__(self) -> float:
+        """Now."""
+
+
+# -- recording -----------------------------------------------------------------------------------------------------------------
+# The protocol of a recording: a saved session, or one that is being saved, at any moment.
+#
+# `replay` implements it and `tui` draws from it; neither imports the other.
+
 
 Landmark = Literal["level", "mark", "note"]
 """Kinds of times to which a replay can jump."""

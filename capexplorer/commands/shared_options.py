@@ -1,0 +1,114 @@
+"""What a shell completes for arguments: names of profiles and sessions. Reads only names of files, and never fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from .. import __version__, configuration, paths, wording
+from ..addresses import without_userinfo
+from ..analysis.reanalysis import Reanalysis, reanalyse_events, reanalysed_events
+from ..errors import CapexplorerError, InputError
+from ..model.events import Event, Log, Reanalysed
+from ..session.names import SUFFIX
+from ..session.reader import open_session
+from ..session.writer import SessionWriter
+from .error_output import print_error
+
+# -- completing ----------------------------------------------------------------------------------------------------------------
+# What a shell completes for arguments: names of profiles and sessions. Reads only names of files, and never fails.
+
+
+SESSIONS_MOST = 200
+"""Newest sessions that are offered."""
+
+
+def profiles(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """Names that begin with what was typed."""
+    return [name for name in paths.profiles() if name.startswith(typed)]
+
+
+def sessions(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """`last`, the newest sessions by their ids, and the samples."""
+    try:
+        own = configuration.load().sessions_dir
+    except CapexplorerError:
+        own = None
+    folder: Path = ctx.params.get("sessions_dir") or (Path(own).expanduser() if own else paths.sessions())
+    ids = sorted((path.stem for path in folder.glob(f"*{SUFFIX}")), reverse=True)
+    names = dict.fromkeys(["last", *ids[:SESSIONS_MOST], *paths.sample_sessions()])
+    return [name for name in names if name.startswith(typed)]
+
+
+def runs(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The ids of the runs that are going on."""
+    from ..remote import run_sockets
+
+    return [name for name in run_sockets.running() if name.startswith(typed)]
+
+
+# -- local file ----------------------------------------------------------------------------------------------------------------
+# The type of options that name a file of this machine.
+
+
+class LocalFile(click.Path):
+    """A path. A URL in its place is refused as it was typed: a path would lose one of its slashes."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Raises InputError: a URL."""
+        if "://" in str(value):
+            named = param.opts[0] if isinstance(param, click.Option) else "FILE"
+            raise InputError(f"{named}: expected a file of this machine, got {without_userinfo(str(value))}")
+        return super().convert(value, param, ctx)
+
+
+# -- reanalysing ---------------------------------------------------------------------------------------------------------------
+# `--reanalyse`: a saved session with the marks of this version's detectors instead of the recorded ones.
+#
+# The log is read twice, for the detectors and for the output; it is never changed.
+
+
+def found_again(path: Path) -> Reanalysis:
+    """What this version's detectors find in the session at `path`. Each change is a line on stderr. Raises SessionError."""
+    with open_session(path) as log:
+        analysis = reanalyse_events(log)
+    for line in _lines(analysis.as_event(__version__)):
+        print_error(line)
+    return analysis
+
+
+def with_found(path: Path, events: Iterable[Event]) -> Iterator[Event]:
+    """`events` of the session at `path`, with the marks found again."""
+    return reanalysed_events(events, found_again(path), __version__)
+
+
+@contextmanager
+def reanalysed_copy(path: Path) -> Iterator[Path]:
+    """A temporary copy of the session at `path` with the marks found again; deleted afterwards. Its output lines list the
+    changes."""
+    with TemporaryDirectory(prefix="capexplorer-") as folder, open_session(path) as log:
+        copy = Path(folder) / path.name
+        writer = SessionWriter(copy)
+        try:
+            for event in with_found(path, log):
+                writer.write(event)
+                if isinstance(event, Reanalysed):
+                    for line in _lines(event):
+                        writer.write(Log(t_s=event.t_s, source="capexplorer", text=line))
+        finally:
+            writer.close()
+        for note in log.notes:
+            print_error(f"{path}: {note}")
+        yield copy
+
+
+def _lines(event: Reanalysed) -> list[str]:
+    return [wording.reanalysed(event), *map(wording.change, event.changes)]
